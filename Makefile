@@ -1,0 +1,43 @@
+# On a fresh machine with Python >= 3.11 and make: `make demo` and `make test` do all the set-up.
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+READY := $(VENV)/.ready
+
+.PHONY: demo test lint fix bench lock clean
+
+demo: $(READY) ## run the gate on examples/ and show the scorecard
+	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
+	  --report-dir reports || [ $$? -eq 1 ]
+
+test: lint ## the whole test suite
+	$(BIN)/python -m pytest --cov --cov-report=term-missing
+
+lint: $(READY) ## style, types, import floors
+	$(BIN)/ruff check .
+	$(BIN)/ruff format --check .
+	$(BIN)/mypy
+	$(BIN)/lint-imports
+
+fix: $(READY) ## put right what a tool can put right
+	$(BIN)/ruff check --fix .
+	$(BIN)/ruff format .
+
+bench: $(READY) ## wall time of whole runs as ratios to `python -c pass`
+	$(BIN)/python benchmarks/startup.py
+
+LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
+
+lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
+	$(LOCK) pyproject.toml --output-file requirements.txt
+	$(LOCK) --group build --output-file requirements-build.txt
+	$(LOCK) pyproject.toml --group dev --output-file requirements-dev.txt
+
+clean:
+	rm -rf $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+
+$(READY): requirements-dev.txt pyproject.toml
+	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
