@@ -1,0 +1,115 @@
+"""Exact sums of scores, and figures as people read them.
+
+Pure. Sums of doubles depend on their order; these do not, so that a run split in parts and
+merged gives the bytes of one run.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from fractions import Fraction
+from typing import Protocol, Self, TypeVar
+
+_SCALE = 1074  # every finite double is a whole multiple of 2**-1074
+
+
+@dataclass(frozen=True, slots=True)
+class ExactSum:
+    """The exact sum of `count` doubles; adding sums is associative and free of order."""
+
+    scaled: int = 0
+    count: int = 0
+
+    @classmethod
+    def of(cls, value: float) -> ExactSum:
+        """Return the sum of one value. Raises ValueError or OverflowError unless it is finite."""
+        numerator, denominator = value.as_integer_ratio()
+        return cls(numerator << (_SCALE - denominator.bit_length() + 1), 1)
+
+    def __add__(self, other: ExactSum) -> ExactSum:
+        return ExactSum(self.scaled + other.scaled, self.count + other.count)
+
+    def mean(self) -> float:
+        """Return the mean, correctly rounded once; 0.0 of nothing (SAFE v0 section 4.3).
+
+        >>> (ExactSum.of(0.1) + ExactSum.of(0.2) + ExactSum.of(0.3)).mean()
+        0.2
+        """
+        return float(Fraction(self.scaled, self.count << _SCALE)) if self.count else 0.0
+
+
+def share(part: int, whole: int) -> float:
+    """Return `part / whole` as a fraction from 0.0 to 1.0; 0.0 of nothing (SAFE v0 section 4.3)."""
+    return part / whole if whole else 0.0
+
+
+def fixed(value: float, digits: int = 2) -> str:
+    """Return a figure with a fixed number of decimals, ties away from zero as JavaScript's toFixed.
+
+    >>> fixed(0.625), fixed(2 / 3), format(0.625, ".2f")
+    ('0.63', '0.67', '0.62')
+    """
+    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+
+
+def percent(fraction: float, digits: int = 0) -> str:
+    """Return a fraction as a percentage, ties away from zero.
+
+    >>> percent(0.6), percent(0.4, 1)
+    ('60%', '40.0%')
+    """
+    return f"{Decimal(fraction).scaleb(2).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)}%"
+
+
+def apart(value: float, limit: float) -> tuple[str, str]:
+    """Return both fractions as percentages with just enough decimals that unequal ones differ.
+
+    >>> apart(0.7996, 0.8), apart(0.4, 0.8)
+    (('79.96%', '80.00%'), ('40.0%', '80.0%'))
+    """
+    for digits in range(1, 12):
+        shown = percent(value, digits), percent(limit, digits)
+        if value == limit or shown[0] != shown[1]:
+            break
+    return shown
+
+
+def plural(count: int, noun: str, plural_noun: str = "") -> str:
+    """Return a count with its noun.
+
+    >>> plural(1, "case"), plural(2, "case"), plural(0, "pass", "passes")
+    ('1 case', '2 cases', '0 passes')
+    """
+    return f"{count} {noun if count == 1 else plural_noun or noun + 's'}"
+
+
+class Addable(Protocol):
+    """A value that adds up associatively: `a + b`."""
+
+    def __add__(self, other: Self, /) -> Self: ...
+
+
+A = TypeVar("A", bound=Addable)
+
+
+def add_up(parts: Iterable[A], empty: A) -> A:
+    """Return the sum of parts, neighbours first, so that large values are added few times.
+
+    Adding one by one would copy a growing total for every part. Holds O(log n) values.
+
+    >>> add_up([(1,), (2,), (3,)], ())
+    (1, 2, 3)
+    """
+    stack: list[tuple[int, A]] = []
+    for part in parts:
+        size, value = 1, part
+        while stack and stack[-1][0] == size:
+            value = stack.pop()[1] + value
+            size *= 2
+        stack.append((size, value))
+    total = empty
+    for _, value in reversed(stack):
+        total = value + total
+    return total

@@ -1,0 +1,145 @@
+"""JSON as text: parsed strictly, with a line for every value.
+
+Pure. The standard parser accepts NaN, infinite numbers and doubled keys, tells no places and
+recurses; a gate needs the opposite of each. Comments (`//`, `/* */`) are allowed on request.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator
+from typing import Any, NoReturn
+
+MAX_DEPTH = 100
+Path = tuple[str | int, ...]
+
+_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:\n]|[^\s\[\]{},:"]++', re.DOTALL)
+_COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?', re.DOTALL)
+
+
+class JsonError(ValueError):
+    """The text is not the JSON that is asked for; `line` counts from 1."""
+
+    def __init__(self, message: str, line: int) -> None:
+        super().__init__(message)
+        self.line = line
+
+
+def parse(text: str, *, comments: bool = False) -> Any:
+    """Return the value a JSON text stands for.
+
+    Raises JsonError for broken syntax, for NaN, Infinity and numbers beyond a double, for a key
+    that an object has twice, and for nesting deeper than `MAX_DEPTH`. Escapes of half a surrogate
+    pair are allowed, as the JSON grammar allows them.
+    """
+    if comments:
+        text = blank_comments(text)
+    if text.count("[") + text.count("{") > MAX_DEPTH:
+        _check_depth(text)
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+    except json.JSONDecodeError as error:
+        raise JsonError(f"{error.msg} at column {error.colno}", error.lineno) from None
+    except _RefusedError as refused:
+        raise JsonError(str(refused), _line_of(text, refused)) from None
+    except ValueError:  # an integer of thousands of digits
+        raise JsonError("a number has too many digits", 1) from None
+
+
+def blank_comments(text: str) -> str:
+    """Return the text with comments turned to blanks, so that every place stays the same."""
+    return _COMMENT.sub(lambda m: m[0] if m[0].startswith('"') else re.sub(r"[^\n]", " ", m[0]), text)
+
+
+def places(text: str) -> Iterator[tuple[Path, int]]:
+    r"""Yield the path and the line (from 1) of every value of a JSON text that parses.
+
+    >>> list(places('{"a": [\n1]}'))
+    [((), 1), (('a',), 1), (('a', 0), 2)]
+    """
+    path: list[str | int] = []
+    expects_key: list[bool] = []  # one for each open object; arrays hold False
+    line = 1
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == "\n":
+            line += 1
+        elif token in "]}":
+            path.pop()
+            expects_key.pop()
+        elif token == ",":
+            if isinstance(path[-1], int):
+                path[-1] += 1
+            else:
+                expects_key[-1] = True
+        elif token == ":":
+            expects_key[-1] = False
+        elif expects_key and expects_key[-1]:
+            path[-1] = json.loads(token)
+        else:
+            yield tuple(path), line
+            if token in "[{":
+                path.append(0 if token == "[" else "")
+                expects_key.append(token == "{")
+
+
+class _RefusedError(Exception):
+    """The parser met something JSON or this project does not allow."""
+
+    def __init__(self, message: str, token: str = "", key: str | None = None) -> None:
+        super().__init__(message)
+        self.token = token
+        self.key = key
+
+
+def _refuse(constant: str) -> NoReturn:
+    raise _RefusedError(f"{constant} is not a JSON number", token=constant)
+
+
+def _finite(digits: str) -> float:
+    value = float(digits)
+    if math.isinf(value):
+        raise _RefusedError("a number is too large", token=digits)
+    return value
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    result = dict(pairs)
+    if len(result) != len(pairs):
+        seen: set[str] = set()
+        for key, _ in pairs:
+            if key in seen:
+                raise _RefusedError(f"the key {json.dumps(key)[:80]} stands twice in one object", key=key)
+            seen.add(key)
+    return result
+
+
+def _line_of(text: str, refused: _RefusedError) -> int:
+    if refused.key is None:
+        line = 1
+        for match in _TOKEN.finditer(text):
+            if match[0] == refused.token:
+                return line
+            line += match[0] == "\n"
+    seen: set[Path] = set()
+    for path, line in places(text):
+        if path in seen and path[-1] == refused.key:
+            return line
+        seen.add(path)
+    return 1
+
+
+def _check_depth(text: str) -> None:
+    depth, line = 0, 1
+    for match in _TOKEN.finditer(text):
+        token = match[0]
+        if token == "\n":
+            line += 1
+        elif token in "[{":
+            depth += 1
+            if depth > MAX_DEPTH:
+                raise JsonError(f"values are nested more than {MAX_DEPTH} deep", line)
+        elif token in "]}":
+            depth -= 1

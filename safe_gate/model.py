@@ -1,0 +1,179 @@
+"""The values every floor shares: places, problems, hits, rule outcomes, and what a renderer shows.
+
+Pure data: frozen, no IO, nothing imported from the rest of the package.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any, NoReturn
+
+JsonObject = Mapping[str, Any]
+"""A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
+
+
+class Label(StrEnum):
+    """The three labels of SAFE v0 (spec section 3)."""
+
+    PASS = "Pass"
+    REVIEW = "Review"
+    FAIL = "Fail"
+
+
+class Verdict(StrEnum):
+    """What the gate says: it passed, it failed, or it could not judge."""
+
+    PASS = "pass"
+    FAIL = "fail"
+    ERROR = "error"
+
+
+@dataclass(frozen=True, slots=True)
+class Untrusted:
+    """Text that somebody recorded: case ids, quotes, file names, tags.
+
+    It refuses to become part of another string, so that only a renderer, which knows how to
+    escape for its format, can show it (see `render/untrusted.py`).
+    """
+
+    text: str
+
+    def __str__(self) -> NoReturn:
+        raise TypeError("untrusted text must pass a renderer's door, not str()")
+
+    def __format__(self, spec: str) -> NoReturn:
+        raise TypeError("untrusted text must pass a renderer's door, not an f-string")
+
+
+Words = str | Untrusted
+"""Our own words (`str`, shown as they are) or recorded ones (`Untrusted`, always escaped)."""
+
+Phrase = tuple[Words, ...]
+"""Words in a row, shown without anything between them."""
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Place:
+    """Where something stands: a file and a line counted from 1, or 0 for the file as a whole."""
+
+    path: str
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """One thing wrong with one input: where, in which case and field, and what was expected.
+
+    `case_id` and `field` are empty where they do not apply. `message` may quote the input: it is
+    untrusted like the rest.
+    """
+
+    place: Place
+    message: str
+    case_id: str = ""
+    field: str = ""
+
+
+class CannotJudge(Exception):
+    """The run cannot give a verdict: bad usage, configuration or input, or nothing to judge.
+
+    Carries every problem found, never only the first one.
+    """
+
+    def __init__(self, *problems: Problem) -> None:
+        super().__init__(f"{len(problems)} problem(s)")
+        self.problems = problems
+
+
+@dataclass(frozen=True, slots=True)
+class Hit:
+    """A rule that matched: `original[start:end] == text`, in code points of the field's text."""
+
+    rule: str
+    text: str
+    field: str
+    start: int
+    end: int
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
+        return {
+            "rule": self.rule,
+            "text": self.text,
+            "field": self.field,
+            "start": self.start,
+            "end": self.end,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class RuleOutcome:
+    """One rule of the gate: what was found, what was allowed, and a sentence that says so.
+
+    `value` is None where there was nothing to measure, which never passes.
+    """
+
+    rule: str
+    evaluator: str
+    value: float | int | None
+    threshold: float | int
+    passed: bool
+    message: str
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the outcome in the shape of the report's `rules[]`."""
+        return {
+            "rule": self.rule,
+            "evaluator": self.evaluator,
+            "value": self.value,
+            "threshold": self.threshold,
+            "passed": self.passed,
+            "message": self.message,
+        }
+
+
+class Severity(StrEnum):
+    """How much a finding matters to the verdict."""
+
+    FAILING = "failing"
+    REVIEW = "review"
+    EXPECTED = "expected"
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """A case a reviewer should look at: what is wrong with it and the evidence for that."""
+
+    case_id: Untrusted
+    severity: Severity
+    what: str
+    evidence: tuple[Phrase, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Table:
+    """Rows under a header; `align` has one of `<`, `>`, `^` a column."""
+
+    header: tuple[str, ...]
+    align: str
+    rows: tuple[tuple[Words, ...], ...]
+    min_widths: tuple[int, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """What an evaluator's part of the report looks like to a reader, in no particular format."""
+
+    name: str
+    title: Phrase
+    headline: str
+    counts: tuple[str, ...]
+    metrics: Table
+    footer: str
+    cases_title: str
+    cases: Table
+    issues: tuple[tuple[str, Phrase], ...]
+    findings: tuple[Finding, ...]

@@ -1,0 +1,219 @@
+"""Everything a user may set: one field each, with its default, its names and its words.
+
+Pure data, standard library only: flags, action inputs, environment variables, the config file's
+keys, the README's table and `action.yml` all follow from it (tests hold them equal).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
+from typing import Any, get_origin, get_type_hints
+
+CONFIG_FILE = "safe.config.json"
+
+
+@dataclass(frozen=True, slots=True)
+class Setting:
+    """How one option is named and limited.
+
+    `key` is its path in the config file (empty: not allowed there), `flags` its flags by command;
+    `low` and `high` bound a number; an option without `env` can only come from the config file.
+    """
+
+    name: str
+    kind: Any
+    default: Any
+    help: str
+    env: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    low: float | None = None
+    high: float | None = None
+    choices: tuple[str, ...] = ()
+
+    @property
+    def input(self) -> str:
+        """The name of the action input, in kebab-case."""
+        return self.name.replace("_", "-")
+
+    @property
+    def is_input(self) -> bool:
+        """Whether the action has an input for the option: all that `run` reads and is not for the config file alone."""
+        return bool(self.env) and (not self.flags or "run" in self.flags)
+
+    @property
+    def is_list(self) -> bool:
+        """Whether the option takes several values."""
+        return get_origin(self.kind) is tuple
+
+    @property
+    def metavar(self) -> str:
+        """What stands for the value in `--help`."""
+        if self.choices:
+            return "|".join(self.choices)
+        return "N" if self.low is not None else "TEXT"
+
+
+def _option(
+    help_: str,
+    default: Any,
+    *,
+    env: tuple[str, ...] | None = None,
+    key: tuple[str, ...] | None = None,
+    flags: Mapping[str, tuple[str, ...]] | None = None,
+    limits: tuple[float | None, float | None] = (None, None),
+    choices: tuple[str, ...] = (),
+    secret: bool = False,
+) -> Any:
+    facts = {"help": help_, "env": env, "key": key, "flags": flags, "limits": limits, "choices": choices}
+    return field(default=default, metadata=facts, repr=not secret)
+
+
+def _threshold(metric: str, level: str, default: float) -> Any:
+    return _option(
+        f"SAFE v0: {metric} at or above this is {'Pass' if level == 'pass' else 'Review, below it Fail'}.",
+        default,
+        env=(f"SAFE_V0_{metric}_{level.upper()}",),
+        key=("thresholds", metric, level),
+        limits=(0, 1),
+    )
+
+
+def _weight(metric: str) -> Any:
+    return _option(
+        f"SAFE v0: weight of {metric} in the composite score.",
+        1.0,
+        env=(f"SAFE_V0_{metric}_WEIGHT",),
+        key=("weights", metric),
+        limits=(0, None),
+    )
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Options:
+    """The settings of a run."""
+
+    safe_batch: tuple[str, ...] = _option(
+        "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one a line.",
+        (),
+        flags={"run": ("--safe-batch", "--batch"), "score": ("--batch", "--safe-batch")},
+    )
+    safe_outputs: tuple[str, ...] = _option(
+        "SAFE v0 recorded outputs: paths or globs; one a line. Default: BATCH.outputs.jsonl beside each batch file.",
+        (),
+        flags={"run": ("--safe-outputs", "--outputs"), "score": ("--outputs", "--safe-outputs")},
+    )
+    safe_concern: str = _option(
+        "SAFE v0: score only the cases of this concern id.",
+        "",
+        flags={"run": ("--safe-concern", "--concern"), "score": ("--concern", "--safe-concern")},
+    )
+    safe_test_dir: str = _option(
+        "SAFE v0: the folder that batch patterns start from.",
+        ".",
+        flags={"run": ("--safe-test-dir", "--test-dir"), "score": ("--test-dir", "--safe-test-dir")},
+    )
+    synthesis_cases: tuple[str, ...] = _option(
+        "Synthesis case files (JSONL): paths or globs; one a line.",
+        (),
+        flags={"run": ("--synthesis-cases", "--cases"), "eval": ("--cases", "--synthesis-cases")},
+    )
+    min_pass_rate: float = _option(
+        "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).", 0.8, limits=(0, 1)
+    )
+    max_fail_labels: int | None = _option(
+        "Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set.", None, limits=(0, None)
+    )
+    max_unexpected_failures: int = _option(
+        "Rule: at most this many Synthesis cases fail that are not negative examples.",
+        0,
+        limits=(0, None),
+        flags={"run": ("--max-unexpected-failures",), "eval": ("--fail-on", "--max-unexpected-failures")},
+    )
+    max_unexpected_passes: int | None = _option(
+        "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
+    )
+    min_label_accuracy: float | None = _option(
+        "Rule: the share of Synthesis labels that agree is at least this (0 to 1). Off unless set.",
+        None,
+        limits=(0, 1),
+    )
+    cr_pass: float = _threshold("CR", "pass", 0.8)
+    cr_review: float = _threshold("CR", "review", 0.5)
+    ah_pass: float = _threshold("AH", "pass", 1.0)
+    ah_review: float = _threshold("AH", "review", 0.5)
+    ac_pass: float = _threshold("AC", "pass", 0.8)
+    ac_review: float = _threshold("AC", "review", 0.5)
+    cr_weight: float = _weight("CR")
+    ah_weight: float = _weight("AH")
+    ac_weight: float = _weight("AC")
+    strict_ah: bool = _option(
+        "SAFE v0: AH is 0 at the first forbidden term, instead of in proportion.",
+        False,
+        env=("SAFE_V0_AH_STRICT",),
+        key=("strictAH",),
+        flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
+    )
+    archetypes: Mapping[str, Mapping[str, Mapping[str, float]]] | None = _option(
+        "SAFE v0: weights for the cases of one archetype, by its name. Config file only.",
+        None,
+        env=(),
+        flags={},
+    )
+    report_formats: tuple[str, ...] = _option(
+        "Formats that `safe-gate score` writes: json, console, markdown, or all.",
+        ("console",),
+        key=("reportFormats",),
+        flags={"score": ("--format",)},
+        choices=("json", "console", "markdown", "all"),
+    )
+    report_dir: str = _option(
+        "The folder that reports are written to.",
+        "./reports",
+        env=("SAFE_V0_REPORT_DIR",),
+        flags={"run": ("--report-dir",), "score": ("--report-dir",)},
+    )
+    comment: str = _option(
+        "The pull-request comment: `always` or `never`.",
+        "always",
+        flags={"run": ("--comment",)},
+        choices=("always", "never"),
+    )
+    github_token: str = _option(
+        "The token that writes the pull-request comment. In the action: the job's own token.",
+        "",
+        env=("SAFE_GATE_GITHUB_TOKEN", "GITHUB_TOKEN"),
+        key=(),
+        flags={},
+        secret=True,
+    )
+    config: str = _option(
+        f"The config file. Default: {CONFIG_FILE} if there is one.",
+        "",
+        key=(),
+        flags=dict.fromkeys(("run", "score", "eval"), ("--config",)),
+    )
+
+
+def settings() -> Iterator[Setting]:
+    """Yield every option with its names worked out, in the order they are declared."""
+    kinds = get_type_hints(Options)
+    for option in fields(Options):
+        facts = option.metadata
+        default_flag = (f"--{option.name.replace('_', '-')}",)
+        scores_safe = option.name[:3] in ("cr_", "ah_", "ac_")
+        commands = ("run", "score") if scores_safe else ("run",)
+        low, high = facts["limits"]
+        yield Setting(
+            name=option.name,
+            kind=kinds[option.name],
+            default=option.default,
+            help=facts["help"],
+            env=(f"SAFE_GATE_{option.name.upper()}",) if facts["env"] is None else facts["env"],
+            key=(option.name.replace("_", "-"),) if facts["key"] is None else facts["key"],
+            flags=dict.fromkeys(commands, default_flag) if facts["flags"] is None else facts["flags"],
+            low=low,
+            high=high,
+            choices=facts["choices"],
+        )

@@ -1,0 +1,128 @@
+"""A value held against a JSON Schema: every fault, in words a person can act on.
+
+Pure. `jsonschema` (draft 2020-12) finds the faults; the words are ours, because the library's own
+quote whole values, which may be a megabyte or hostile.
+"""
+
+from __future__ import annotations
+
+import difflib
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import jsonschema
+
+from safe_gate.jsontext import Path
+
+_QUOTED_LENGTH = 60
+_TYPES = {
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One way in which a value breaks its schema: where inside the value, and what was expected."""
+
+    path: Path
+    message: str
+
+    @property
+    def field(self) -> str:
+        """The path as people write it.
+
+        >>> Fault(("expected", "checks", 2), "").field
+        'expected.checks[2]'
+        """
+        return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path).removeprefix(".")
+
+
+class Schema:
+    """A JSON Schema ready to judge values."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        self._validator = jsonschema.Draft202012Validator(schema)
+        self.properties = tuple(schema.get("properties", {}))
+
+    def faults(self, value: Any) -> tuple[Fault, ...]:
+        """Return every fault of a value, in the order of their places; none if it is valid."""
+        found = {fault for error in self._validator.iter_errors(value) for fault in _faults(error)}
+        return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
+
+
+def suggestion(word: str, known: list[str]) -> str:
+    """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing."""
+    close = difflib.get_close_matches(word, known, n=1)
+    return f" (did you mean {json.dumps(close[0])}?)" if close else ""
+
+
+def _faults(error: jsonschema.ValidationError) -> Iterator[Fault]:
+    path: Path = tuple(error.absolute_path)
+    keyword = str(error.validator)
+    schema = error.schema if isinstance(error.schema, Mapping) else {}
+    value: Any = error.instance
+    asked: Any = error.validator_value
+    if keyword == "additionalProperties":
+        known = list(schema.get("properties", {}))
+        allowed = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
+        for key in value:
+            if key not in known and not any(pattern.search(key) for pattern in allowed):
+                extra = "; names of your own start with x_" if allowed else ""
+                yield Fault((*path, key), f"is not a known field{suggestion(key, known)}{extra}")
+    elif keyword == "required":
+        for key in asked:
+            if key not in value:
+                wanted = schema.get("properties", {}).get(key, {})
+                yield Fault((*path, key), f"is missing; expected {_expected(wanted)}")
+    else:
+        word = _WORDINGS.get(keyword)
+        found = word(value, asked) if word else f"breaks the rule {keyword}"
+        yield Fault(path, f"{found}; expected {_expected(schema)}" if word not in _COMPLETE else found)
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    """Say what a schema asks for: its own description, else its values or its type."""
+    if "description" in schema:
+        return str(schema["description"]).rstrip(".")
+    if "enum" in schema:
+        return "one of " + ", ".join(json.dumps(value) for value in schema["enum"])
+    kinds = schema.get("type", "another value")
+    return " or ".join(_TYPES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _quote(value: Any) -> str:
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= _QUOTED_LENGTH else shown[:_QUOTED_LENGTH] + "…"
+
+
+def _enum(value: Any, allowed: list[Any]) -> str:
+    hint = suggestion(value, [a for a in allowed if isinstance(a, str)]) if isinstance(value, str) else ""
+    return f"{_quote(value)} is not allowed{hint}"
+
+
+_WORDINGS: Mapping[str, Callable[[Any, Any], str]] = {
+    "type": lambda value, _: f"is {_quote(value)}",
+    "enum": _enum,
+    "minLength": lambda value, _: f"is {_quote(value)}, which is too short",
+    "maxLength": lambda value, most: f"has {len(value)} characters, more than {most}",
+    "pattern": lambda value, _: f"is {_quote(value)}",
+    "minItems": lambda _value, least: f"has fewer than {least} entries",
+    "uniqueItems": lambda _value, _: "has the same entry twice",
+    "minProperties": lambda _value, least: f"has fewer than {least} entries",
+    "minimum": lambda value, least: f"is {_quote(value)}, less than {least}",
+    "maximum": lambda value, most: f"is {_quote(value)}, more than {most}",
+}
+_COMPLETE = frozenset({_WORDINGS["uniqueItems"]})
