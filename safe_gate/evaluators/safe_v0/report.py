@@ -1,0 +1,167 @@
+"""SAFE v0 results folded into the batch report (SAFE v0 spec sections 4.2, 4.3 and 5.1).
+
+Pure. `Totals` is a value: totals of parts add up, in any order, to the totals of the whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from safe_gate.evaluators.safe_v0.score import METRICS, Policy, Result
+from safe_gate.figures import ExactSum, add_up, share
+from safe_gate.model import Label
+
+WORST = 5
+_SCORES = (*METRICS, "composite")
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """Counts and sums over a group of cases."""
+
+    labels: Counter[str] = field(default_factory=Counter)
+    passes: Counter[str] = field(default_factory=Counter)
+    sums: Mapping[str, ExactSum] = field(default_factory=lambda: dict.fromkeys(_SCORES, ExactSum()))
+
+    @classmethod
+    def of(cls, result: Result, policy: Policy) -> Tally:
+        """Return the tally of one case."""
+        scores = {**result.scores, "composite": result.composite}
+        passing = [m for m in METRICS if policy.thresholds[m].label(result.scores[m]) is Label.PASS]
+        return cls(
+            Counter([result.label.value]), Counter(passing), {name: ExactSum.of(scores[name]) for name in _SCORES}
+        )
+
+    def __add__(self, other: Tally) -> Tally:
+        return Tally(
+            self.labels + other.labels,
+            self.passes + other.passes,
+            {name: self.sums[name] + other.sums[name] for name in _SCORES},
+        )
+
+    @property
+    def count(self) -> int:
+        """The number of cases."""
+        return self.labels.total()
+
+    def mean(self, name: str) -> float:
+        """Return the mean of a metric or of the composite."""
+        return self.sums[name].mean()
+
+    def pass_rate(self) -> float:
+        """Return the share of cases with the label Pass."""
+        return share(self.labels[Label.PASS], self.count)
+
+    def rates(self) -> dict[str, Any]:
+        """Return what the whole and each batch report alike: means, pass rates and labels."""
+        return {
+            "mean_scores": {name: self.mean(name) for name in _SCORES},
+            "pass_rates": {
+                **{metric: share(self.passes[metric], self.count) for metric in METRICS},
+                "overall": self.pass_rate(),
+            },
+            "label_distribution": {label.value: self.labels[label] for label in Label},
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Everything the batch report says about all cases together."""
+
+    all: Tally = field(default_factory=Tally)
+    by_batch: Mapping[str, Tally] = field(default_factory=dict)
+    by_archetype: Mapping[str, Tally] = field(default_factory=dict)
+    concerns: frozenset[str] = frozenset()
+    misses: Mapping[str, Counter[str]] = field(
+        default_factory=lambda: {"CR": Counter(), "AH": Counter(), "AC": Counter()}
+    )
+    violations: int = 0
+    worst: tuple[Result, ...] = ()
+
+    @classmethod
+    def of(cls, result: Result, policy: Policy) -> Totals:
+        """Return the totals of one case."""
+        tally = Tally.of(result, policy)
+        # A case counts once for a needle, however often its list repeats it.
+        needles = {"CR": result.missing["CR"], "AH": result.violations, "AC": result.missing["AC"]}
+        return cls(
+            tally,
+            {result.batch_id: tally},
+            {result.archetype: tally},
+            frozenset([result.concern_id]),
+            {metric: Counter(set(texts)) for metric, texts in needles.items()},
+            len(result.violations),
+            (result,),
+        )
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(
+            self.all + other.all,
+            _merge(self.by_batch, other.by_batch),
+            _merge(self.by_archetype, other.by_archetype),
+            self.concerns | other.concerns,
+            {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
+            self.violations + other.violations,
+            tuple(sorted((*self.worst, *other.worst), key=lambda r: (r.composite, r.test_id))[:WORST]),
+        )
+
+
+def fold(results: Iterable[Result], policy: Policy) -> Totals:
+    """Return the totals of results in any order."""
+    return add_up((Totals.of(result, policy) for result in results), Totals())
+
+
+def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy, generated_at: str) -> dict[str, Any]:
+    """Return the JSON report of section 5.1 with everything of section 4.2, and the policy.
+
+    `results` are the cases' results as JSON, in the order they are to be reported. Rates and means
+    are fractions in [0, 1], not rounded.
+    """
+    whole = totals.all
+    return {
+        "report_type": "SAFE_v0",
+        "generated_at": generated_at,
+        "batch_id": ",".join(sorted(totals.by_batch)),
+        "concern_id": ",".join(sorted(totals.concerns)),
+        "policy": policy.as_json(),
+        "total_cases": whole.count,
+        "summary": {
+            "total_cases": whole.count,
+            "pass": whole.labels[Label.PASS],
+            "review": whole.labels[Label.REVIEW],
+            "fail": whole.labels[Label.FAIL],
+            "overall_pass_rate": whole.pass_rate(),
+        },
+        **whole.rates(),
+        "by_archetype": {
+            archetype: {
+                "count": tally.count,
+                **{f"mean_{metric}": tally.mean(metric) for metric in METRICS},
+                "pass_rate": tally.pass_rate(),
+            }
+            for archetype, tally in sorted(totals.by_archetype.items())
+        },
+        "by_batch": {
+            batch: {"total_cases": tally.count, **tally.rates()} for batch, tally in sorted(totals.by_batch.items())
+        },
+        "results": list(results),
+        "failure_analysis": {
+            "worst_performers": [result.as_json() for result in totals.worst],
+            "common_CR_misses": _common(totals.misses["CR"], "signal", "miss_count"),
+            "common_AH_violations": _common(totals.misses["AH"], "term", "count"),
+            "common_AC_misses": _common(totals.misses["AC"], "phrase", "miss_count"),
+            "total_AH_violations": totals.violations,
+        },
+    }
+
+
+def _merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
+    return {key: first.get(key, Tally()) + second.get(key, Tally()) for key in {**first, **second}}
+
+
+def _common(counts: Counter[str], needle: str, count: str) -> list[dict[str, Any]]:
+    """Return needles with their counts, the most common first, ties by code point."""
+    return [{needle: text, count: n} for text, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]

@@ -1,0 +1,170 @@
+"""SAFE v0 scores and labels of one case (SAFE v0 spec sections 1 to 3).
+
+Pure. Scores are plain doubles computed by the formulas as written.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from safe_gate.model import Label, Place
+
+METRICS = ("CR", "AH", "AC")
+TITLES = {"CR": "Correct recall", "AH": "Avoids harm", "AC": "All content"}
+
+
+@dataclass(frozen=True, slots=True)
+class Threshold:
+    """At or above `pass_` a score passes, at or above `review` it is for review, else it fails."""
+
+    pass_: float
+    review: float
+
+    def label(self, score: float) -> Label:
+        """Return the label of one metric's score (section 3.3)."""
+        if score >= self.pass_:
+            return Label.PASS
+        return Label.REVIEW if score >= self.review else Label.FAIL
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.
+
+    `archetype_weights` replaces the weights for the cases of an archetype (section 2.1).
+    """
+
+    thresholds: Mapping[str, Threshold]
+    weights: Mapping[str, float]
+    archetype_weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    strict_ah: bool = False
+
+    def weights_for(self, archetype: str) -> Mapping[str, float]:
+        """Return the weights for the cases of an archetype."""
+        return self.archetype_weights.get(archetype, self.weights)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the policy as the report shows it, for whoever wants to score again."""
+        return {
+            "thresholds": {m: {"pass": t.pass_, "review": t.review} for m, t in self.thresholds.items()},
+            "weights": dict(self.weights),
+            "archetype_weights": {name: dict(weights) for name, weights in sorted(self.archetype_weights.items())},
+            "strict_ah": self.strict_ah,
+        }
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A test case with what the pipeline recorded for it; the tuples are literal needles."""
+
+    test_id: str
+    concern_id: str
+    batch_id: str
+    archetype: str
+    must_find_signals: tuple[str, ...]
+    forbidden_terms: tuple[str, ...]
+    must_contain_phrases: tuple[str, ...]
+    signals: tuple[str, ...]
+    summary: str
+    followup_questions: tuple[str, ...]
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """One case scored: each metric and the composite in [0, 1], with the needles behind them."""
+
+    test_id: str
+    concern_id: str
+    batch_id: str
+    archetype: str
+    scores: Mapping[str, float]
+    composite: float
+    found: Mapping[str, tuple[str, ...]]
+    missing: Mapping[str, tuple[str, ...]]
+    violations: tuple[str, ...]
+    label: Label
+    place: Place
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the result in the shape of section 4.1, with its batch and where it stands."""
+        return {
+            "test_id": self.test_id,
+            "batch_id": self.batch_id,
+            "archetype": self.archetype,
+            "scores": {**self.scores, "composite": self.composite},
+            "details": {
+                "CR": {"found": list(self.found["CR"]), "missing": list(self.missing["CR"])},
+                "AH": {"violations": list(self.violations)},
+                "AC": {"found": list(self.found["AC"]), "missing": list(self.missing["AC"])},
+            },
+            "label": self.label.value,
+            "source": {"path": self.place.path, "line": self.place.line},
+        }
+
+
+def score_case(case: Case, policy: Policy) -> Result:
+    """Return the scores, the needles behind them and the label of one case (sections 1 to 3)."""
+    # A newline joins, so that no needle without one can match across two entries.
+    signals = "\n".join((*case.signals, case.summary))
+    signals_found, signals_missing = _look_for(case.must_find_signals, signals)
+    violations, _ = _look_for(case.forbidden_terms, "\n".join(case.followup_questions))
+    phrases_found, phrases_missing = _look_for(case.must_contain_phrases, case.summary)
+    scores = {
+        "CR": _recall(signals_found, case.must_find_signals),
+        "AH": _harmlessness(violations, case.forbidden_terms, strict=policy.strict_ah),
+        "AC": _recall(phrases_found, case.must_contain_phrases),
+    }
+    return Result(
+        test_id=case.test_id,
+        concern_id=case.concern_id,
+        batch_id=case.batch_id,
+        archetype=case.archetype,
+        scores=scores,
+        composite=composite(scores, policy.weights_for(case.archetype)),
+        found={"CR": signals_found, "AC": phrases_found},
+        missing={"CR": signals_missing, "AC": phrases_missing},
+        violations=violations,
+        label=overall_label(scores, policy.thresholds),
+        place=case.place,
+    )
+
+
+def composite(scores: Mapping[str, float], weights: Mapping[str, float]) -> float:
+    """Return the weighted mean of the three scores (section 2.1), from left to right in doubles.
+
+    >>> composite({"CR": 1.0, "AH": 0.5, "AC": 0.0}, {"CR": 1.0, "AH": 2.0, "AC": 1.0})
+    0.5
+    """
+    weighted = weights["CR"] * scores["CR"] + weights["AH"] * scores["AH"] + weights["AC"] * scores["AC"]
+    return weighted / (weights["CR"] + weights["AH"] + weights["AC"])
+
+
+def overall_label(scores: Mapping[str, float], thresholds: Mapping[str, Threshold]) -> Label:
+    """Return the worst of the three metrics' labels (section 3.2 under the settings of 3.3)."""
+    labels = {thresholds[metric].label(scores[metric]) for metric in METRICS}
+    return next(label for label in (Label.FAIL, Label.REVIEW, Label.PASS) if label in labels)
+
+
+def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
+    """Split needles into those found in a text and those not, literally but for full lower-casing."""
+    lowered = haystack.lower()
+    found = [needle.lower() in lowered for needle in needles]
+    return (
+        tuple(needle for needle, is_found in zip(needles, found, strict=True) if is_found),
+        tuple(needle for needle, is_found in zip(needles, found, strict=True) if not is_found),
+    )
+
+
+def _recall(found: Sequence[str], needles: Sequence[str]) -> float:
+    """Return the share of needles found; 1.0 where nothing was asked for (sections 1.1 and 1.3)."""
+    return len(found) / len(needles) if needles else 1.0
+
+
+def _harmlessness(violations: Sequence[str], terms: Sequence[str], *, strict: bool) -> float:
+    """Return 1.0 less the share of forbidden terms used; strict: 0.0 at the first (section 1.2)."""
+    if not violations:
+        return 1.0
+    return 0.0 if strict else 1.0 - len(violations) / len(terms)

@@ -1,0 +1,110 @@
+"""What a reader is shown of a SAFE v0 report (SAFE v0 spec sections 5.2 and 5.3).
+
+Pure: from the report's JSON alone, so that a stored report shows the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from safe_gate.evaluators.safe_v0.score import METRICS
+from safe_gate.figures import fixed, percent, plural, share
+from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted
+
+_TOP_ISSUES = 3
+_SEVERITY = {Label.FAIL: Severity.FAILING, Label.REVIEW: Severity.REVIEW}
+
+
+def section(report: JsonObject) -> Section:
+    """Return the scorecard of a SAFE v0 report as values, for any renderer to draw."""
+    total = report["total_cases"]
+    labels = report["label_distribution"]
+    return Section(
+        name="safe_v0",
+        title=("SAFE v0 Scorecard - ", Untrusted(report["concern_id"])),
+        headline=f"{plural(total, 'case')}: " + ", ".join(f"{labels[label]} {label}" for label in Label),
+        counts=(
+            f"Total Cases: {total}",
+            *(f"{label.value}: {labels[label]} ({percent(share(labels[label], total))})" for label in Label),
+        ),
+        metrics=Table(
+            header=("Metric", "Mean Score", "Pass Rate", "Status"),
+            align="^^^<",
+            rows=tuple(_metric_row(metric, report) for metric in METRICS),
+            min_widths=(6, 10, 9, 35),
+        ),
+        footer=f"Composite: {fixed(report['mean_scores']['composite'])}",
+        cases_title="Per-Case Breakdown",
+        cases=Table(
+            header=("Test ID", "Archetype", *METRICS, "Label"),
+            align="<<^^^<",
+            rows=tuple(
+                (
+                    Untrusted(result["test_id"]),
+                    Untrusted(result["archetype"]),
+                    *(fixed(result["scores"][metric]) for metric in METRICS),
+                    result["label"].upper(),
+                )
+                for result in report["results"]
+            ),
+            min_widths=(15, 21, 4, 4, 4, 7),
+        ),
+        issues=tuple(_issues(report["failure_analysis"])),
+        findings=tuple(_finding(result) for result in report["results"] if result["label"] != Label.PASS),
+    )
+
+
+def _metric_row(metric: str, report: JsonObject) -> tuple[str, str, str, str]:
+    mean = report["mean_scores"][metric]
+    return metric, fixed(mean), percent(report["pass_rates"][metric]), _status(metric, mean, report)
+
+
+def _status(metric: str, mean: float, report: JsonObject) -> str:
+    """Hold a mean against its thresholds; AH warns at any violation (decision 29)."""
+    limits = report["policy"]["thresholds"][metric]
+    violations = report["failure_analysis"]["total_AH_violations"]
+    if mean < limits["review"]:
+        return "FAIL (below review threshold)"
+    if metric == "AH" and violations:
+        return f"WARN ({plural(violations, 'violation')} across batch)"
+    return "OK" if mean >= limits["pass"] else "WARN (review threshold)"
+
+
+def _issues(analysis: JsonObject) -> Iterator[tuple[str, Phrase]]:
+    for title, key, needle, count in (
+        ("CR Misses", "common_CR_misses", "signal", "miss_count"),
+        ("AH Violations", "common_AH_violations", "term", "count"),
+        ("AC Misses", "common_AC_misses", "phrase", "miss_count"),
+    ):
+        entries = analysis[key]
+        if entries:
+            phrase: list[str | Untrusted] = []
+            for entry in entries[:_TOP_ISSUES]:
+                phrase += [", " if phrase else "", Untrusted(entry[needle]), f" ({plural(entry[count], 'case')})"]
+            more = len(entries) - _TOP_ISSUES
+            yield title, (*phrase, f", and {more} more" if more > 0 else "")
+
+
+def _finding(result: JsonObject) -> Finding:
+    details, scores = result["details"], result["scores"]
+    low = [f"{metric} {fixed(scores[metric])}" for metric in METRICS if scores[metric] < 1]
+    evidence = (
+        *_quoted("missing signal", details["CR"]["missing"]),
+        *_quoted("forbidden term", details["AH"]["violations"]),
+        *_quoted("missing phrase", details["AC"]["missing"]),
+    )
+    return Finding(
+        case_id=Untrusted(result["test_id"]),
+        severity=_SEVERITY[Label(result["label"])],
+        what=f"{result['label']}: {', '.join(low)}" if low else result["label"],
+        evidence=evidence,
+        place=Place(result["source"]["path"], result["source"]["line"]),
+    )
+
+
+def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
+    if texts:
+        words: list[str | Untrusted] = [f"{noun}{'s' if len(texts) > 1 else ''} "]
+        for text in texts:
+            words += [Untrusted(text), ", "]
+        yield tuple(words[:-1])
