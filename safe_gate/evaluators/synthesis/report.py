@@ -1,0 +1,129 @@
+"""Synthesis results folded into the report (Synthesis spec, "Report Fields Explained").
+
+Pure. `Totals` is a value: totals of parts add up, in any order, to the totals of the whole.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
+from safe_gate.figures import add_up
+
+
+@dataclass(frozen=True, slots=True)
+class Totals:
+    """Counts over cases (`cases`), over verdicts a check and over labels a check."""
+
+    cases: Counter[str] = field(default_factory=Counter)
+    verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
+    labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
+
+    @classmethod
+    def of(cls, result: Result) -> Totals:
+        """Return the totals of one case."""
+        return cls(
+            Counter([_outcome(result)]),
+            Counter((name, _VERDICTS[check.actual]) for name, check in result.checks.items()),
+            Counter(
+                (name, matches(check, result.case.expected[name]))
+                for name, check in result.checks.items()
+                if name in result.case.expected
+            ),
+        )
+
+    def __add__(self, other: Totals) -> Totals:
+        return Totals(self.cases + other.cases, self.verdicts + other.verdicts, self.labels + other.labels)
+
+
+_VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
+
+
+def _outcome(result: Result) -> str:
+    if result.case.is_negative_example:
+        return "unexpected_passes" if result.passed else "expected_failures"
+    return "strict_passed" if result.passed else "unexpected_failures"
+
+
+def matches(check: CheckResult, expected: bool | None) -> bool:
+    """Tell whether a verdict agrees with its label.
+
+    Not applicable is an automatic pass, so it agrees with True as well as with None; None agrees
+    with nothing else (DESIGN, Inputs).
+    """
+    return check.actual == expected or (check.actual is None and expected is True)
+
+
+def fold(results: Iterable[Result]) -> Totals:
+    """Return the totals of results in any order."""
+    return add_up((Totals.of(result) for result in results), Totals())
+
+
+def result_json(result: Result) -> dict[str, Any]:
+    """Return one case's entry of `results[]`."""
+    return {
+        "id": result.case.id,
+        "pass": result.passed,
+        "is_negative_example": result.case.is_negative_example,
+        "checks": {name: check.as_json() for name, check in result.checks.items()},
+        "label_comparison": {
+            name: {
+                "expected": result.case.expected[name],
+                "actual": check.actual,
+                "match": matches(check, result.case.expected[name]),
+            }
+            for name, check in result.checks.items()
+            if name in result.case.expected
+        },
+        "source": {"path": result.case.place.path, "line": result.case.place.line},
+    }
+
+
+def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+    """Return the report: `summary`, the `failures` in brief and the `results` in full.
+
+    `accuracy` is a percentage, not rounded, and null where there is no label to compare.
+    """
+    cases = totals.cases
+    checks = [name for name in CHECKS if any(check == name for check, _ in totals.verdicts)]
+    failed = cases["expected_failures"] + cases["unexpected_failures"]
+    return {
+        "summary": {
+            "cases": cases.total(),
+            "passed": cases.total() - failed,
+            "failed": failed,
+            "strict_passed": cases["strict_passed"],
+            "strict_failed": cases["unexpected_failures"],
+            "expected_failures": cases["expected_failures"],
+            "unexpected_failures": cases["unexpected_failures"],
+            "unexpected_passes": cases["unexpected_passes"],
+            "by_check": {
+                name: {verdict: totals.verdicts[name, verdict] for verdict in _VERDICTS.values()} for name in checks
+            },
+            "label_accuracy": _accuracy(totals.labels, checks),
+            "label_accuracy_by_check": {
+                name: _accuracy(totals.labels, [name])
+                for name in checks
+                if totals.labels[name, True] + totals.labels[name, False]
+            },
+        },
+        "failures": [
+            {
+                "id": result["id"],
+                "is_negative_example": result["is_negative_example"],
+                "failed_checks": [name for name, check in result["checks"].items() if not check["pass"]],
+            }
+            for result in results
+            if not result["pass"]
+        ],
+        "results": list(results),
+    }
+
+
+def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> dict[str, Any]:
+    matched = sum(labels[name, True] for name in checks)
+    total = matched + sum(labels[name, False] for name in checks)
+    return {"total": total, "matched": matched, "accuracy": 100 * matched / total if total else None}

@@ -1,0 +1,212 @@
+"""Rule packs: compiled from their data (`packs/*.json`) and matched against a normalised text.
+
+Pure: the data arrives as parsed JSON that `schemas/rule-pack.schema.json` has vouched for.
+Patterns run on RE2, which is linear in the text whatever the pattern and looks for all patterns of
+a pack in one pass; it knows no look-around and no back-references.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import re2
+
+from safe_gate.model import Hit, JsonObject
+from safe_gate.text import Normalised
+
+_BLANK = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| ")
+_CLASS = re.compile(r"\{([a-z_]+)\}")
+# A hit may start a clause right after one of these; "start" rules look for nothing else.
+_CLAUSE_START = re.compile(
+    r"(?:^|[.!?:;,—(\n\"]|\b(?:and|but|or|so|then|just|please|now|first|also)\b)[\s\"'(—-]*$", re.IGNORECASE
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """One pattern with the conditions under which it counts."""
+
+    id: str
+    pattern: str
+    start: bool
+    question: bool | None
+    quoted: bool
+    unless: str
+    unless_before: str
+    unless_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Pack:
+    """The rules of one group, all looked for in the same field; `any` finds which of them match."""
+
+    id: str
+    check: str
+    group: str
+    field: str
+    rules: tuple[Rule, ...]
+    any: Any
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """A rule's match by its span in the normalised text."""
+
+    rule: str
+    start: int
+    end: int
+
+    def hit(self, text: Normalised, field: str) -> Hit:
+        """Return the match as a hit that quotes the original text."""
+        start, end = text.span(self.start, self.end)
+        return Hit(self.rule, text.original[start:end], field, start, end)
+
+
+def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Pack:
+    """Return the pack with its patterns compiled, word classes filled in.
+
+    Raises ValueError naming the rule for a pattern that RE2 refuses or that uses a class nobody
+    defines.
+    """
+    classes = {**shared_classes, **data.get("classes", {})}
+    any_rule = re2.Set.SearchSet(_OPTIONS)
+    rules = []
+    for rule in data["rules"]:
+        try:
+            rules.append(
+                Rule(
+                    id=rule["id"],
+                    pattern=_expand(rule["pattern"], classes),
+                    start=rule.get("start", False),
+                    question=rule.get("question"),
+                    quoted=rule.get("quoted", False),
+                    unless=_either(rule.get("unless", ()), classes),
+                    unless_before=_either(rule.get("unless_before", ()), classes),
+                    unless_after=_either(rule.get("unless_after", ()), classes),
+                )
+            )
+            _add(any_rule, rules[-1].pattern)
+        except (re2.error, KeyError) as error:
+            why = error.args[0]
+            raise ValueError(f"rule {rule['id']}: {why.decode() if isinstance(why, bytes) else why}") from error
+    any_rule.Compile()
+    return Pack(data["pack"], data["check"], data["group"], data["field"], tuple(rules), any_rule)
+
+
+def find(pack: Pack, text: Normalised) -> tuple[Match, ...]:
+    """Return what the pack's rules match, in reading order, each wording once.
+
+    Where matches overlap the longest stays (then the first, then the lower rule id); a sentence
+    repeated word for word counts once for a rule (labelling guide, point 2).
+    """
+    quotations = tuple(_quotations(text.text))
+    found: list[Match] = []
+    seen: set[tuple[str, str, int]] = set()
+    for index in sorted(pack.any.Match(text.text) or ()):
+        rule = pack.rules[index]
+        for match in _compiled(rule.pattern).finditer(text.text):
+            start, end = text.sentence_at(match.start())
+            if not match[0].strip() or not _holds(rule, text.text, match, start, end, quotations):
+                continue
+            sentence = text.text[start:end].lstrip()
+            wording = (rule.id, sentence.rstrip().lower(), match.start() - (end - len(sentence)))
+            if wording not in seen:
+                seen.add(wording)
+                blanks = len(match[0]) - len(match[0].lstrip())
+                found.append(Match(rule.id, match.start() + blanks, match.start() + len(match[0].rstrip())))
+    return resolve_overlaps(found)
+
+
+def resolve_overlaps(matches: Iterable[Match]) -> tuple[Match, ...]:
+    """Return the matches in reading order with overlaps decided for the longer one."""
+    kept: list[Match] = []  # in reading order, none touching another
+    for match in sorted(matches, key=lambda m: (m.start - m.end, m.start, m.rule)):
+        index = bisect_right(kept, match.start, key=lambda m: m.start)
+        clear_before = index == 0 or kept[index - 1].end <= match.start
+        clear_after = index == len(kept) or match.end <= kept[index].start
+        if clear_before and clear_after:
+            kept.insert(index, match)
+    return tuple(kept)
+
+
+def _holds(
+    rule: Rule, text: str, match: re.Match[str], start: int, end: int, quotations: Sequence[tuple[int, int]]
+) -> bool:
+    """Tell whether a match counts, given the sentence `text[start:end]` it stands in."""
+    if not rule.quoted and _is_inside(match, quotations):
+        return False
+    if rule.question is not None and rule.question != ("?" in text[match.end() - 1 : end]):
+        return False
+    before = text[start : match.start()]
+    if rule.start and not _CLAUSE_START.search(before):
+        return False
+    return not (
+        (rule.unless and _compiled(rule.unless).search(text[start:end]))
+        or (rule.unless_before and _compiled(rule.unless_before).search(before))
+        or (rule.unless_after and _compiled(rule.unless_after).search(text[match.end() : end]))
+    )
+
+
+def _is_inside(match: re.Match[str], quotations: Sequence[tuple[int, int]]) -> bool:
+    index = bisect_right(quotations, (match.start(), 0)) - 1
+    return index >= 0 and match.end() < quotations[index][1]
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans between pairs of double quotes, the quotes included."""
+    marks = [match.start() for match in re.finditer('"', text)]
+    for opening, closing in zip(marks[::2], marks[1::2], strict=False):
+        yield opening, closing + 1
+
+
+@cache
+def _compiled(pattern: str) -> Any:
+    """Return a pattern compiled; most rules match nothing in a run and are never asked for."""
+    return re2.compile(pattern, options=_OPTIONS)
+
+
+def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
+    """Return a pattern with its word classes filled in and blanks that match a line break too."""
+
+    def alternatives(match: re.Match[str]) -> str:
+        if match[1] not in classes:
+            raise KeyError(f"unknown word class {match[0]}")
+        return "(?:" + "|".join(classes[match[1]]) + ")"
+
+    while _CLASS.search(pattern):  # a class may name another one
+        pattern = _CLASS.sub(alternatives, pattern)
+    return _BLANK.sub(_with_line_break, pattern)
+
+
+def _with_line_break(match: re.Match[str]) -> str:
+    if match[0] == " ":
+        return r"[ \n]"
+    return match[0].replace(" ", r" \n") if match[0].startswith("[") else match[0]
+
+
+def _add(patterns: Any, pattern: str) -> None:
+    try:
+        patterns.Add(pattern)
+    except re2.error:
+        re2.compile(pattern, options=_OPTIONS)  # says what is wrong; the set only says that it is
+        raise
+
+
+def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
+    return "|".join(f"(?:{_expand(pattern, classes)})" for pattern in patterns)
+
+
+def _options() -> Any:
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.max_mem = 64 << 20  # bytes; the set of a pack's patterns shares one automaton
+    return options
+
+
+_OPTIONS = _options()

@@ -1,0 +1,125 @@
+"""What a reader is shown of a Synthesis report.
+
+Pure: from the report's JSON alone, so that a stored report shows the same.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD
+from safe_gate.figures import fixed, percent, plural, share
+from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
+
+_QUOTED_HITS = 3
+
+
+def section(report: JsonObject) -> Section:
+    """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
+    summary = report["summary"]
+    return Section(
+        name="synthesis",
+        title=("Synthesis Scorecard",),
+        headline=f"{plural(summary['cases'], 'case')}: "
+        f"{plural(summary['unexpected_failures'], 'unexpected failure')}, {summary['expected_failures']} expected, "
+        + _labels(summary["label_accuracy"]),
+        counts=(
+            f"Total Cases: {summary['cases']}",
+            f"Passed: {summary['passed']} ({percent(share(summary['passed'], summary['cases']))})",
+            f"Expected failures: {summary['expected_failures']}",
+            f"Unexpected failures: {summary['unexpected_failures']}",
+        ),
+        metrics=Table(
+            header=("Check", "Passed", "Failed", "N/A", "Labels"),
+            align="<>>><",
+            rows=tuple(_check_row(name, summary) for name in CHECKS if name in summary["by_check"]),
+        ),
+        footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(summary['label_accuracy'])}",
+        cases_title="Cases to look at",
+        cases=Table(
+            header=("Case", "Result", "Checks"),
+            align="<<<",
+            rows=tuple(_case_row(result) for result in report["results"] if _is_unexpected(result)),
+        ),
+        issues=(),
+        findings=tuple(_finding(result) for result in report["results"] if _is_unexpected(result)),
+    )
+
+
+def _labels(accuracy: JsonObject) -> str:
+    if not accuracy["total"]:
+        return "no labels"
+    return f"labels {accuracy['matched']} of {accuracy['total']} ({percent(accuracy['accuracy'] / 100, 1)})"
+
+
+def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
+    counts = summary["by_check"][name]
+    labels = summary["label_accuracy_by_check"].get(name)
+    agreed = f"{labels['matched']} of {labels['total']}" if labels else "none"
+    return _title(name), *(str(counts[key]) for key in ("passed", "failed", "not_applicable")), agreed
+
+
+def _title(check: str) -> str:
+    return check.replace("_", " ").capitalize()
+
+
+def _is_unexpected(result: JsonObject) -> bool:
+    return bool(result["pass"] == result["is_negative_example"])
+
+
+def _failed(result: JsonObject) -> list[str]:
+    return [name for name, check in result["checks"].items() if not check["pass"]]
+
+
+def _outcome(result: JsonObject) -> str:
+    return "passes, but is a negative example" if result["pass"] else "fails"
+
+
+def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
+    checks = ", ".join(_title(name).lower() for name in _failed(result)) or "none fails"
+    return Untrusted(result["id"]), _outcome(result), checks
+
+
+def _finding(result: JsonObject) -> Finding:
+    failed = _failed(result)
+    names = ", ".join(_title(name).lower() for name in failed)
+    return Finding(
+        case_id=Untrusted(result["id"]),
+        severity=Severity.REVIEW if result["pass"] else Severity.FAILING,
+        what=f"fails {names}" if failed else _outcome(result),
+        evidence=tuple(phrase for name in failed for phrase in _EVIDENCE[name](result["checks"][name])),
+        place=Place(result["source"]["path"], result["source"]["line"]),
+    )
+
+
+def _agency(check: JsonObject) -> Iterator[Phrase]:
+    yield from _hits("directive", check["negative_hits"])
+    if not check["positive_hits"]:
+        yield ("no wording that leaves the choice to the person",)
+
+
+def _reassurance(check: JsonObject) -> Iterator[Phrase]:
+    yield from _hits("mind-reading", check["mind_reading_hits"])
+    yield from _hits("guarantee", check["guarantee_hits"])
+
+
+def _pivot(check: JsonObject) -> Iterator[Phrase]:
+    yield from _hits("pivot", check["pivot_hits"])
+    missing = [
+        noun for noun, key in (("acknowledgment", "acknowledged"), ("follow-up", "followed_up")) if not check[key]
+    ]
+    if missing:
+        yield (f"no {' and no '.join(missing)}",)
+    yield (f"similarity {fixed(check['similarity'])} is below {fixed(SIMILARITY_THRESHOLD)}",)
+
+
+_EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
+
+
+def _hits(noun: str, hits: list[JsonObject]) -> Iterator[Phrase]:
+    if hits:
+        words: list[str | Untrusted] = [f"{noun} "]
+        for hit in hits[:_QUOTED_HITS]:
+            words += [Untrusted(hit["text"]), ", "]
+        more = len(hits) - _QUOTED_HITS
+        yield (*words[:-1], f", and {more} more" if more > 0 else "")
