@@ -1,0 +1,117 @@
+"""The gate's judgement: a report and a policy in, an outcome for each rule and one verdict out.
+
+Pure. Evaluators measure; only this module says what is good enough.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from safe_gate.figures import apart, plural
+from safe_gate.model import JsonObject, RuleOutcome, Verdict
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """The limit of each rule; None switches a rule off. Shares are fractions from 0 to 1."""
+
+    min_pass_rate: float | None
+    max_fail_labels: int | None
+    max_unexpected_failures: int | None
+    max_unexpected_passes: int | None
+    min_label_accuracy: float | None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the gate: what it measures in an evaluator's report, and how it says so.
+
+    A rule named `min-...` asks for at least its limit, one named `max-...` for at most.
+    """
+
+    name: str
+    evaluator: str
+    noun: str
+    measure: Callable[[JsonObject], float | int | None]
+    detail: Callable[[JsonObject], str]
+
+    def judge(self, part: JsonObject, limit: float | int) -> RuleOutcome:
+        """Return the rule's outcome on an evaluator's part of the report."""
+        value = self.measure(part)
+        at_least = self.name.startswith("min-")
+        passed = value is not None and (value >= limit if at_least else value <= limit)
+        if value is None:
+            message = f"{self.noun} cannot be told: {self.detail(part)}"
+        elif at_least:
+            found, wanted = apart(value, limit)
+            relation = "is at least" if passed else "is below"
+            message = f"{self.noun} {found} {relation} {wanted}: {self.detail(part)}"
+        else:
+            message = f"{self.detail(part)}, {limit} allowed"
+        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message)
+
+
+def _accuracy(part: JsonObject) -> float | None:
+    labels = part["summary"]["label_accuracy"]
+    return labels["matched"] / labels["total"] if labels["total"] else None
+
+
+def _agreement(part: JsonObject) -> str:
+    labels = part["summary"]["label_accuracy"]
+    return (
+        f"{labels['matched']} of {plural(labels['total'], 'label')} agree" if labels["total"] else "no case has labels"
+    )
+
+
+RULES = (
+    Rule(
+        "min-pass-rate",
+        "safe_v0",
+        "Pass rate",
+        lambda part: part["pass_rates"]["overall"],
+        lambda part: (
+            f"{part['label_distribution']['Pass']} of {plural(part['total_cases'], 'SAFE v0 case')} labelled Pass"
+        ),
+    ),
+    Rule(
+        "max-fail-labels",
+        "safe_v0",
+        "Fail labels",
+        lambda part: part["label_distribution"]["Fail"],
+        lambda part: f"{plural(part['label_distribution']['Fail'], 'SAFE v0 case')} labelled Fail",
+    ),
+    Rule(
+        "max-unexpected-failures",
+        "synthesis",
+        "Unexpected failures",
+        lambda part: part["summary"]["unexpected_failures"],
+        lambda part: plural(part["summary"]["unexpected_failures"], "unexpected failure"),
+    ),
+    Rule(
+        "max-unexpected-passes",
+        "synthesis",
+        "Unexpected passes",
+        lambda part: part["summary"]["unexpected_passes"],
+        lambda part: plural(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass"),
+    ),
+    Rule("min-label-accuracy", "synthesis", "Label accuracy", _accuracy, _agreement),
+)
+"""The rules in the order they are reported; each is named as its option."""
+
+
+def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
+    """Return the outcome of every rule that is on and whose evaluator has a part in the report."""
+    outcomes = []
+    for rule in RULES:
+        limit = getattr(policy, rule.name.replace("-", "_"))
+        if limit is not None and report[rule.evaluator] is not None:
+            outcomes.append(rule.judge(report[rule.evaluator], limit))
+    return tuple(outcomes)
+
+
+def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:
+    """Return fail if a rule is broken, else pass; error without any rule: nothing was judged."""
+    if not outcomes:
+        return Verdict.ERROR
+    return Verdict.PASS if all(outcome.passed for outcome in outcomes) else Verdict.FAIL

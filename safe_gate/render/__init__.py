@@ -1,0 +1,5 @@
+"""Renderers: a report in, text out; one module a format.
+
+Pure. They know only the report and the sections evaluators make of it; recorded text passes one
+door, `untrusted.py`.
+"""

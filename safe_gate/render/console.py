@@ -1,0 +1,175 @@
+"""The console scorecard (SAFE v0 spec section 5.2), drawn with `tabulate`. Pure.
+
+No colours: the text reads the same on a terminal, in a log and in a file.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+import tabulate
+from tabulate import DataRow, Line, TableFormat
+from wcwidth import wcswidth
+
+from safe_gate.figures import plural
+from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted
+from safe_gate.render.untrusted import plain, quoted
+
+MOST_ROWS = 100
+"""Tables of cases show this many rows unless everything is asked for."""
+
+_MARKS = {True: "ok", False: "BROKEN"}
+_ALIGN = {"<": "left", ">": "right", "^": "center"}
+_BOX = TableFormat(
+    lineabove=None,
+    linebelowheader=Line("╠", "─", "┼", "╣"),
+    linebetweenrows=None,
+    linebelow=None,
+    headerrow=DataRow("║", "│", "║"),
+    datarow=DataRow("║", "│", "║"),
+    padding=1,
+    with_header_hide=None,
+)
+
+tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
+
+
+def scorecard(section: Section, *, everything: bool = False) -> str:
+    """Return an evaluator's scorecard: the box, the table of cases, the top issues."""
+    return "\n".join((*_box(section), *_cases(section, everything=everything), *_issues(section), ""))
+
+
+def findings(section: Section) -> str:
+    """Return each case to look at with its evidence, for `--verbose`."""
+    lines = []
+    for finding in section.findings:
+        lines.append(f"{plain(finding.case_id)} ({_place(finding.place.path, finding.place.line)}): {finding.what}")
+        lines += [f"  {quoted(phrase)}" for phrase in finding.evidence]
+    return "\n".join(lines)
+
+
+def rules(report: JsonObject) -> str:
+    """Return the gate's rules with what was found, and the verdict as the last line."""
+    table = Table(
+        header=("Rule", "Outcome", "Found"),
+        align="<<<",
+        rows=tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in report["rules"]),
+    )
+    broken = sum(not rule["passed"] for rule in report["rules"])
+    total = len(report["rules"])
+    conclusion = f"{broken} of {total} rules broken" if broken else f"all {total} rules hold"
+    return f"{_table(table, 'simple_outline')}\nGate: {report['verdict'].upper()} ({conclusion})"
+
+
+def problems(found: Sequence[Problem]) -> str:
+    """Return problems as lines `path:line: id: field: message`, then what they add up to."""
+    ordered = sorted(found, key=lambda p: (p.place, p.case_id, p.field, p.message))
+    lines = [problem(one) for one in ordered]
+    files: dict[str, list[int]] = {}
+    for one in ordered:
+        files.setdefault(one.place.path, []).append(one.place.line)
+    for path, numbers in files.items():
+        places = ", ".join(f"line {number}" for number in sorted(set(numbers))[:10] if number)
+        if places:
+            more = ", ..." if len(set(numbers)) > 10 else ""
+            lines.append(f"{plain(Untrusted(path))}: {plural(len(numbers), 'problem')}, {places}{more}")
+    lines.append(f"safe-gate: could not judge: {plural(len(found), 'problem')}; correct the input and run again")
+    return "\n".join(lines)
+
+
+def problem(one: Problem) -> str:
+    """Return one problem as a line."""
+    parts = (
+        _place(one.place.path, one.place.line),
+        *(plain(Untrusted(part)) for part in (one.case_id, one.field) if part),
+        plain(Untrusted(one.message), 500),
+    )
+    return ": ".join(parts)
+
+
+def path_words(path: str) -> str:
+    """Return a path as a line may show it."""
+    return plain(Untrusted(path), 500)
+
+
+def _place(path: str, line: int) -> str:
+    return plain(Untrusted(path)) + (f":{line}" if line else "")
+
+
+def _box(section: Section) -> Iterator[str]:
+    title = "".join(plain(words) for words in section.title)
+    counts = "    ".join(section.counts)
+    metrics = _table(section.metrics, _BOX).split("\n")
+    lacking = max(_width(line) for line in (title, counts, section.footer)) + 4 - _width(metrics[0])
+    if lacking > 0:  # the last column takes up what the longest line needs
+        widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
+        last = max(_width(str(row[-1])) for row in ((section.metrics.header), *section.metrics.rows))
+        metrics = _table(section.metrics, _BOX, (*widths[:-1], max(widths[-1], last) + lacking)).split("\n")
+    inner = _width(metrics[0]) - 2
+    yield f"╔{'═' * inner}╗"
+    yield f"║{_centre(title, inner)}║"
+    yield f"╠{'═' * inner}╣"
+    yield f"║ {_fill(counts, inner - 1)}║"
+    yield f"╠{'═' * inner}╣"
+    yield from metrics
+    yield f"╠{'═' * inner}╣"
+    yield f"║ {_fill(section.footer, inner - 1)}║"
+    yield f"╚{'═' * inner}╝"
+
+
+def _cases(section: Section, *, everything: bool) -> Iterator[str]:
+    rows = section.cases.rows
+    if not rows:
+        return
+    shown = rows if everything else rows[:MOST_ROWS]
+    table = Table(section.cases.header, section.cases.align, shown, section.cases.min_widths)
+    yield ""
+    yield f"{section.cases_title}:"
+    yield _table(table, "simple_outline")
+    if len(shown) < len(rows):
+        yield f"... and {len(rows) - len(shown)} more: see the JSON report, or --verbose"
+
+
+def _issues(section: Section) -> Iterator[str]:
+    if section.issues:
+        yield ""
+        yield "Top Issues:"
+        for title, phrase in section.issues:
+            yield f"  {title}: {quoted(phrase)}"
+    worst = [finding for finding in section.findings if finding.severity is Severity.FAILING]
+    if worst and not section.issues:
+        yield ""
+        yield "Evidence:"
+        for finding in worst[:10]:
+            evidence = "; ".join(quoted(phrase) for phrase in finding.evidence)
+            yield f"  {plain(finding.case_id)} {finding.what}: {evidence}"
+
+
+def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:
+    widths = min_widths or table.min_widths or (0,) * len(table.header)
+    alignments = [_ALIGN[sign] for sign in table.align]
+    return tabulate.tabulate(
+        [[plain(cell, 60) for cell in row] for row in table.rows],
+        headers=[
+            _centre(name, width) if sign == "^" else _fill(name, width)
+            for name, width, sign in zip(table.header, widths, table.align, strict=True)
+        ],
+        tablefmt=form,
+        colalign=alignments,
+        headersalign=alignments,
+        disable_numparse=True,
+        preserve_whitespace=True,
+    )
+
+
+def _width(text: str) -> int:
+    return max(wcswidth(text), 0)
+
+
+def _fill(text: str, width: int) -> str:
+    return text + " " * (width - _width(text))
+
+
+def _centre(text: str, width: int) -> str:
+    room = width - _width(text)
+    return " " * (room // 2) + text + " " * (room - room // 2)
