@@ -1,0 +1,431 @@
+"""One run of each command, top to bottom. Effects arrive as arguments."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Protocol, TypeVar
+
+from safe_gate import __version__, files, gate
+from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
+from safe_gate.figures import plural
+from safe_gate.github import ApiError, commands
+from safe_gate.github.event import Context
+from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict
+from safe_gate.options import Options
+from safe_gate.render import jsonreport
+from safe_gate.render.untrusted import plain
+
+SCHEMA_VERSION = 1
+EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
+"""What `run` exits with; `score` and `eval` have the codes of their specs."""
+
+Case = TypeVar("Case")
+Result = TypeVar("Result")
+
+
+class PostComment(Protocol):
+    """Posts a comment's text to the pull request of a context; returns its status and its URL."""
+
+    def __call__(self, context: Context, token: str, text: str) -> tuple[str, str]:
+        """Post, or raise ApiError."""
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a run does to the world: lines to two streams, a time, and GitHub."""
+
+    out: Callable[[str], None]
+    err: Callable[[str], None]
+    generated_at: str
+    context: Context
+    post_comment: PostComment
+    write_outputs: Callable[[str, Mapping[str, str]], None]
+    append_summary: Callable[[str, str], None]
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An evaluator's part of the report, or the problems that keep it from one."""
+
+    part: dict[str, Any] | None = None
+    problems: tuple[Problem, ...] = ()
+    inputs: tuple[files.InputFile, ...] = ()
+
+
+# --- the commands -------------------------------------------------------------------------------
+
+
+def run(options: Options, effects: Effects) -> int:
+    """Evaluate, judge, report and publish: the action's entry point. Returns 0, 1 or 3."""
+    measured = {
+        "safe_v0": measure_safe(options, effects.generated_at) if options.safe_batch else None,
+        "synthesis": measure_synthesis(options) if options.synthesis_cases else None,
+    }
+    report, problems = _judged(measured, options, effects.generated_at)
+    return _conclude(report, problems, options, effects)
+
+
+def refuse(problems: Sequence[Problem], effects: Effects) -> int:
+    """Say that settings or usage are wrong, also to GitHub. Returns 3."""
+    return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, None, effects)
+
+
+def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> int:
+    """Score SAFE v0 batches alone (SAFE v0 spec section 7). Returns 0, 1, 2 or 3."""
+    if not options.safe_batch:
+        return complain((_missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects)
+    measured = measure_safe(options, effects.generated_at)
+    if measured.part is None:
+        return complain(measured.problems, effects)
+    _write_safe_reports(measured.part, options, effects, output=output, verbose=verbose)
+    labels = measured.part["label_distribution"]
+    return 1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0
+
+
+def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> int:
+    """Evaluate Synthesis cases alone (`eval`; Synthesis spec). Returns 0, 2 or 3."""
+    from safe_gate.render import console
+
+    if not options.synthesis_cases:
+        return complain((_missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects)
+    measured = measure_synthesis(options)
+    if measured.part is None:
+        return complain(measured.problems, effects)
+    if out:
+        files.write(Path(out), jsonreport.to_json(measured.part))
+    section = EVALUATORS["synthesis"](measured.part)
+    effects.out(console.scorecard(section, everything=verbose))
+    if verbose:
+        effects.out(console.findings(section))
+    if out:
+        effects.out(f"Report: {console.path_words(out)}")
+    return 2 if measured.part["summary"]["unexpected_failures"] > options.max_unexpected_failures else 0
+
+
+def validate(paths: Sequence[str], effects: Effects) -> int:
+    """Check input files against their schemas, nothing else. Returns 0 or 3."""
+    problems: list[Problem] = []
+    cases = 0
+    for item in _checked(paths):
+        if isinstance(item, Problem):
+            problems.append(item)
+        cases += isinstance(item, safe_v0.Case | synthesis.Case)
+    if problems:
+        return complain(problems, effects)
+    effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
+    return EXIT_CODES[Verdict.PASS]
+
+
+def _checked(paths: Sequence[str]) -> Iterator[Any]:
+    """Yield what files hold, problems among it: batches with the outputs given beside them, the rest alone."""
+    kinds: dict[str, list[str]] = {}
+    for path in paths:
+        try:
+            kinds.setdefault(files.kind_of(Path(path)), []).append(path)
+        except CannotJudge as error:
+            yield from error.problems
+    batches, outputs = kinds.get("safe-batch", []), kinds.get("safe-output", [])
+    streams: list[Iterator[Any]] = []
+    if batches:
+        streams.append(files.safe_cases(batches, outputs))
+    elif outputs:
+        streams.append(files.safe_outputs(outputs))
+    if "synthesis-case" in kinds:
+        streams.append(files.synthesis_cases(kinds["synthesis-case"]))
+    streams += [
+        files.document(path, kind) for kind in ("config", "report", "rule-pack") for path in kinds.get(kind, [])
+    ]
+    for stream in streams:
+        try:
+            yield from stream
+        except CannotJudge as error:
+            yield from error.problems
+
+
+# --- measuring ----------------------------------------------------------------------------------
+
+
+def measure_safe(options: Options, generated_at: str) -> Measured:
+    """Return SAFE v0's part of the report over all batches that the options name."""
+    policy = safe_policy(options)
+    cases = files.safe_cases(
+        options.safe_batch, options.safe_outputs, concern=options.safe_concern, test_dir=options.safe_test_dir
+    )
+    results, problems, inputs = _sorted_out(cases, lambda case: safe_v0.score_case(case, policy))
+    if not results and not problems:
+        problems = (Problem(Place("--concern"), f"no case has the concern {options.safe_concern!r}"),)
+    if problems:
+        return Measured(None, problems, inputs)
+    part = safe_v0.report(safe_v0.fold(results, policy), [result.as_json() for result in results], policy, generated_at)
+    return Measured(part, (), inputs)
+
+
+def measure_synthesis(options: Options) -> Measured:
+    """Return Synthesis's part of the report over all case files that the options name."""
+    packs = files.load_packs()
+    cases = files.synthesis_cases(options.synthesis_cases)
+    results, problems, inputs = _sorted_out(cases, lambda case: synthesis.score_case(case, packs))
+    if problems:
+        return Measured(None, problems, inputs)
+    return Measured(
+        synthesis.report(synthesis.fold(results), [synthesis.result_json(result) for result in results]), (), inputs
+    )
+
+
+def _sorted_out(
+    items: Iterable[Case | Problem | files.InputFile], score_case: Callable[[Case], Result]
+) -> tuple[list[Result], tuple[Problem, ...], tuple[files.InputFile, ...]]:
+    """Score the cases of a stream one at a time; return results, problems and input files."""
+    results: list[Result] = []
+    problems: list[Problem] = []
+    inputs: list[files.InputFile] = []
+    try:
+        for item in items:
+            if isinstance(item, Problem):
+                problems.append(item)
+            elif isinstance(item, files.InputFile):
+                inputs.append(item)
+            elif not problems:  # with a problem there will be no verdict: keep looking for others only
+                results.append(score_case(item))
+    except CannotJudge as error:
+        problems += error.problems
+    return results, tuple(problems), tuple(inputs)
+
+
+def safe_policy(options: Options) -> safe_v0.Policy:
+    """Return how SAFE v0 scores under these options."""
+    lower = {metric: metric.lower() for metric in safe_v0.METRICS}
+    weights = {metric: getattr(options, f"{name}_weight") for metric, name in lower.items()}
+    return safe_v0.Policy(
+        thresholds={
+            metric: safe_v0.Threshold(getattr(options, f"{name}_pass"), getattr(options, f"{name}_review"))
+            for metric, name in lower.items()
+        },
+        weights=weights,
+        archetype_weights={
+            archetype: {**weights, **overrides.get("weights", {})}
+            for archetype, overrides in (options.archetypes or {}).items()
+        },
+        strict_ah=options.strict_ah,
+    )
+
+
+def gate_policy(options: Options) -> gate.Policy:
+    """Return the limits of the gate's rules under these options."""
+    return gate.Policy(
+        min_pass_rate=options.min_pass_rate,
+        max_fail_labels=options.max_fail_labels,
+        max_unexpected_failures=options.max_unexpected_failures,
+        max_unexpected_passes=options.max_unexpected_passes,
+        min_label_accuracy=options.min_label_accuracy,
+    )
+
+
+# --- judging ------------------------------------------------------------------------------------
+
+
+def _judged(
+    measured: Mapping[str, Measured | None], options: Options, generated_at: str
+) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+    """Return the report of a run and the problems that kept it from a verdict, if any."""
+    present = [one for one in measured.values() if one is not None]
+    problems = tuple(problem for one in present for problem in one.problems)
+    inputs = tuple(file for one in present for file in one.inputs)
+    if not present:
+        problems = (_missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases"),)
+    if problems:
+        return _error_report(inputs, options, generated_at, problems), problems
+    parts = {name: one.part if one else None for name, one in measured.items()}
+    outcomes = gate.judge(parts, gate_policy(options))
+    return _report(gate.verdict(outcomes), outcomes, parts, inputs, options, generated_at), ()
+
+
+def _report(
+    verdict: Verdict,
+    outcomes: Sequence[RuleOutcome],
+    parts: Mapping[str, Any],
+    inputs: Sequence[files.InputFile],
+    options: Options,
+    generated_at: str,
+) -> dict[str, Any]:
+    """Return the whole report in the shape of `schemas/report.schema.json`."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "safe-gate", "version": __version__},
+        "generated_at": generated_at,
+        "verdict": verdict.value,
+        "rules": [outcome.as_json() for outcome in outcomes],
+        **{name: parts.get(name) for name in EVALUATORS},
+        "provenance": {
+            "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
+            "packs_sha256": files.packs_digest(),
+            "policy": asdict(gate_policy(options)),
+        },
+    }
+
+
+def _error_report(
+    inputs: Sequence[files.InputFile], options: Options, generated_at: str, problems: Sequence[Problem]
+) -> dict[str, Any]:
+    """Return the report of a run without a verdict: no scores, every problem."""
+    report = _report(Verdict.ERROR, (), {}, inputs, options, generated_at)
+    report["problems"] = [
+        {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
+        for p in sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
+    ]
+    return report
+
+
+def _missing(what: str, expected: str) -> Problem:
+    return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
+
+
+def complain(problems: Sequence[Problem], effects: Effects) -> int:
+    """Print problems; return the exit code for "could not judge"."""
+    from safe_gate.render import console
+
+    effects.err(console.problems(problems))
+    return EXIT_CODES[Verdict.ERROR]
+
+
+# --- reporting ----------------------------------------------------------------------------------
+
+
+def _conclude(
+    report: dict[str, Any], problems: tuple[Problem, ...] | Sequence[Problem], options: Options | None, effects: Effects
+) -> int:
+    """Print, write and publish a report; return the exit code of its verdict."""
+    from safe_gate.render import console, markdown
+
+    paths = {"report-json": "", "report-markdown": ""}
+    if options is not None:
+        folder = Path(options.report_dir)
+        try:
+            json_path, markdown_path = folder / "safe-gate.json", folder / "safe-gate.md"
+            files.write(json_path, jsonreport.to_json(report))
+            files.write(markdown_path, markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT))
+            paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
+        except CannotJudge as error:
+            problems = (*problems, *error.problems)
+            report = _error_report((), options, effects.generated_at, problems)
+    if problems:
+        effects.err(console.problems(problems))
+    else:
+        for section in (EVALUATORS[name](report[name]) for name in EVALUATORS if report[name] is not None):
+            effects.out(console.scorecard(section))
+        effects.out(console.rules(report))
+    if paths["report-json"]:
+        effects.out(f"Reports: {', '.join(console.path_words(path) for path in paths.values())}")
+    _publish(report, problems, options, paths, effects)
+    return EXIT_CODES[Verdict(report["verdict"])]
+
+
+def _publish(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    options: Options | None,
+    paths: Mapping[str, str],
+    effects: Effects,
+) -> None:
+    """Tell GitHub. Whatever fails here is a warning: the verdict is already decided."""
+    from safe_gate.render import markdown
+
+    context = effects.context
+    if context.in_actions:
+        for line in (*commands.broken_rules(report), *commands.input_problems(problems)):
+            effects.out(line)
+    text = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=context.blob_url)
+    status, url = _comment(text, options, effects)
+    if context.summary_file:
+        summary = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=context.blob_url)
+        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, summary), effects)
+    if context.output_file:
+        values = {**step_outputs(report), **paths, "comment-status": status, "comment-url": url}
+        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+
+
+def _comment(text: str, options: Options | None, effects: Effects) -> tuple[str, str]:
+    """Post the comment where there is one to post; return its status and its URL."""
+    context = effects.context
+    if options is None:
+        return "skipped-error", ""
+    if options.comment == "never":
+        return "skipped-off", ""
+    if context.pull_request is None or not context.repository:
+        return "skipped-no-pull-request", ""
+    if not options.github_token:
+        return "skipped-no-token", ""
+    try:
+        return effects.post_comment(context, options.github_token, text)
+    except ApiError as error:
+        _warn(f"The comment was not posted: {error}", effects)
+        return ("skipped-permissions" if error.status in (401, 403, 404) else "failed"), ""
+
+
+def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:
+    try:
+        action()
+    except OSError as error:
+        _warn(f"Could not write {what}: {error.strerror or error}", effects)
+
+
+def _warn(message: str, effects: Effects) -> None:
+    """Warn of something that could not be published, as an annotation where there is a runner."""
+    text = f"{plain(Untrusted(message), 400)}. The verdict does not depend on it."
+    if effects.context.in_actions:
+        effects.out(commands.annotation("warning", text, title="SAFE Gate"))
+    else:
+        effects.err(f"safe-gate: warning: {text}")
+
+
+def step_outputs(report: JsonObject) -> dict[str, str]:
+    """Return the step outputs that follow from a report; empty where nothing was measured.
+
+    `pass-rate` and `label-accuracy` are fractions from 0 to 1, like the limits of their rules.
+    """
+    safe, synthesis_part = report["safe_v0"], report["synthesis"]
+    summary = synthesis_part["summary"] if synthesis_part else None
+    labels = summary["label_accuracy"] if summary else {"total": 0}
+    return {
+        "verdict": report["verdict"],
+        "pass-rate": str(safe["pass_rates"]["overall"]) if safe else "",
+        "unexpected-failures": str(summary["unexpected_failures"]) if summary else "",
+        "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
+        "total-cases": str((safe["total_cases"] if safe else 0) + (summary["cases"] if summary else 0)),
+    }
+
+
+def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *, output: str, verbose: bool) -> None:
+    """Write a SAFE v0 report in the formats asked for (SAFE v0 spec sections 5 and 7.1).
+
+    `output` names the file of the JSON report, or of the only format there is.
+    """
+    from safe_gate.render import console, markdown
+
+    formats = set(options.report_formats)
+    if "all" in formats:
+        formats = {"json", "console", "markdown"}
+    section = EVALUATORS["safe_v0"](part)
+    texts = {"json": jsonreport.to_json(part), "markdown": markdown.section_report(section)}
+    card = console.scorecard(section, everything=verbose)
+    texts["console"] = f"{card}\n{console.findings(section)}\n" if verbose else card
+    main = "json" if "json" in formats else min(formats)
+    for name in sorted(formats):
+        if output and name == main:
+            path = Path(output)
+        elif name == "console" or (name == "json" and formats == {"json"}):
+            effects.out(texts[name].removesuffix("\n"))
+            continue
+        else:
+            suffix = "md" if name == "markdown" else "json"
+            path = Path(options.report_dir) / f"SAFE_v0_{_file_name(part)}.{suffix}"
+        files.write(path, texts[name])
+        effects.out(f"Report: {console.path_words(files.shown(path))}")
+
+
+def _file_name(part: JsonObject) -> str:
+    """Return `<concern>_<timestamp>` for a report's file; a concern id may hold anything."""
+    concern = "".join(c if c.isascii() and (c.isalnum() or c in "-_,") else "_" for c in part["concern_id"])
+    return f"{concern[:80]}_{part['generated_at'].replace('-', '').replace(':', '')}"

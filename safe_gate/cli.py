@@ -1,0 +1,173 @@
+"""The command line: argv and environ in, an exit code out. The only place that catches everything."""
+
+from __future__ import annotations
+
+import argparse
+import os
+import sys
+import time
+from collections.abc import Mapping, Sequence
+from typing import Any, NoReturn, TextIO
+
+from safe_gate import __version__
+from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.options import Options, Setting, settings
+
+_COULD_NOT_JUDGE = 3
+_INTERRUPTED = 130
+
+_COMMANDS = {
+    "run": (
+        "evaluate, judge by the gate's rules, write reports and publish them",
+        "exit codes: 0 the gate passed, 1 the gate failed, 3 could not judge",
+    ),
+    "score": (
+        "score SAFE v0 batches alone",
+        "exit codes: 0 all Pass, 1 a Fail, 2 no Fail but a Review, 3 error",
+    ),
+    "eval": (
+        "evaluate Synthesis cases alone",
+        "exit codes: 0 passed, 2 more unexpected failures than allowed, 3 error",
+    ),
+    "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
+}
+
+
+def main(argv: Sequence[str] | None = None) -> int:
+    """Run the command line and return its exit code; no exception but SystemExit 0 of --help escapes."""
+    for stream in (sys.stdout, sys.stderr):
+        if hasattr(stream, "reconfigure"):  # the same bytes whatever the locale
+            stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    try:
+        return _main(list(sys.argv[1:] if argv is None else argv), os.environ)
+    except KeyboardInterrupt:
+        return _INTERRUPTED
+    except Exception as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
+        from safe_gate.model import Untrusted
+        from safe_gate.render.untrusted import plain
+
+        _print(
+            f"safe-gate: internal error: {type(error).__name__}: {plain(Untrusted(str(error)))}; "
+            "this is a defect of safe-gate: please report it with the command and the input",
+            sys.stderr,
+        )
+        return _COULD_NOT_JUDGE
+
+
+def _main(argv: list[str], environ: Mapping[str, str]) -> int:
+    effects = None
+    command = "run" if argv[:1] == ["run"] else ""
+    try:
+        arguments = vars(_parser().parse_args(argv))
+        from safe_gate import app  # after --help and --version, which need none of it
+
+        command = arguments.pop("command")
+        effects = _effects(environ, _generated_at(environ))
+        if command == "validate":
+            return app.validate(arguments["files"], effects)
+        names = {field for field in arguments if field in Options.__dataclass_fields__}
+        options = _read_options({name: arguments[name] for name in names}, environ, is_action=command == "run")
+        if command == "score":
+            return app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"])
+        if command == "eval":
+            return app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"])
+        return app.run(options, effects)
+    except CannotJudge as error:
+        from safe_gate import app
+
+        effects = effects or _effects(environ, "")
+        if command == "run":
+            return app.refuse(error.problems, effects)
+        return app.complain(error.problems, effects)
+
+
+def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], *, is_action: bool) -> Options:
+    from safe_gate import files
+    from safe_gate.settings import read  # pydantic takes longer to import than most runs to run
+
+    return read(flags, environ, files.read_config, is_action=is_action)
+
+
+class _Parser(argparse.ArgumentParser):
+    """A parser whose usage errors are problems like all others, with exit code 3."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CannotJudge(Problem(Place("command line"), f"{message}; see {self.prog} --help"))
+
+
+def _parser() -> argparse.ArgumentParser:
+    parser = _Parser(
+        prog="safe-gate",
+        description="Decides before a merge whether recorded outputs of a language-model application got worse.",
+        allow_abbrev=False,
+    )
+    parser.add_argument("--version", action="version", version=f"safe-gate {__version__}")
+    commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
+    for name, (summary, codes) in _COMMANDS.items():
+        command = commands.add_parser(
+            name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=codes, allow_abbrev=False
+        )
+        for setting in settings():
+            if name in setting.flags:
+                _add_flag(command, setting, setting.flags[name])
+        if name == "score":
+            command.add_argument("--output", default="", metavar="PATH", help="write the report to this file")
+        if name == "eval":
+            command.add_argument("--out", default="", metavar="PATH", help="write the JSON report to this file")
+        if name in ("score", "eval"):
+            command.add_argument("--verbose", action="store_true", help="show every case and its evidence")
+        if name == "validate":
+            command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
+    return parser
+
+
+def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequence[str]) -> None:
+    """Add an option's flag. Values stay text: settings convert them, like those of every source."""
+    help_ = setting.help.replace("%", "%%")
+    common: dict[str, Any] = {"dest": setting.name, "default": argparse.SUPPRESS, "help": help_}
+    if setting.kind is bool:
+        command.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
+    elif setting.is_list:
+        command.add_argument(*flags, nargs="+", action="extend", metavar=setting.metavar, **common)
+    else:
+        command.add_argument(*flags, metavar=setting.metavar, **common)
+
+
+def _generated_at(environ: Mapping[str, str]) -> str:
+    """Return the time of the run as ISO 8601 in UTC, or the one SOURCE_DATE_EPOCH fixes."""
+    epoch = environ.get("SOURCE_DATE_EPOCH", "").strip()
+    try:
+        moment = time.gmtime(int(epoch) if epoch else None)
+    except (ValueError, OverflowError, OSError):
+        problem = Problem(Place("SOURCE_DATE_EPOCH"), f"is {epoch[:40]!r}; expected whole seconds since 1970")
+        raise CannotJudge(problem) from None
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)
+
+
+def _effects(environ: Mapping[str, str], generated_at: str) -> Any:
+    from safe_gate.app import Effects
+    from safe_gate.github import event, files
+
+    return Effects(
+        out=lambda line: _print(line, sys.stdout),
+        err=lambda line: _print(line, sys.stderr),
+        generated_at=generated_at,
+        context=event.context(environ),
+        post_comment=_post_comment,
+        write_outputs=files.write_outputs,
+        append_summary=files.append_summary,
+    )
+
+
+def _post_comment(context: Any, token: str, text: str) -> tuple[str, str]:
+    from safe_gate.github import client, comment  # `requests` only where there is something to post
+
+    posted = comment.post(client.Client(context.api_url, token), context.repository, context.pull_request, text)
+    return posted.status, posted.url
+
+
+def _print(line: str, stream: TextIO) -> None:
+    try:
+        print(line, file=stream, flush=True)
+    except BrokenPipeError:  # the reader has left (`| head`); the exit code is still owed
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -1,0 +1,175 @@
+"""Shell: what the user set, from flags, action inputs, environment and config file, in that order.
+
+The environment and the config file's reader arrive as arguments. `pydantic-settings` merges the
+sources and converts; what may be set at all is data in `options.py`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping
+from typing import Annotated, Any
+
+from pydantic import BeforeValidator, Field, ValidationError, create_model
+from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
+
+from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.options import CONFIG_FILE, Options, Setting, settings
+from safe_gate.validate import suggestion
+
+ConfigReader = Callable[[str], tuple[str, Mapping[str, Any]] | None]
+
+# What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
+_RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
+# The booleans of YAML 1.2's core schema, as @actions/core reads them; anything else is an error.
+_BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
+
+
+def read(
+    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, is_action: bool
+) -> Options:
+    """Return the settings of a run.
+
+    `flags` holds what the command line gave, by option name. `read_config` takes the path the user
+    gave, or "", and returns the config file's path and valid content, or None if there is none.
+    `is_action` refuses unknown `INPUT_*` variables. Raises CannotJudge with every problem found.
+    """
+    unknown = tuple(_unknown_names(environ, is_action=is_action))
+    inputs = _from_environ(environ)
+    config_path, config = read_config(flags.get("config") or inputs.get("config", ("", ""))[1]) or (CONFIG_FILE, {})
+    sources = (
+        {name: (_flag_label(name), value) for name, value in flags.items()},
+        inputs,
+        {name: (f"{config_path}: {'.'.join(key)}", value) for name, key, value in _from_config(config)},
+    )
+    origins = {name: label for source in reversed(sources) for name, (label, _) in source.items()}
+    values = [{name: value for name, (_, value) in source.items()} for source in sources]
+    try:
+        merged = _model(values)().model_dump()
+    except ValidationError as error:
+        raise CannotJudge(*unknown, *_explain(error, origins)) from None
+    options = Options(**merged)
+    problems = (*unknown, *_contradictions(options, origins))
+    if problems:
+        raise CannotJudge(*problems)
+    return options
+
+
+def _model(sources: list[dict[str, Any]]) -> type[BaseSettings]:
+    """Return a settings class with a field for each option that merges the sources, first wins."""
+
+    class Sources(BaseSettings):
+        # The library's own sources are left out, a `.env` file of the checkout among them.
+        @classmethod
+        def settings_customise_sources(
+            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
+        ) -> tuple[PydanticBaseSettingsSource, ...]:
+            return tuple(InitSettingsSource(settings_cls, source) for source in sources)
+
+    fields: dict[str, Any] = {setting.name: _field(setting) for setting in settings()}
+    return create_model("Settings", __base__=Sources, **fields)
+
+
+def _field(setting: Setting) -> tuple[Any, Any]:
+    """Return an option as a pydantic field: its type, its limits and its default."""
+
+    def convert(value: Any) -> Any:
+        if isinstance(value, str):
+            value = value.strip()
+            if setting.kind is bool:
+                if value not in _BOOLEANS:
+                    raise ValueError("not a boolean")
+                return _BOOLEANS[value]
+            if setting.is_list:
+                value = [line.strip() for line in value.split("\n") if line.strip()]
+        chosen = value if isinstance(value, list | tuple) else [value]
+        if setting.choices and not set(chosen) <= set(setting.choices):
+            raise ValueError("not a choice")
+        return value
+
+    is_number = setting.low is not None or setting.high is not None
+    limits: dict[str, Any] = {"ge": setting.low, "le": setting.high} if is_number else {}
+    if setting.kind in (float, float | None):
+        # NaN would make every comparison false: a threshold that nothing fails.
+        limits["allow_inf_nan"] = False
+    return Annotated[setting.kind, BeforeValidator(convert)], Field(default=setting.default, **limits)
+
+
+def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+    """Return the options set by action inputs or variables, with the name each came by.
+
+    An input that is left out arrives as an empty string, which counts as not set. Some shells drop
+    variables with hyphens, so the spelling with underscores is read too.
+    """
+    found = {}
+    for setting in settings():
+        for name in _environment_names(setting):
+            if environ.get(name, "").strip():
+                found[setting.name] = name, environ[name]
+                break
+    return found
+
+
+def _environment_names(setting: Setting) -> tuple[str, ...]:
+    inputs = (f"INPUT_{setting.input.upper()}", f"INPUT_{setting.name.upper()}") if setting.is_input else ()
+    return (*inputs, *setting.env)
+
+
+def _from_config(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
+    """Yield the options a config file sets: name, path of keys, value."""
+    for setting in settings():
+        value: Any = config
+        for part in setting.key:
+            value = value.get(part) if isinstance(value, Mapping) else None
+        if setting.key and value is not None:
+            yield setting.name, setting.key, value
+
+
+def _flag_label(name: str) -> str:
+    return next(flags[0] for s in settings() if s.name == name for flags in s.flags.values())
+
+
+def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
+    """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
+    known = {name for setting in settings() for name in _environment_names(setting)} | _RUNNER_INPUTS
+    prefixes = ("SAFE_GATE_", "SAFE_V0_", "INPUT_") if is_action else ("SAFE_GATE_", "SAFE_V0_")
+    for name in sorted(environ):
+        if name.startswith(prefixes) and name not in known:
+            hint = suggestion(name, sorted(known))
+            yield Problem(Place(name), f"is not a setting of safe-gate{hint}; correct its name or remove it")
+
+
+def _explain(error: ValidationError, origins: Mapping[str, str]) -> Iterator[Problem]:
+    by_name = {setting.name: setting for setting in settings()}
+    for fault in error.errors(include_url=False, include_context=False):
+        name = str(fault["loc"][0])
+        given = fault["input"]
+        shown = json.dumps(given if isinstance(given, str | int | float | bool) else str(given), ensure_ascii=False)
+        yield Problem(Place(origins.get(name, name)), f"is {shown[:80]}; expected {_expected(by_name[name])}")
+
+
+def _expected(setting: Setting) -> str:
+    if setting.choices:
+        return "one of " + ", ".join(setting.choices)
+    if setting.kind is bool:
+        return "true or false"
+    kind = "a whole number" if setting.kind in (int, int | None) else "a number"
+    return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
+
+
+def _contradictions(options: Options, origins: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield a problem for settings that are fine alone but not together."""
+    for metric in ("cr", "ah", "ac"):
+        names = f"{metric}_pass", f"{metric}_review"
+        pass_, review = (getattr(options, name) for name in names)
+        if pass_ < review:
+            by_pass, by_review = (origins.get(name, f"the default of {name.replace('_', '-')}") for name in names)
+            yield Problem(Place(by_pass), f"is {pass_}, below {review} ({by_review}); expected pass >= review")
+    weights = {metric: getattr(options, f"{metric.lower()}_weight") for metric in ("CR", "AH", "AC")}
+    groups = {"weights": weights}
+    for archetype, overrides in (options.archetypes or {}).items():
+        groups[f"archetypes.{archetype}.weights"] = {**weights, **overrides.get("weights", {})}
+    for where, group in groups.items():
+        if not any(group.values()):
+            place = origins.get("archetypes" if "archetypes" in where else "cr_weight", "weights")
+            yield Problem(Place(place), "are all zero; expected at least one weight above 0", field=where)
