@@ -1,0 +1,91 @@
+"""What is written twice is equal: options, action.yml, schemas, README, wheel, licence floors."""
+
+from __future__ import annotations
+
+import json
+import re
+import zipfile
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+import yaml
+
+from safe_gate import __version__
+from safe_gate.options import Options, settings
+from safe_gate.settings import read
+from tests.conftest import REPOSITORY
+
+ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
+README = (REPOSITORY / "README.md").read_text("utf-8")
+SCHEMAS = {file.name: json.loads(file.read_text("utf-8")) for file in (REPOSITORY / "schemas").glob("*.json")}
+
+
+def test_the_action_has_an_input_for_every_option_with_its_words() -> None:
+    documented = {setting.input: setting.help for setting in settings() if setting.is_input}
+    assert {name: facts["description"] for name, facts in ACTION["inputs"].items()} == documented
+
+
+def test_no_input_but_the_token_has_a_default_that_would_outrank_the_config_file() -> None:
+    assert {name for name, facts in ACTION["inputs"].items() if "default" in facts} == {"github-token"}
+
+
+def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
+    def keys(schema: dict[str, Any], path: tuple[str, ...] = ()) -> set[tuple[str, ...]]:
+        if "$ref" in schema:
+            schema = SCHEMAS["config.schema.json"]["$defs"][schema["$ref"].rpartition("/")[2]]
+        if "properties" not in schema:
+            return {path}
+        return {found for name, inner in schema["properties"].items() for found in keys(inner, (*path, name))}
+
+    assert keys(SCHEMAS["config.schema.json"]) - {("$schema",)} == {s.key for s in settings() if s.key}
+
+
+def test_the_readme_documents_every_setting_output_and_exit_code() -> None:
+    table = README.partition("## Settings")[2]
+    for setting in settings():
+        row = next((line for line in table.splitlines() if line.startswith(f"| `{setting.input}` |")), "")
+        assert setting.help.replace("|", "\\|") in row, setting.input
+        for name in setting.env:
+            assert f"`{name}`" in row
+    for name in ACTION["outputs"]:
+        assert f"| `{name}` |" in README
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_a_valid_schema_and_names_itself(name: str) -> None:
+    jsonschema.Draft202012Validator.check_schema(SCHEMAS[name])
+    assert SCHEMAS[name]["$id"] == name
+
+
+def test_an_output_has_one_shape_inline_and_on_a_line_of_its_own() -> None:
+    inline = SCHEMAS["safe-batch.schema.json"]["$defs"]["output"]
+    assert SCHEMAS["safe-output.schema.json"]["properties"]["output"] == inline
+
+
+def test_defaults_of_the_settings_are_the_defaults_of_the_options() -> None:
+    assert read({}, {}, lambda _: None, is_action=True) == Options()
+
+
+def test_the_version_is_written_alike_everywhere() -> None:
+    project = (REPOSITORY / "pyproject.toml").read_text("utf-8")
+    assert f'version = "{__version__}"' in project
+    assert f"## {__version__}" in (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
+
+
+def test_every_link_of_the_documents_leads_to_a_file() -> None:
+    for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")):
+        for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):
+            assert (document.parent / target).exists(), (document.name, target)
+
+
+def test_the_wheel_holds_schemas_and_packs(tmp_path: Path) -> None:
+    from hatchling.builders.wheel import WheelBuilder
+
+    (wheel,) = WheelBuilder(str(REPOSITORY)).build(directory=str(tmp_path), versions=["standard"])
+    names = set(zipfile.ZipFile(wheel).namelist())
+    assert {f"safe_gate/schemas/{name}" for name in SCHEMAS} <= names
+    packs = (REPOSITORY / "safe_gate/evaluators/synthesis/packs").glob("*.json")
+    assert {f"safe_gate/evaluators/synthesis/packs/{pack.name}" for pack in packs} <= names
+    assert not any(name.startswith("tests/") for name in names)

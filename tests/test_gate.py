@@ -1,0 +1,74 @@
+"""The gate's judgement: every rule at, below and above its limit, and the verdict of all."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from safe_gate.gate import Policy, judge, verdict
+from safe_gate.model import RuleOutcome, Verdict
+
+OFF = Policy(None, None, None, None, None)
+
+
+def report(
+    *, passing: int = 4, failing: int = 0, unexpected: int = 0, passes: int = 0, labels: tuple[int, int] = (0, 0)
+) -> dict[str, Any]:
+    total = 5
+    return {
+        "safe_v0": {
+            "total_cases": total,
+            "pass_rates": {"overall": passing / total},
+            "label_distribution": {"Pass": passing, "Review": total - passing - failing, "Fail": failing},
+        },
+        "synthesis": {
+            "summary": {
+                "unexpected_failures": unexpected,
+                "unexpected_passes": passes,
+                "label_accuracy": {"matched": labels[0], "total": labels[1]},
+            }
+        },
+    }
+
+
+def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
+    (outcome,) = judge(found, Policy(**{name: limits.get(name) for name in Policy.__dataclass_fields__}))
+    return outcome
+
+
+@pytest.mark.parametrize(
+    ("found", "limits", "passed", "message"),
+    [
+        ({}, {"min_pass_rate": 0.8}, True, "Pass rate 80.0% is at least 80.0%: 4 of 5 SAFE v0 cases labelled Pass"),
+        ({"passing": 3}, {"min_pass_rate": 0.8}, False, "Pass rate 60.0% is below 80.0%: 3 of 5 SAFE v0 cases labelled Pass"),
+        ({"passing": 3}, {"min_pass_rate": 0.6000001}, False, "Pass rate 60.00000% is below 60.00001%: 3 of 5 SAFE v0 cases labelled Pass"),
+        ({"failing": 1}, {"max_fail_labels": 1}, True, "1 SAFE v0 case labelled Fail, 1 allowed"),
+        ({"failing": 1}, {"max_fail_labels": 0}, False, "1 SAFE v0 case labelled Fail, 0 allowed"),
+        ({}, {"max_unexpected_failures": 0}, True, "0 unexpected failures, 0 allowed"),
+        ({"unexpected": 2}, {"max_unexpected_failures": 1}, False, "2 unexpected failures, 1 allowed"),
+        ({"passes": 1}, {"max_unexpected_passes": 0}, False, "1 negative example passes, 0 allowed"),
+        ({"passes": 2}, {"max_unexpected_passes": 2}, True, "2 negative examples pass, 2 allowed"),
+        ({"labels": (9, 10)}, {"min_label_accuracy": 0.9}, True, "Label accuracy 90.0% is at least 90.0%: 9 of 10 labels agree"),
+        ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agree"),
+        ({}, {"min_label_accuracy": 0.0}, False, "Label accuracy cannot be told: no case has labels"),
+    ],
+)  # fmt: skip
+def test_each_rule_compares_its_value_with_its_limit_and_says_so(
+    found: dict[str, Any], limits: dict[str, Any], passed: bool, message: str
+) -> None:
+    outcome = only(report(**found), **limits)
+    assert (outcome.passed, outcome.message) == (passed, message)
+
+
+def test_rules_of_an_evaluator_that_did_not_run_are_left_out() -> None:
+    alone = {**report(), "safe_v0": None}
+    outcomes = judge(alone, Policy(0.8, 0, 0, 0, None))
+    assert {outcome.evaluator for outcome in outcomes} == {"synthesis"}
+
+
+def test_one_broken_rule_fails_the_gate_and_no_rule_at_all_is_no_pass() -> None:
+    policy = Policy(0.8, 0, 0, None, None)
+    assert verdict(judge(report(), policy)) is Verdict.PASS
+    assert verdict(judge(report(unexpected=1), policy)) is Verdict.FAIL
+    assert verdict(judge(report(), OFF)) is Verdict.ERROR

@@ -1,0 +1,390 @@
+"""Recorded text, ids, needles and file names that attack every surface; the manifest says what may not happen.
+
+A probe of `data/hostile/manifest.jsonl` is a pattern (markdown, log, github_output, json) or selectors over
+the Markdown rendered as CommonMark with tables, bare links and raw HTML.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+from markdown_it import MarkdownIt
+
+from safe_gate.model import Place, Problem
+from safe_gate.render.markdown import COMMENT_LIMIT, scorecard
+from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
+
+HOSTILE = DATA / "hostile" / "synthesis_hostile.jsonl"
+SURFACES = ("markdown", "rendered", "log", "github_output", "json")
+NO_SURFACE_YET = {"csv"}  # no report is written as CSV: its probes have nothing to look at
+OUTPUTS = {
+    *("verdict", "pass-rate", "unexpected-failures", "label-accuracy", "total-cases"),
+    *("report-json", "report-markdown", "comment-status", "comment-url"),
+}
+BLOB = "https://github.com/octo/app/blob/f00d/"
+
+
+def read_jsonl(path: Path) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in path.read_bytes().splitlines()]
+
+
+MANIFEST = read_jsonl(DATA / "hostile" / "manifest.jsonl")
+# Each attack on its own: what the hostile turns say after their token, without the sentence around it.
+ATTACKS = {
+    entry["token"]: case["user"][case["user"].index(entry["token"]) :]
+    for entry, case in zip(MANIFEST, read_jsonl(HOSTILE), strict=True)
+}
+# Names, ids and needles are attacked by these as well: what the manifest's texts do not hold in their first words.
+SHORT_ATTACKS = (
+    *("h0s05\n::error::h0s05", "::error::h0s05", "  ::error::h0s05", "\r::error::h0s05", "##[error]h0s05"),
+    *("-x h0s05", "%0A::error::h0s05", "a,line=1::h0s05", "verdict<<EOF\npass\nEOF", "\udcff \x01\x9b h0s10"),
+    *("a | b | c", "`h0s01`", "<!-- h0s07", "h0s07 -->", "<!-- safe-gate -->", "</code><h1>h0s04", "&#60;b&#62;"),
+    *("@org/team", "fixes #12", "https:h0s03 www.example.com", "![h0s03](//h0s03.png)"),
+    *("\u202eh0s09", "\x1b[2J\x1b]0;h0s08\x07"),
+)
+
+
+# --- the surfaces -------------------------------------------------------------------------------
+
+
+@dataclass
+class Element:
+    tag: str
+    attributes: Mapping[str, str]
+    text: str = ""
+
+
+@dataclass
+class Page(HTMLParser):
+    """Markdown rendered: its elements with their texts, and the text outside of code."""
+
+    source: str
+    elements: list[Element] = field(default_factory=list)
+    outside_code: str = ""
+
+    def __post_init__(self) -> None:
+        super().__init__()
+        self._open: list[Element] = []
+        markdown = MarkdownIt("gfm-like", {"html": True})
+        self.feed(markdown.render(self.source))
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: Sequence[tuple[str, str | None]]) -> None:
+        element = Element(tag, {name: value or "" for name, value in attrs})
+        self.elements.append(element)
+        if tag not in ("img", "br", "hr", "base", "input"):
+            self._open.append(element)
+
+    def handle_endtag(self, tag: str) -> None:
+        while any(element.tag == tag for element in self._open) and self._open.pop().tag != tag:
+            pass
+
+    def handle_data(self, data: str) -> None:
+        for element in self._open:
+            element.text += data
+        if not any(element.tag in ("code", "pre") for element in self._open):
+            self.outside_code += data
+
+    def matching(self, probe: str) -> list[str]:
+        """Return what a `rendered` probe of the manifest finds."""
+        if text := re.fullmatch("text outside code and pre matching (.+)", probe):
+            return [match[0] for match in re.finditer(text[1], self.outside_code)]
+        selectors, _, token = re.sub(" and nothing else$", "", probe).partition(" containing ")
+        alone = probe.endswith(" and nothing else")
+        return [
+            f"<{element.tag}> {element.text[:80]}"
+            for selector in re.sub(" (made )?from .+", "", selectors).split(",")
+            for element in self.elements
+            if selects(selector.strip(), element)
+            and token in element.text
+            and (not alone or element.text.strip() == token)
+        ]
+
+
+def selects(selector: str, element: Element) -> bool:
+    """Tell whether a simple selector, `tag.class[name op value]`, selects an element."""
+    parts = re.fullmatch(r"(\w+|\*)(?:\.([\w-]+))?(?:\[(\w+)(?:([*^]=)(\w+))?\])?", selector)
+    assert parts is not None, selector
+    tag, class_, name, operator, value = parts.groups()
+    given = element.attributes.get(name or "", "")
+    return (
+        tag in ("*", element.tag)
+        and (class_ is None or class_ in element.attributes.get("class", "").split())
+        and (name is None or name in element.attributes)
+        and (operator != "*=" or value in given)
+        and (operator != "^=" or given.startswith(value))
+    )
+
+
+def step_outputs(text: str) -> dict[str, str]:
+    """Return what the runner reads from GITHUB_OUTPUT."""
+    outputs: dict[str, str] = {}
+    lines = iter(text.split("\n"))
+    for line in lines:
+        name, heredoc, delimiter = line.partition("<<")
+        if heredoc and "=" not in name:
+            value: list[str] = []
+            for inner in lines:
+                if inner == delimiter:
+                    break
+                value.append(inner)
+            else:
+                raise AssertionError(f"no end for {line}")
+            outputs[name] = "\n".join(value)
+        elif line:
+            name, equals, value_ = line.partition("=")
+            assert equals, line
+            outputs[name] = value_
+    return outputs
+
+
+def comment(report: Mapping[str, Any]) -> str:
+    """Return the text of the pull request's comment on a report."""
+    problems = [
+        Problem(Place(each["path"], each["line"]), each["message"], each["id"], each["field"])
+        for each in report.get("problems", ())
+    ]
+    return scorecard(report, problems, limit=COMMENT_LIMIT, blob_url=BLOB.rstrip("/"))
+
+
+def broken(probes: Sequence[Mapping[str, Any]], surfaces: Mapping[str, Sequence[str]]) -> Iterator[str]:
+    """Yield what the probes find that may not be there."""
+    pages = [Page(text) for text in surfaces["markdown"]]
+    for probe in probes:
+        if probe["surface"] == "rendered":
+            for page in pages:
+                yield from (f"rendered: {probe['none_of']}: {found}" for found in page.matching(probe["none_of"]))
+        elif probe["surface"] not in NO_SURFACE_YET:
+            flags = {"": 0, "m": re.MULTILINE, "s": re.DOTALL}[probe["flags"]]
+            only_comment = probe.get("note") == "a comment's limit"
+            for text in surfaces[probe["surface"]][-1 if only_comment else 0 :]:
+                found = [match[0] for match in re.finditer(probe["pattern"], text, flags)]
+                if len(found) > probe["at_most"]:
+                    yield f"{probe['surface']}: {probe['pattern']}: {found[0][:80]!r}"
+
+
+Surfaces = Callable[..., tuple[int, dict[str, list[str]]]]
+PROBES = [{"token": entry["token"], **probe} for entry in MANIFEST for probe in entry["probes"]]
+LOG_PROBES = [probe for probe in PROBES if probe["surface"] == "log"]
+
+
+@pytest.fixture
+def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Surfaces:
+    """Run the gate as a step of a workflow and return the exit code and all it showed to anyone."""
+
+    def run(*arguments: str | Path) -> tuple[int, dict[str, list[str]]]:
+        output, summary = tmp_path / "github_output", tmp_path / "github_summary"
+        environ = {"ACTIONS": "true", "OUTPUT": str(output), "STEP_SUMMARY": str(summary)}
+        environ |= {"REPOSITORY": "octo/app", "SHA": "f00d", "SERVER_URL": "https://github.com"}
+        for name, value in environ.items():
+            monkeypatch.setenv(f"GITHUB_{name}", value)
+        ran = safe_gate("run", *arguments, "--report-dir", "out")
+        outputs = step_outputs(output.read_bytes().decode("utf-8"))
+        assert set(outputs) == OUTPUTS
+        assert outputs["verdict"] == {0: "pass", 1: "fail", 3: "error"}[ran.code]
+        reports = [Path(outputs[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown")]
+        raw, document = reports
+        return ran.code, {
+            "markdown": [document, summary.read_bytes().decode("utf-8"), comment(json.loads(raw))],
+            "log": [ran.log],
+            "github_output": ["\n".join(f"{name}={value}" for name, value in outputs.items())],
+            "json": [raw],
+        }
+
+    return run
+
+
+# --- the tests ----------------------------------------------------------------------------------
+
+
+def test_every_probe_of_the_manifest_names_a_surface_there_is() -> None:
+    assert {probe["surface"] for probe in PROBES} == {*SURFACES, *NO_SURFACE_YET}
+
+
+# What the renderer here never makes: it drops script links, and issue links are GitHub's own work.
+UNSEEN = ("a[href^=javascript]", "a.issue-link")
+SEEN = [
+    probe
+    for probe in PROBES
+    if probe["surface"] not in NO_SURFACE_YET and not probe.get("none_of", "").startswith(UNSEEN)
+]
+
+
+@pytest.mark.parametrize("probe", SEEN, ids=lambda probe: f"{probe['token']}-{probe['surface']}")
+def test_a_probe_finds_its_attack_where_the_text_is_shown_raw(probe: Mapping[str, Any]) -> None:
+    raw = {surface: [f"{ATTACKS[probe['token']]}\n" * 2] for surface in SURFACES}
+    assert list(broken([probe], raw))
+
+
+def test_hostile_turns_break_no_surface(surfaces: Surfaces) -> None:
+    code, shown = surfaces("--cases", HOSTILE)
+    assert code == 1
+    assert list(broken(PROBES, shown)) == []
+    report = json.loads(shown["json"][0])
+    assert [result["id"] for result in report["synthesis"]["results"]] == [entry["id"] for entry in MANIFEST]
+    assert report["synthesis"]["summary"]["unexpected_failures"] == len(MANIFEST)
+
+
+def hostile_ids(folder: Path) -> tuple[str | Path, ...]:
+    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
+    cases = [turn(text, assistant="You should know.", tags=[text], notes=text) for text in texts]
+    return "--cases", write_cases(folder / "cases.jsonl", *cases)
+
+
+def hostile_negative_examples(folder: Path) -> tuple[str | Path, ...]:
+    texts = [attack[:200] for attack in ATTACKS.values()]
+    cases = [turn(text, tags=[f"{text}-fail"]) for text in texts]
+    return "--cases", write_cases(folder / "cases.jsonl", *cases), "--max-unexpected-passes", "0"
+
+
+SILENT = {"signals": [], "summary": "", "followup_questions": []}
+
+
+def clinical(text: str, number: int) -> dict[str, Any]:
+    """Return a SAFE v0 case that fails with a hostile text wherever one may stand."""
+    expectations = {
+        "signal_generation": {"must_find_signals": [text, f"{number}"]},
+        "event_summary": {"must_contain_phrases": [text, f"{number}"]},
+        "followup_questions": {"forbidden_terms": [text]},
+    }
+    output = SILENT | {"followup_questions": [text]}
+    names = {"concern_id": text[:200], "archetype": text[:200], "expectations": expectations, "output": output}
+    return safe_case(f"{text[:190]} {number}", **names)
+
+
+def hostile_batch(folder: Path) -> tuple[str | Path, ...]:
+    texts = (*(attack[:5_000] for attack in ATTACKS.values()), *SHORT_ATTACKS)
+    return "--batch", write_batch(folder / "batch.json", *(clinical(text, i) for i, text in enumerate(texts)))
+
+
+def hostile_problems(folder: Path) -> tuple[str | Path, ...]:
+    texts = [attack[:200] for attack in (*ATTACKS.values(), *SHORT_ATTACKS)]
+    cases = [turn(text, checks=[text], expected={text: True}, **{text: text}) for text in texts]
+    batch = [safe_case(text, archetype=[text], **{text: text}) for text in texts]
+    return (
+        *("--cases", write_cases(folder / "cases.jsonl", *cases)),
+        *("--batch", write_batch(folder / "batch.json", *batch)),
+    )
+
+
+SOURCES = (hostile_ids, hostile_negative_examples, hostile_batch, hostile_problems)
+
+
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.__name__)
+def test_hostile_names_and_needles_break_no_surface(
+    source: Callable[[Path], tuple[str | Path, ...]],
+    surfaces: Surfaces,
+    tmp_path: Path,
+) -> None:
+    code, shown = surfaces(*source(tmp_path))
+    assert code == (3 if source is hostile_problems else 1)
+    assert list(broken(PROBES, shown)) == []
+    # They are shown all right, and as code: nothing recorded stands in the text around it.
+    for text in shown["markdown"]:
+        page = Page(text)
+        assert any("h0s05" in element.text for element in page.elements if element.tag == "code")
+        assert not re.search("h0s[01][0-9]", page.outside_code)
+        assert "<!--" not in text
+
+
+def file_names() -> list[str]:
+    """Return the attacks as names of files: no slash and no NUL, below 255 bytes."""
+    texts = (attack.replace("/", "\u2215").replace("\0", "") for attack in (*ATTACKS.values(), *SHORT_ATTACKS))
+    return [
+        os.fsdecode(text.encode("utf-8", "surrogateescape")[:200].decode("utf-8", "ignore").encode()) for text in texts
+    ]
+
+
+def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path) -> None:
+    folder = tmp_path / "names"
+    folder.mkdir()
+    for number, name in enumerate(file_names()):
+        write_cases(folder / f"{name}.jsonl", turn(f"case {number}", assistant="You should know."))
+        write_batch(folder / f"{name}.json", safe_case(f"batch {number}", output=SILENT))
+    code, shown = surfaces("--cases", "names/*.jsonl", "--batch", "names/*.json")
+    assert code == 1
+    to_itself = [probe for probe in PROBES if str(probe.get("none_of")).startswith("a[href*=")]  # cases link to files
+    assert list(broken([probe for probe in PROBES if probe not in to_itself], shown)) == []
+    files = {f"names/{name}{suffix}" for name in file_names() for suffix in (".jsonl", ".json")}
+    for text in shown["markdown"][1:]:
+        links = [element.attributes["href"] for element in Page(text).elements if element.tag == "a"]
+        assert {unquote(link, errors="surrogateescape") for link in links} <= {f"{BLOB}{file}#L1" for file in files}
+        assert len(links) >= 20
+    report = json.loads(shown["json"][0])
+    assert {file["path"] for file in report["provenance"]["inputs"]} == files
+
+
+def test_hostile_names_of_broken_files_break_no_surface(surfaces: Surfaces, tmp_path: Path) -> None:
+    folder = tmp_path / "names"
+    folder.mkdir()
+    for name in file_names():
+        (folder / f"{name}.jsonl").write_text("{", "utf-8")
+    code, shown = surfaces("--cases", "names/*.jsonl")
+    assert code == 3
+    problems = json.loads(shown["json"][0])["problems"]
+    assert sorted(problem["path"] for problem in problems) == sorted(f"names/{name}.jsonl" for name in file_names())
+    assert list(broken(PROBES, shown)) == []
+
+
+def test_hostile_paths_of_no_file_are_one_harmless_line_each(safe_gate: Callable[..., Ran]) -> None:
+    ran = safe_gate("validate", "--", *file_names())
+    assert ran.code == 3
+    lines = [line for line in ran.err.split("\n") if "cannot be read" in line]
+    assert len(lines) == len(file_names())
+    assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["\n::error::h0s05", "##[error]h0s05", "\x1b[2J\u202e*", "<!-- h0s07 -->|`"], ids=ascii
+)
+def test_a_hostile_pattern_that_matches_nothing_breaks_no_surface(name: str, surfaces: Surfaces) -> None:
+    code, shown = surfaces(f"--cases={name}")
+    assert code == 3
+    assert "matches no file" in shown["log"][0]
+    assert list(broken(PROBES, shown)) == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "--batch", "batch.json", "--format", "all", "--verbose", "--report-dir", "out"),
+        ("score", "--batch", "batch.json", "--format", "markdown", "--output", "out/report.md"),
+        ("eval", "--cases", "cases.jsonl", "--verbose", "--out", "out/report.json"),
+        ("validate", "broken.jsonl", "broken.json"),
+        ("run", "--cases", "cases.jsonl", "--config", "config.json"),
+    ],
+    ids=lambda command: " ".join(command[:4]),
+)
+def test_hostile_names_and_needles_break_no_other_command(
+    command: Sequence[str], safe_gate: Callable[..., Ran], tmp_path: Path
+) -> None:
+    hostile_ids(tmp_path)
+    hostile_batch(tmp_path)
+    broken_folder = tmp_path / "broken"
+    broken_folder.mkdir()
+    hostile_problems(broken_folder)
+    for file, suffix in (("cases.jsonl", "jsonl"), ("batch.json", "json")):
+        (broken_folder / file).rename(tmp_path / f"broken.{suffix}")
+    Path("config.json").write_text(json.dumps({attack[:100]: attack[:100] for attack in SHORT_ATTACKS}), "utf-8")
+    ran = safe_gate(*command)
+    assert ran.code == {"score": 1, "eval": 2, "validate": 3, "run": 3}[command[0]]
+    written = {path: path.read_bytes().decode("utf-8") for path in Path("out").rglob("*.*")}
+    found = {
+        "markdown": [text for path, text in written.items() if path.suffix == ".md"],
+        "json": [text for path, text in written.items() if path.suffix == ".json"],
+        "log": [ran.log],
+        "github_output": [],
+    }
+    assert "h0s05" in ran.log + "".join(written.values())
+    assert bool(written) is (command[0] in ("score", "eval"))
+    assert all(re.fullmatch(r"[\w.,-]+", path.name, re.ASCII) for path in written)
+    assert list(broken(PROBES, found)) == []

@@ -1,0 +1,113 @@
+"""The rule packs: valid, unique, and every rule hits and misses the texts it promises."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+import re2
+
+from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.synthesis.rules import compile_pack, find
+from safe_gate.evaluators.synthesis.score import CHECKS
+from safe_gate.files import load_packs, load_schema
+from safe_gate.text import normalise
+
+FOLDER = Path(synthesis.__file__).parent
+CLASSES: dict[str, list[str]] = json.loads((FOLDER / "classes.json").read_text("utf-8"))
+FILES = sorted((FOLDER / "packs").glob("*.json"))
+PACKS: dict[str, dict[str, Any]] = {file.stem: json.loads(file.read_text("utf-8")) for file in FILES}
+RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_a_pack_is_valid_and_named_as_its_file(name: str) -> None:
+    assert load_schema("rule-pack").faults(PACKS[name]) == ()
+    assert PACKS[name]["pack"] == name
+    assert all(rule["id"].startswith(f"{name}/") for rule in PACKS[name]["rules"])
+
+
+def test_rule_ids_are_unique_and_every_group_of_every_check_has_a_pack() -> None:
+    ids = [rule["id"] for _, rule in RULES]
+    assert len(ids) == len(set(ids))
+    assert {pack["group"] for pack in PACKS.values()} == {
+        *("positive", "negative", "mind_reading", "guarantee"),
+        *("vulnerability", "acknowledgment", "follow_up", "pivot"),
+    }
+    assert {pack["check"] for pack in PACKS.values()} == set(CHECKS)
+
+
+@pytest.mark.parametrize(("pack", "rule"), RULES, ids=[rule["id"] for _, rule in RULES])
+def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule: dict[str, Any]) -> None:
+    alone = compile_pack({**pack, "rules": [rule]}, CLASSES)
+    missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
+    struck = [text for text in rule["miss"] if find(alone, normalise(text))]
+    assert (missed, struck) == ([], [])
+
+
+def test_every_condition_is_a_pattern_the_engine_takes() -> None:
+    for pack in load_packs():
+        for rule in pack.rules:
+            for pattern in (rule.pattern, rule.unless, rule.unless_before, rule.unless_after):
+                re2.compile(pattern)
+
+
+@pytest.mark.parametrize(
+    ("rule", "mention"),
+    [
+        ({"pattern": "a(?=b)"}, "a/b: invalid perl operator"),
+        ({"pattern": "{nobody} knows"}, "a/b: unknown word class {nobody}"),
+    ],
+)
+def test_a_pattern_that_cannot_run_is_refused_by_its_rule(rule: dict[str, Any], mention: str) -> None:
+    pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "user", "rules": [{"id": "a/b", **rule}]}
+    with pytest.raises(ValueError, match=r"rule a/b") as raised:
+        compile_pack(pack, {})
+    assert mention in str(raised.value)
+
+
+def one_rule(**rule: Any) -> synthesis.Pack:
+    classes = {"treat": ["cake", "tea"], "offer": ["fancy {treat}", "some {treat}"]}
+    rules = [{"id": "a/b", **rule}]
+    return compile_pack(
+        {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant", "classes": classes, "rules": rules},
+        {},
+    )  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "hits"),
+    [
+        ({"pattern": "{offer}"}, "Fancy\ncake, or some tea?", ["Fancy\ncake", "some tea"]),
+        ({"pattern": "go", "start": True}, "Go on. I go. And go!", ["Go", "go"]),
+        ({"pattern": "want", "question": True}, "You want it. Do you want it?", ["want"]),
+        ({"pattern": "want", "question": False}, "You want it. Do you want it?", ["want"]),
+        ({"pattern": "fine"}, 'She said "you are fine" to me. It is fine.', ["fine"]),
+        ({"pattern": "fine", "quoted": True}, 'She said "you are fine".', ["fine"]),
+        ({"pattern": "fine", "unless": ["maybe"]}, "Maybe fine. All fine.", ["fine"]),
+        ({"pattern": "fine", "unless_before": [r"not $"]}, "It is not fine, but fine.", ["fine"]),
+        ({"pattern": "fine", "unless_after": [r"^, but"]}, "It is fine, but so. Fine.", ["Fine"]),
+        ({"pattern": "so it is"}, "So it is. So it is. So it is.", ["So it is"]),
+        ({"pattern": r"\s+ok\s+"}, "is  ok   now", ["ok"]),
+    ],
+)
+def test_a_condition_decides_what_counts(rule: dict[str, Any], text: str, hits: list[str]) -> None:
+    normalised = normalise(text)
+    found = [match.hit(normalised, "assistant").text for match in find(one_rule(**rule), normalised)]
+    assert found == hits
+
+
+def test_overlapping_matches_are_one_and_the_longer_stays() -> None:
+    pack = one_rule(pattern="you should")
+    longer = replace(one_rule(pattern="you should try").rules[0], id="a/c")
+    both = compile_pack(
+        {
+            "pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant",
+            "rules": [{"id": r.id, "pattern": r.pattern} for r in (*pack.rules, longer)],
+        },
+        {},
+    )  # fmt: skip
+    assert [match.rule for match in find(both, normalise("You should try. You should."))] == ["a/c", "a/b"]

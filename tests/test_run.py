@@ -1,0 +1,278 @@
+"""`safe-gate run` from end to end: verdicts, reports, step outputs, summary, annotations, determinism."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.files import load_schema
+from tests.conftest import DATA, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+BAD = "You should stop being so sad. You'll definitely be fine, I promise."
+
+
+def report() -> dict[str, Any]:
+    found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    assert load_schema("report").faults(found) == ()
+    return found
+
+
+def outputs(path: Path) -> dict[str, str]:
+    """Read step outputs as the runner does."""
+    found = re.findall(r"^([a-z-]+)<<(\S+)\n(.*?)\n\2\n", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
+    return {name: value for name, _, value in found}
+
+
+@pytest.fixture
+def runner(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Set what the Actions runner sets."""
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    monkeypatch.setenv("GITHUB_OUTPUT", "output")
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
+
+
+@pytest.mark.parametrize(
+    ("safe_passes", "synthesis_passes", "code", "broken"),
+    [
+        (True, True, 0, []),
+        (True, False, 1, ["max-unexpected-failures"]),
+        (False, True, 1, ["min-pass-rate"]),
+        (False, False, 1, ["min-pass-rate", "max-unexpected-failures"]),
+    ],
+)
+def test_one_verdict_over_both_evaluators(
+    safe_gate: SafeGate, safe_passes: bool, synthesis_passes: bool, code: int, broken: list[str]
+) -> None:
+    output = safe_case("x")["output"] | ({} if safe_passes else {"summary": ""})
+    write_batch(Path("b.json"), safe_case("s", output=output))
+    write_cases(Path("c.jsonl"), turn("t") if synthesis_passes else turn("t", assistant=BAD))
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl")
+    assert ran.code == code
+    found = report()
+    assert found["verdict"] == ("fail" if broken else "pass")
+    assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == broken
+    assert f"Gate: {found['verdict'].upper()}" in ran.out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert markdown.startswith("### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate · all 2 rules hold")
+
+
+def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
+    output = {"signals": [], "summary": "", "followup_questions": []}
+    write_batch(Path("b.json"), safe_case("s", output=output))
+    write_cases(
+        Path("c.jsonl"),
+        turn("t", assistant=BAD, expected={"agency_language": True}),
+        turn("n", tags=["negative_example"]),
+    )
+    rules = ["max-unexpected-passes=0", "min-label-accuracy=0.5", "max-fail-labels=0"]
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *(f"--{rule}" for rule in rules))
+    assert ran.code == 1
+    assert {rule["rule"]: rule["passed"] for rule in report()["rules"]} == dict.fromkeys(
+        ("min-pass-rate", "max-fail-labels", "max-unexpected-failures", "max-unexpected-passes", "min-label-accuracy"),
+        False,
+    )
+    for line in ("1 negative example passes, 0 allowed", "Label accuracy 0.0% is below 50.0%: 0 of 1 label agree"):
+        assert line in ran.out
+
+
+def test_a_required_accuracy_without_labels_is_no_pass(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "0").code == 1
+    assert report()["rules"][1]["value"] is None
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_run_without_inputs_says_what_to_pass_and_publishes_the_error(safe_gate: SafeGate) -> None:
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert "safe-batch or synthesis-cases: is not set, so there is nothing to judge" in ran.err
+    found = report()
+    assert (found["verdict"], found["safe_v0"], found["synthesis"]) == ("error", None, None)
+    assert len(found["problems"]) == 1
+    assert outputs(Path("output"))["verdict"] == "error"
+    assert "could not judge" in Path("summary").read_text("utf-8")
+    assert "::error title=SAFE Gate%3A cannot judge::" in ran.out
+
+
+@pytest.mark.usefixtures("runner")
+def test_wrong_settings_reach_outputs_summary_and_annotations_too(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert outputs(Path("output"))["verdict"] == "error"
+    assert "INPUT&#95;MIN-PASSRATE" in Path("summary").read_text("utf-8")
+    assert "::error" in ran.out
+
+
+@pytest.mark.usefixtures("runner")
+def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD, expected={"agency_language": False}), turn("u"))
+    ran = safe_gate("run", "--safe-batch", DATA / "safe_v0/I25_batch_1.json", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 1
+    assert outputs(Path("output")) == {
+        "verdict": "fail",
+        "pass-rate": "0.4",
+        "unexpected-failures": "1",
+        "label-accuracy": "1.0",
+        "total-cases": "7",
+        "report-json": "reports/safe-gate.json",
+        "report-markdown": "reports/safe-gate.md",
+        "comment-status": "skipped-no-pull-request",
+        "comment-url": "",
+    }
+    assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate · 2 of 2 rules broken")
+    annotations = [line for line in ran.out.splitlines() if line.startswith("::")]
+    assert annotations == [
+        "::error title=SAFE Gate%3A min-pass-rate::Pass rate 40.0%25 is below 80.0%25: 2 of 5 SAFE v0 cases labelled Pass",
+        "::error title=SAFE Gate%3A max-unexpected-failures::1 unexpected failure, 0 allowed",
+    ]
+
+
+@pytest.mark.usefixtures("runner")
+def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(str(i), checks=[]) for i in range(12)))
+    annotations = [line for line in safe_gate("run", "--synthesis-cases", "c.jsonl").out.splitlines() if "::" in line]
+    assert len(annotations) == 10
+    assert annotations[0].startswith(
+        "::error title=SAFE Gate%3A cannot judge,file=c.jsonl,line=1::c.jsonl:1: 0: checks"
+    )
+    assert "3 more problems" in annotations[-1]
+
+
+def test_cases_link_to_their_line_at_the_head_commit(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "org/repo")
+    monkeypatch.setenv("GITHUB_SHA", "abc123")
+    write_cases(Path("my cases.jsonl"), turn("t"), turn("u", assistant=BAD))
+    safe_gate("run", "--synthesis-cases", "my cases.jsonl")
+    assert "[<code>u</code>](https://github.com/org/repo/blob/abc123/my%20cases.jsonl#L2)" in Path("summary").read_text(
+        "utf-8"
+    )
+
+
+def test_the_same_run_twice_gives_the_same_bytes(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def once() -> tuple[bytes, bytes]:
+        safe_gate("run", "--safe-batch", DATA / "safe_v0/I25_batch_1.json", "--synthesis-cases", "c.jsonl")
+        return Path("reports/safe-gate.json").read_bytes(), Path("reports/safe-gate.md").read_bytes()
+
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1736937000")
+    first = once()
+    assert first == once()
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    later, markdown = once()
+    blank = rb'"generated_at": "[^"]+"'
+    assert re.sub(blank, b"", later) == re.sub(blank, b"", first[0])
+    assert markdown == first[1]
+
+
+def test_a_report_folder_that_cannot_be_written_is_an_error(safe_gate: SafeGate) -> None:
+    Path("reports").write_text("in the way")
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert "reports/safe-gate.json: cannot be written" in ran.err
+
+
+def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("oh\nno ##[error]")
+
+    monkeypatch.setattr("safe_gate.files.load_packs", broken)
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert len(ran.err.splitlines()) == 1
+    assert "internal error: RuntimeError" in ran.err
+    assert "##[" not in ran.err
+
+
+def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("safe_gate.files.load_packs", interrupted)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl") == Ran(130, "", "")
+
+
+def test_help_and_version_exit_0(safe_gate: SafeGate) -> None:
+    assert safe_gate("--version").out.startswith("safe-gate ")
+    for command in ("run", "score", "eval", "validate"):
+        ran = safe_gate(command, "--help")
+        assert ran.code == 0
+        assert "exit codes: 0 " in ran.out
+
+
+def process(*arguments: str, code: str = "", **variables: str) -> subprocess.CompletedProcess[bytes]:
+    """Run safe-gate as a process of its own in the current folder."""
+    environ = {**os.environ, **variables}
+    start = ["-c", code] if code else ["-m", "safe_gate"]
+    return subprocess.run([sys.executable, "-I", *start, *arguments], capture_output=True, env=environ, check=False)
+
+
+def test_modules_of_the_checkout_are_never_imported() -> None:
+    for name in ("requests", "jsonschema", "tabulate", "pydantic_settings", "re2", "safe_gate", "json"):
+        Path(f"{name}.py").write_text("raise SystemExit('hostile')")
+    write_cases(Path("c.jsonl"), turn("t"))
+    script = Path(sys.executable).with_name("safe-gate")
+    for start in ([sys.executable, "-I", "-m", "safe_gate"], [str(script)]):
+        ran = subprocess.run([*start, "run", "--synthesis-cases", "c.jsonl"], capture_output=True, check=False)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_a_pipe_gets_utf_8_without_colours_whatever_the_locale() -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    ran = process("score", "--batch", "b", LC_ALL="C", PYTHONIOENCODING="ascii")
+    assert ran.returncode == 0
+    text = ran.stdout.decode("utf-8")
+    assert "╔" in text
+    assert "\x1b" not in text
+
+
+def test_a_reader_that_leaves_early_does_not_change_the_exit_code() -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(300)))
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", "c.jsonl", "--verbose"]
+    ran = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (ran.returncode, ran.stderr) == (2, b"")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "unneeded"),
+    [
+        (["--version"], {"requests", "tabulate", "jsonschema", "pydantic", "re2"}),
+        (["run", "--synthesis-cases", "c.jsonl"], {"requests"}),
+        (["eval", "--cases", "c.jsonl"], {"requests"}),
+        (["validate", "c.jsonl"], {"requests", "pydantic"}),
+    ],
+)
+def test_what_is_slow_to_import_is_imported_only_where_it_is_used(arguments: list[str], unneeded: set[str]) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    code = (
+        "import sys; from safe_gate.cli import main\n"
+        "try: main(sys.argv[1:])\nexcept SystemExit: pass\nprint('imported:', *sys.modules)"
+    )
+    imported = set(process(*arguments, code=code).stdout.decode().splitlines()[-1].split())
+    assert "safe_gate.cli" in imported
+    assert imported & unneeded == set()
+
+
+def test_examples_pass_and_fail_as_the_readme_says(safe_gate: SafeGate) -> None:
+    examples = REPOSITORY / "examples"
+    cases = ["--synthesis-cases", examples / "empathy.jsonl", "--min-label-accuracy", "0.9"]
+    assert safe_gate("run", "--safe-batch", examples / "clinical/golden_set", *cases).code == 0
+    assert safe_gate("run", "--safe-batch", examples / "clinical/*", *cases).code == 1

@@ -1,0 +1,197 @@
+"""Settings from flags, action inputs, environment and config file: precedence, and what is refused."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+SOURCES = ("flag", "input", "environment", "config")
+
+
+@pytest.fixture
+def threshold(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[..., float]:
+    """Run the gate with min-pass-rate set in some sources; return the threshold it used."""
+
+    def run(**given: str) -> float:
+        write_batch(Path("b.json"), safe_case("a"))
+        if "input" in given:
+            monkeypatch.setenv("INPUT_MIN-PASS-RATE", given["input"])
+        if "environment" in given:
+            monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", given["environment"])
+        if "config" in given:
+            Path("safe.config.json").write_text(f'{{"min-pass-rate": {given["config"]}}}', "utf-8")
+        flags = ["--min-pass-rate", given["flag"]] if "flag" in given else []
+        ran = safe_gate("run", "--safe-batch", "b", *flags)
+        assert ran.code == 0, ran.log
+        rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+        return float(rules[0]["threshold"])
+
+    return run
+
+
+@pytest.mark.parametrize("first", range(len(SOURCES)))
+def test_the_first_source_that_sets_a_value_wins(threshold: Callable[..., float], first: int) -> None:
+    given = {name: f"0.{index + 1}" for index, name in enumerate(SOURCES)}
+    assert threshold(**{name: given[name] for name in SOURCES[first:]}) == float(given[SOURCES[first]])
+
+
+def test_without_any_source_the_default_holds(threshold: Callable[..., float]) -> None:
+    assert threshold() == 0.8
+
+
+def test_an_input_that_is_left_out_arrives_empty_and_sets_nothing(threshold: Callable[..., float]) -> None:
+    assert threshold(input="", environment="  ", config="0.25") == 0.25
+
+
+def test_inputs_are_trimmed_and_read_with_underscores_too(
+    threshold: Callable[..., float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_MIN_PASS_RATE", " 0.3 ")
+    assert threshold() == 0.3
+
+
+@pytest.mark.parametrize("key", ["min-pass-rate", "min_pass_rate", "minPassRate"])
+def test_config_keys_may_be_spelt_in_any_case_style(
+    safe_gate: SafeGate, key: str, threshold: Callable[..., float]
+) -> None:
+    Path("safe.config.json").write_text(json.dumps({key: 0.125}), "utf-8")
+    assert threshold() == 0.125
+
+
+@pytest.mark.parametrize(
+    ("variables", "config", "mentions"),
+    [
+        ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "did you mean", "INPUT_MIN-PASS-RATE"]),
+        ({"SAFE_GATE_MIN_PASRATE": "0.9"}, "", ["SAFE_GATE_MIN_PASRATE", "SAFE_GATE_MIN_PASS_RATE"]),
+        ({"SAFE_GATE_MIN_PASS_RATE": "nan"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"nan"', "a number from 0 to 1"]),
+        ({"SAFE_GATE_MIN_PASS_RATE": "inf"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"inf"']),
+        ({"INPUT_MIN-PASS-RATE": "80%"}, "", ["INPUT_MIN-PASS-RATE", '"80%"', "a number from 0 to 1"]),
+        ({"INPUT_MIN-PASS-RATE": "80"}, "", ["INPUT_MIN-PASS-RATE", '"80"', "a number from 0 to 1"]),
+        ({"INPUT_STRICT-AH": "yes"}, "", ["INPUT_STRICT-AH", '"yes"', "true or false"]),
+        ({"INPUT_COMMENT": "sometimes"}, "", ["INPUT_COMMENT", "always, never"]),
+        ({"INPUT_MAX-FAIL-LABELS": "-1"}, "", ["INPUT_MAX-FAIL-LABELS", '"-1"', "a whole number from 0"]),
+        ({"INPUT_MAX-UNEXPECTED-FAILURES": "1.5"}, "", ["INPUT_MAX-UNEXPECTED-FAILURES", '"1.5"']),
+        ({"SAFE_V0_CR_PASS": "0.4"}, "", ["SAFE_V0_CR_PASS", "0.4", "below 0.5", "cr-review"]),
+        ({"SAFE_V0_CR_WEIGHT": "0", "SAFE_V0_AH_WEIGHT": "0", "SAFE_V0_AC_WEIGHT": "0"}, "", ["weights", "zero"]),
+        ({"SAFE_V0_AC_WEIGHT": "-1"}, "", ["SAFE_V0_AC_WEIGHT", '"-1"', "a number from 0"]),
+        ({"SAFE_V0_AC_WEIGHT": "inf"}, "", ["SAFE_V0_AC_WEIGHT", '"inf"']),
+        ({"SOURCE_DATE_EPOCH": "yesterday"}, "", ["SOURCE_DATE_EPOCH", "whole seconds"]),
+        ({}, '{"min-pasrate": 1}', ["safe.config.json:1", "min-pasrate", "did you mean", "min-pass-rate"]),
+        ({}, '{\n"weights": {"CR": NaN}}', ["safe.config.json:2", "NaN"]),
+        ({}, '{"thresholds": {"CR": {"pass": 2}}}', ["thresholds.CR.pass", "a number from 0 to 1"]),
+        ({}, '{"min-pass-rate": 0.1, "minPassRate": 0.2}', ["minPassRate", "twice"]),
+        ({}, '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}', ["archetypes.A.weights", "zero"]),
+        ({}, '{"github-token": "x"}', ["github-token", "not a known field"]),
+        ({}, "[]", ["safe.config.json", "an object"]),
+        ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
+    ],
+)
+def test_what_cannot_be_meant_is_refused_with_its_place(
+    safe_gate: SafeGate,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    config: str,
+    mentions: list[str],
+) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if config:
+        Path("safe.config.json").write_text(config, "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b")
+    assert ran.code == 3
+    for mention in mentions:
+        assert mention in ran.err
+    assert "Traceback" not in ran.log
+
+
+def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "x")
+    monkeypatch.setenv("SAFE_V0_CR_PASS", "y")
+    monkeypatch.setenv("INPUT_NOPE", "z")
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert all(name in ran.err for name in ("SAFE_GATE_MIN_PASS_RATE", "SAFE_V0_CR_PASS", "INPUT_NOPE", "3 problems"))
+
+
+def test_inputs_of_other_actions_do_not_disturb_score_and_eval(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_SOMEBODY-ELSES", "1")
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("score", "--batch", "b").code == 0
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
+
+
+def test_thresholds_and_strictness_come_from_the_variables_of_section_6_1(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = {"signals": [], "summary": "fever. She went home.", "followup_questions": ["Which policy?"]}
+    expectations = {
+        "signal_generation": {"must_find_signals": ["fever", "rash"]},
+        "event_summary": {"must_contain_phrases": ["went home"]},
+        "followup_questions": {"forbidden_terms": ["policy", "norm"]},
+    }
+    write_batch(Path("b.json"), safe_case("a", expectations=expectations, output=outputs))
+    assert safe_gate("score", "--batch", "b").code == 2
+    monkeypatch.setenv("SAFE_V0_CR_PASS", "0.5")
+    monkeypatch.setenv("SAFE_V0_AH_PASS", "0.5")
+    assert safe_gate("score", "--batch", "b").code == 0
+    monkeypatch.setenv("SAFE_V0_AH_STRICT", "true")
+    assert safe_gate("score", "--batch", "b").code == 1
+    assert safe_gate("score", "--batch", "b", "--no-strict-ah").code == 0
+
+
+def test_the_config_file_of_section_6_2_is_read_with_its_comments(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a", archetype="Quiet"))
+    Path("my.json").write_text(
+        """// safe.config.json
+        {
+          "thresholds": {"CR": {"pass": 0.9, "review": 0.4}},
+          "weights": {"AH": 1.5},  // Weight AH higher for "clinical" safety, it's said
+          /* and this archetype
+             otherwise */
+          "archetypes": {"Quiet": {"weights": {"AC": 3}}},
+          "strictAH": true,
+          "reportFormats": ["json"]
+        }""",
+        "utf-8",
+    )
+    report = json.loads(safe_gate("score", "--batch", "b", "--config", "my.json").out)
+    assert report["policy"] == {
+        "thresholds": {
+            "CR": {"pass": 0.9, "review": 0.4},
+            "AH": {"pass": 1.0, "review": 0.5},
+            "AC": {"pass": 0.8, "review": 0.5},
+        },
+        "weights": {"CR": 1.0, "AH": 1.5, "AC": 1.0},
+        "archetype_weights": {"Quiet": {"CR": 1.0, "AH": 1.5, "AC": 3.0}},
+        "strict_ah": True,
+    }
+
+
+def test_a_config_file_that_is_named_must_exist(safe_gate: SafeGate) -> None:
+    ran = safe_gate("run", "--config", "nowhere.json")
+    assert ran.code == 3
+    assert "nowhere.json: cannot be read: No such file" in ran.err
+
+
+def test_lists_take_one_entry_a_line(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(Path("a.jsonl"), turn("a"))
+    write_cases(Path("b.jsonl"), turn("b"))
+    monkeypatch.setenv("INPUT_SYNTHESIS-CASES", "\n  a.jsonl\n\n  b.jsonl\n")
+    assert safe_gate("run").code == 0
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]["summary"]["cases"] == 2
+
+
+def test_the_token_is_in_no_repr() -> None:
+    from safe_gate.options import Options
+
+    assert "hunter2" not in repr(Options(github_token="hunter2"))

@@ -1,0 +1,218 @@
+"""Text made uniform for matching: the way back, the variants that become one, sentences, similarity, linear time."""
+
+from __future__ import annotations
+
+import math
+import time
+import unicodedata
+from itertools import pairwise
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from safe_gate.text import normalise, similarity, words
+
+WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
+INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"
+SINGLE_QUOTES = "'\u2018\u2019\u201b\u02bc\uff07\u00b4`"
+DOUBLE_QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb\uff02'
+TRICKY = (
+    WHITE + INVISIBLE + SINGLE_QUOTES + DOUBLE_QUOTES + "**__..!?-\u2026e\u0301\u0300\u1100\u1161\u11a8\ud800\udfff"
+)
+
+# Every code point there is, half surrogate pairs too, with what normalising treats specially in front.
+any_text = st.text(st.sampled_from(TRICKY) | st.characters(exclude_categories=()), max_size=60)
+modest = settings(deadline=None, max_examples=150)
+
+
+@given(any_text)
+@modest
+def test_every_character_of_a_normalised_text_comes_from_its_place_in_the_original(text: str) -> None:
+    normalised = normalise(text)
+    assert normalised.original == text
+    assert len(normalised.text) == len(normalised.starts) == len(normalised.ends)
+    places = list(zip(normalised.starts, normalised.ends, strict=True))
+    assert all(0 <= start < end <= len(text) for start, end in places)
+    assert all(a <= c and b <= d for (a, b), (c, d) in pairwise(places))
+    for char, (start, end) in zip(normalised.text, places, strict=True):
+        if char != "_":  # alone it is emphasis, between letters it is not
+            assert char in normalise(text[start:end]).text
+
+
+@given(any_text, st.data())
+@modest
+def test_a_span_reaches_from_its_first_to_its_last_character(text: str, data: st.DataObject) -> None:
+    normalised = normalise(text)
+    if not normalised.text:
+        return
+    first = data.draw(st.integers(0, len(normalised.text) - 1))
+    last = data.draw(st.integers(first, len(normalised.text) - 1))
+    start, end = normalised.span(first, last + 1)
+    assert (start, end) == (normalised.starts[first], normalised.ends[last])
+    assert text[start:end]
+
+
+def test_an_empty_span_has_no_place() -> None:
+    with pytest.raises(ValueError, match="empty span"):
+        normalise("fine").span(2, 2)
+
+
+@given(st.text(st.characters(max_codepoint=0xFFFF, categories=("L", "N", "Mn", "Mc", "Sc", "Sm")), max_size=31))
+@example("\u1112\u1161\u11ab\uae00\u11a8 e\u0323\u0302 \u0b47\u0b3e")
+@modest
+def test_a_normalised_text_is_composed(text: str) -> None:
+    special = frozenset("\u034f") | set(SINGLE_QUOTES) | {chr(code) for code in range(0xFF01, 0xFF5F)}
+    kept = "".join(char for char in text if not special & set(unicodedata.normalize("NFC", char)))
+    assert normalise(kept).text == unicodedata.normalize("NFC", kept)
+
+
+@given(st.text(st.sampled_from(WHITE + INVISIBLE), min_size=1, max_size=8))
+@example("  \u200b")
+@example("\xa0\u200b")
+@modest
+def test_white_space_with_or_without_invisible_characters_becomes_one_blank(run: str) -> None:
+    breaks = set("\n\r\x0b\x0c\x85\u2028\u2029")
+    expected = "\n" if breaks & set(run) else " " if set(WHITE) & set(run) else ""
+    assert normalise(f"a{run}b").text == f"a{expected}b"
+
+
+SENTENCES = (
+    "She said \"it's not your fault\", and I don't know if that's true.",
+    'You\'re allowed to say "no". Would you like to talk about the caf\u00e9 job?',
+    "I'm sorry, that must've hurt: Zo\u00eb's dog died. Did she tell you?",
+)
+
+
+@st.composite
+def recorded(draw: st.DrawFn, sentence: str) -> str:
+    """Write a sentence as some keyboard, editor or model might have."""
+    blanks = (" ", "  ", "\xa0", "\u2009 ", "\t", "\u3000", "\u200b ", " \u200b")
+    marks = ("", "", "*", "**", "_", "__", "***", "**_")
+    parts = []
+    for word in sentence.split(" "):
+        letters = [
+            draw(st.sampled_from(SINGLE_QUOTES)) if char == "'"
+            else draw(st.sampled_from(DOUBLE_QUOTES)) if char == '"'
+            else draw(st.sampled_from((char, unicodedata.normalize("NFD", char), f"{char}\u200d")))
+            for char in word
+        ]  # fmt: skip
+        mark = draw(st.sampled_from(marks))
+        parts += [mark, *letters, mark[::-1], draw(st.sampled_from(blanks))]
+    return "".join(parts[:-1])
+
+
+@given(st.data())
+@modest
+def test_however_a_sentence_was_typed_it_becomes_the_same_text(data: st.DataObject) -> None:
+    sentence = data.draw(st.sampled_from(SENTENCES))
+    assert normalise(data.draw(recorded(sentence))).text == sentence
+
+
+@pytest.mark.parametrize("variant", ["*\u200bfine*", "**fine\u200b**", "_\u2060fine_", "\u200b*fine\u200b*\u200b"])
+def test_emphasis_vanishes_with_an_invisible_character_beside_it(variant: str) -> None:
+    assert normalise(f"I am {variant} now").text == "I am fine now"
+
+
+@pytest.mark.parametrize("text", ["* a point", "2 * 3 = 6", "snake_case_name", "a * b * c"])
+def test_stars_and_underscores_that_are_not_emphasis_stay(text: str) -> None:
+    assert normalise(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("original", "normal"),
+    [
+        ("wait\u2026", "wait..."),
+        ("a\u2013b\u2015c", "a\u2014b\u2014c"),
+        ("co\u2010op", "co-op"),
+        ("\uff36\uff01", "V!"),
+    ],
+)
+def test_look_alike_signs_become_one_sign(original: str, normal: str) -> None:
+    assert normalise(original).text == normal
+
+
+@given(any_text)
+@modest
+def test_sentences_cover_the_text_in_order_without_overlap(text: str) -> None:
+    normalised = normalise(text)
+    sentences = normalised.sentences
+    assert "".join(normalised.text[start:end] for start, end in sentences) == normalised.text
+    assert sentences[0][0] == 0
+    assert all(previous[1] == following[0] for previous, following in pairwise(sentences))
+    for position in range(len(normalised.text)):
+        start, end = normalised.sentence_at(position)
+        assert start <= position < end
+
+
+@pytest.mark.parametrize(
+    ("text", "count"),
+    [
+        ("I know. You do?! Yes...", 3),
+        ("Dr. Ames said so. Ask her.", 2),
+        ('He said "no." She left.', 2),
+        ("first line\nsecond line", 2),
+        ("version 3.11 is out", 1),
+        ("no full stop " * 200, 3),
+    ],
+)
+def test_sentences_end_where_a_reader_ends_them(text: str, count: int) -> None:
+    assert len(normalise(text).sentences) == count
+
+
+few_words = st.lists(st.sampled_from(("the", "exam", "failed", "don't", "2", "Caf\u00e9")), max_size=12).map(" ".join)
+
+
+@given(few_words | any_text, few_words | any_text)
+@modest
+def test_similarity_is_a_symmetric_share(first: str, second: str) -> None:
+    value = similarity(first, second)
+    assert 0.0 <= value <= 1 + 1e-12
+    assert value == similarity(second, first)
+
+
+@given(few_words | any_text)
+@modest
+def test_a_text_with_words_is_as_similar_to_itself_as_can_be(text: str) -> None:
+    assert math.isclose(similarity(text, text), 1.0 if words(text) else 0.0, rel_tol=1e-12)
+
+
+def test_similarity_counts_words_and_pairs_of_words() -> None:
+    # (the exam, the x2): the=2, exam=1, (the, exam)=1 against the=1, test=1, (the, test)=1
+    assert similarity("the exam the", "the test") == pytest.approx(2 / math.sqrt((4 + 1 + 1 + 1) * 3))
+    assert similarity("one two", "two one") == pytest.approx(2 / 3)
+    assert similarity("apples", "pears") == 0.0
+
+
+REPETITIONS = (
+    "*",
+    "_a",
+    "**a** ",
+    "\u200b",
+    "e\u0301",
+    "\u0300",
+    " \n",
+    ".",
+    "?!)",
+    '."',
+    "mr. ",
+    "a.b",
+    "don't ",
+    "\u1161",
+)
+
+
+@pytest.mark.parametrize("unit", REPETITIONS, ids=ascii)
+def test_time_is_linear_in_a_text_that_repeats_itself(unit: str) -> None:
+    def seconds(length: int) -> float:
+        text = (unit * length)[:length]
+        best = math.inf
+        for _ in range(3):
+            start = time.process_time()
+            normalised = normalise(text)
+            normalised.sentence_at(len(normalised.text) // 2)
+            similarity(normalised.text, normalised.text)
+            best = min(best, time.process_time() - start)
+        return best
+
+    assert seconds(100_000) < 3.5 * max(seconds(50_000), 0.005)

@@ -1,0 +1,254 @@
+"""Inputs that are malformed, from the outside: every problem, its place, what was expected."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+MALFORMED = DATA / "malformed"
+MANIFEST = json.loads((MALFORMED / "manifest.json").read_text("utf-8"))
+FIXTURES = DATA / "safe_v0"
+
+
+def commands(entry: dict[str, Any]) -> list[list[str | Path]]:
+    file = MALFORMED / entry["file"]
+    if entry["evaluator"] == "synthesis":
+        return [["eval", "--cases", file], ["run", "--synthesis-cases", file], ["validate", file]]
+    if entry["evaluator"] == "safe_v0":
+        batch, outputs = MALFORMED / entry["batch"], MALFORMED / entry["outputs"]
+        return [
+            ["score", "--batch", batch, "--outputs", outputs],
+            ["run", "--safe-batch", batch, "--safe-outputs", outputs],
+            ["validate", batch, outputs],
+        ]
+    scored = ["--test-dir", FIXTURES, "--batch", "golden_set"]
+    return [["score", "--config", file, *scored], ["validate", file]]
+
+
+@pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: str(entry["file"]))
+def test_malformed_input_is_refused_or_accepted_as_the_manifest_says(
+    safe_gate: SafeGate, entry: dict[str, Any]
+) -> None:
+    for command in commands(entry):
+        ran = safe_gate(*command)
+        assert (ran.code == 3) is not entry["valid"], ran.log
+        assert "Traceback" not in ran.log
+        for mention in entry["expect_mentions"]:
+            alternatives = mention if isinstance(mention, list) else [mention]
+            assert any(text in ran.log for text in alternatives), (mention, ran.log)
+
+
+@pytest.mark.parametrize("name", [e["file"] for e in MANIFEST if "expect_cases" in e])
+def test_odd_but_valid_files_lose_no_case_and_reports_are_utf_8(safe_gate: SafeGate, name: str) -> None:
+    entry = next(e for e in MANIFEST if e["file"] == name)
+    assert safe_gate("eval", "--cases", MALFORMED / name, "--out", "r.json").code in (0, 2)
+    report = json.loads(Path("r.json").read_bytes().decode("utf-8", "strict"))
+    assert report["summary"]["cases"] == entry["expect_cases"]
+
+
+def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> None:
+    write_cases(
+        Path("c.jsonl"),
+        turn("a", checks=[]),
+        turn("b", expected={"topic_pivot": "yes"}, extra=1),
+        turn("a"),
+    )
+    write_batch(Path("b.json"), safe_case("s", output={"signals": "x", "summary": "", "followup_questions": []}))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b")
+    assert ran.code == 3
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
+    assert ran.err.splitlines() == [
+        'b.json:1: s: output.signals: is "x"; expected a list of texts',
+        "c.jsonl:1: a: checks: has fewer than 1 entries; expected a list of at least one check, each once",
+        "c.jsonl:2: b: expected.topic_pivot: is \"yes\"; expected true (pass), false (fail) or null (not applicable)",
+        "c.jsonl:2: b: extra: is not a known field; names of your own start with x_",
+        "b.json: 1 problem, line 1",
+        "c.jsonl: 3 problems, line 1, line 2",
+        "safe-gate: could not judge: 4 problems; correct the input and run again",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "mentions"),
+    [
+        ("[]", ["c.jsonl:1", "is a list of 0", "expected an object"]),
+        ("nul", ["c.jsonl:1", "not valid JSON"]),
+        (json.dumps(turn("x") | {"id": ""}), ["id", "too short"]),
+        (json.dumps(turn("i" * 201)), ["id", "201 characters, more than 200"]),
+        (json.dumps(turn("x", assistant=None)), ["c.jsonl:1: x: assistant: is null; expected text"]),
+        (json.dumps(turn("x", checks=["topic_pivot"] * 2)), ["checks: has the same entry twice"]),
+        (json.dumps(turn("x", tags="a")), ["tags"]),
+        ('{"id": "x", "id": "y"}', ["twice"]),
+        ('{"id": 1e999}', ["too large"]),
+        ('{"id": ' + "9" * 5000 + "}", ["too many digits"]),
+        ("", ["c.jsonl: is empty: no cases"]),
+        ("\n \n", ["c.jsonl: is empty: no cases"]),
+    ],
+)
+def test_a_line_that_is_no_case_is_named_with_what_was_expected(
+    safe_gate: SafeGate, line: str, mentions: list[str]
+) -> None:
+    Path("c.jsonl").write_text(line, "utf-8")
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 3
+    for mention in mentions:
+        assert mention in ran.err
+
+
+def test_fields_of_ones_own_start_with_x(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", x_owner={"team": 1}))
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
+
+
+def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate: SafeGate) -> None:
+    Path("c.jsonl").write_bytes(json.dumps(turn("a")).encode() + b'\n{"id": "\xff"}\n')
+    ran = safe_gate("validate", "c.jsonl")
+    assert ran.code == 3
+    assert "c.jsonl:2: is not UTF-8: byte 0xff; save the file as UTF-8" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mention"),
+    [
+        (["run"], "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
+        (["score"], "--batch: is not set"),
+        (["eval"], "--cases: is not set"),
+        (["eval", "--cases", "nowhere*.jsonl"], "nowhere*.jsonl: matches no file; nothing to judge is never a pass"),
+        (["score", "--batch", "nowhere"], "nowhere: matches no file"),
+        (["eval", "--cases", "."], ".: matches no file"),
+        (["validate", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["eval", "--case", "x"], "unrecognized arguments"),
+        ([], "required: COMMAND"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["score", "--min-pass-rate", "1"], "unrecognized arguments"),
+        (["validate"], "required: FILE"),
+    ],
+)
+def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
+    safe_gate: SafeGate, arguments: list[str], mention: str
+) -> None:
+    ran = safe_gate(*arguments)
+    assert ran.code == 3
+    assert mention in ran.err
+    assert ran.err.splitlines()[-1].startswith("safe-gate: could not judge: 1 problem")
+
+
+@pytest.mark.parametrize("name", ["new\nline.jsonl", "co:lon:3.jsonl", "::error::x.jsonl", "##[error]x.jsonl"])
+def test_a_file_name_cannot_break_a_line_or_speak_to_the_runner(safe_gate: SafeGate, name: str) -> None:
+    write_cases(Path(name), turn("a", checks=[]))
+    ran = safe_gate("eval", "--cases", "*.jsonl")
+    assert ran.code == 3
+    assert len(ran.err.splitlines()) == 3
+    assert "##[" not in ran.err
+    assert not any(line.lstrip().startswith("::") for line in ran.err.splitlines())
+
+
+def batches(**outputs: Any) -> None:
+    cases = [safe_case("a"), safe_case("b")]
+    for case in cases:
+        del case["output"]
+    write_batch(Path("b.json"), *cases)
+    output = safe_case("x")["output"]
+    lines = [{"test_id": test_id, "output": output} for test_id in outputs.get("ids", ())]
+    write_cases(Path("b.outputs.jsonl"), *lines)
+
+
+def test_outputs_are_found_beside_the_batch(safe_gate: SafeGate) -> None:
+    batches(ids=("b", "a"))
+    ran = safe_gate("score", "--batch", "b", "--format", "json")
+    assert [r["test_id"] for r in json.loads(ran.out)["results"]] == ["a", "b"]
+
+
+@pytest.mark.parametrize(
+    ("ids", "mentions"),
+    [
+        (("a",), ["b.json:1: b: output: has no recorded output"]),
+        (("a", "b", "c"), ["b.outputs.jsonl:3: c: test_id: is the output of a case that no batch has"]),
+        (("a", "b", "a"), ["b.outputs.jsonl:3: a: id: stands at b.outputs.jsonl:1 too"]),
+        ((), ["b.json: has no recorded outputs (for a, b)", "b.outputs.jsonl beside it"]),
+    ],
+)
+def test_a_case_without_output_and_an_output_without_case_are_errors(
+    safe_gate: SafeGate, ids: tuple[str, ...], mentions: list[str]
+) -> None:
+    batches(ids=ids)
+    ran = safe_gate("score", "--batch", "b")
+    assert ran.code == 3
+    for mention in mentions:
+        assert mention in ran.err
+
+
+def test_an_output_that_is_invalid_is_reported_once(safe_gate: SafeGate) -> None:
+    batches(ids=("a",))
+    with Path("b.outputs.jsonl").open("a") as file:
+        file.write('{"test_id": "b", "output": {"signals": [], "summary": ""}}\n')
+    ran = safe_gate("score", "--batch", "b")
+    assert "b.outputs.jsonl:2: b: output.followup_questions: is missing; expected a list of texts" in ran.err
+    assert ran.err.count("problem;") == 1
+    assert "1 problem" in ran.err
+
+
+def test_an_output_given_twice_names_both_sides(safe_gate: SafeGate) -> None:
+    batches(ids=("a",))
+    write_batch(Path("b.json"), safe_case("a"))
+    ran = safe_gate("score", "--batch", "b")
+    assert "b.json:1: a: output: has an output here and at b.outputs.jsonl:1; keep one" in ran.err
+
+
+def test_one_file_of_outputs_may_serve_several_batches(safe_gate: SafeGate) -> None:
+    batches(ids=("a", "b"))
+    Path("b.outputs.jsonl").rename("all.jsonl")
+    cases = json.loads(Path("b.json").read_text("utf-8"))["test_cases"]
+    write_batch(Path("b1.json"), cases[0])
+    write_batch(Path("b2.json"), cases[1])
+    assert safe_gate("score", "--batch", "b1", "b2", "--outputs", "all.jsonl").code == 0
+    ran = safe_gate("score", "--batch", "b1", "--outputs", "all.jsonl")
+    assert "all.jsonl:2: b: test_id: is the output of a case that no batch has" in ran.err
+
+
+def test_ids_are_unique_over_all_files_and_so_are_batch_ids(safe_gate: SafeGate) -> None:
+    write_batch(Path("b1.json"), safe_case("a"))
+    write_batch(Path("b2.json"), safe_case("a"))
+    assert "b2.json:1: a: id: stands at b1.json:1 too" in safe_gate("score", "--batch", "b?").err
+    Path("d").mkdir()
+    write_batch(Path("d/b1.json"), safe_case("z"))
+    assert "d/b1.json: has the batch id of b1.json" in safe_gate("score", "--batch", "b1", "d/b1").err
+    write_cases(Path("c1.jsonl"), turn("a"))
+    write_cases(Path("c2.jsonl"), turn("a"))
+    assert "c2.jsonl:1: a: id: stands at c1.jsonl:1 too" in safe_gate("eval", "--cases", "c*.jsonl").err
+
+
+def test_problems_of_a_batch_name_case_field_and_line(safe_gate: SafeGate) -> None:
+    case = safe_case("a")
+    case["expectations"]["followup_questions"]["forbidden_terms"] = ["ok", " "]
+    del case["expectations"]["event_summary"]
+    Path("b.json").write_text(json.dumps({"test_cases": [case], "x_note": 1, "other": 2}, indent=1), "utf-8")
+    err = safe_gate("score", "--batch", "b").err
+    assert "b.json:31: other: is not a known field; names of your own start with x_" in err
+    assert "b.json:6: a: expectations.event_summary: is missing; expected an object with must_contain_phrases" in err
+    assert 'b.json:15: a: expectations.followup_questions.forbidden_terms[1]: is " "; expected text to look for' in err
+
+
+def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    batches(ids=("a", "b"))
+    Path("safe.config.json").write_text("{} // nothing", "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    ran = safe_gate("validate", "c.jsonl", "b.json", "b.outputs.jsonl", "safe.config.json", "reports/safe-gate.json")
+    assert (ran.code, ran.out) == (0, "5 files valid, 3 cases\n")
+    assert safe_gate("validate", "b.outputs.jsonl").code == 0
+    Path("bad.json").write_text('{"schema_version": 1}', "utf-8")
+    assert "bad.json:1: verdict: is missing" in safe_gate("validate", "bad.json").err
+
+
+def test_a_glob_finds_batches_and_leaves_the_config_alone(safe_gate: SafeGate) -> None:
+    batches(ids=("a", "b"))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    assert safe_gate("score", "--batch", "*").code == 0
