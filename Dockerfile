@@ -1,0 +1,21 @@
+# The action's image. Root, because the runner's files may belong to anyone (GitHub's Dockerfile
+# support page); exec form, because a shell would drop variables with hyphens in their names.
+FROM python:3.13-slim AS build
+WORKDIR /src
+COPY requirements.txt requirements-build.txt ./
+RUN python -m venv /opt/build \
+ && /opt/build/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements-build.txt
+RUN python -m venv --without-pip /opt/safe-gate \
+ && /opt/build/bin/pip --python /opt/safe-gate install --no-cache-dir --disable-pip-version-check --require-hashes \
+      --only-binary :all: -r requirements.txt
+COPY pyproject.toml README.md LICENSE ./
+COPY schemas schemas
+COPY safe_gate safe_gate
+RUN /opt/build/bin/pip wheel --no-cache-dir --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir /dist . \
+ && /opt/build/bin/pip --python /opt/safe-gate install --no-cache-dir --disable-pip-version-check --no-deps /dist/*.whl \
+ && /opt/safe-gate/bin/python -m compileall -q /opt/safe-gate/lib
+
+FROM python:3.13-slim
+COPY --from=build /opt/safe-gate /opt/safe-gate
+ENTRYPOINT ["/opt/safe-gate/bin/python", "-I", "-m", "safe_gate"]
+CMD ["run"]
