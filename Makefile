@@ -8,10 +8,11 @@ READY := $(VENV)/.ready
 
 demo: $(READY) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
-	  --report-dir reports || [ $$? -eq 1 ]
+	  --report-dir reports || [ $$? -eq 1 ] && echo 'The gate failed, as one batch of the examples is made to show.'
 
 test: lint ## the whole test suite
 	$(BIN)/python -m pytest --cov --cov-report=term-missing
+	$(BIN)/coverage report --fail-under=100 --include='safe_gate/gate.py,safe_gate/evaluators/*'
 
 lint: $(READY) ## style, types, import floors
 	$(BIN)/ruff check .

@@ -465,6 +465,13 @@ def test_a_next_page_on_another_host_never_sees_the_token(
     assert (elsewhere.requests, elsewhere.tokens) == ([], set())
 
 
+def test_pages_that_never_end_are_a_warning(gate: Gate, github: GitHub) -> None:
+    following = {"Link": f'<{github.url}{COMMENTS}>; rel="next"'}
+    github.faults[("GET", COMMENTS)] = ok([], headers=following)
+    assert_only_warned(gate("fail"), "failed")
+    assert len(github.requests) < 110
+
+
 @pytest.mark.parametrize("variable", ["HOME", "NETRC"])
 def test_a_netrc_does_not_replace_the_token(
     gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, variable: str

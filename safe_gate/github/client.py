@@ -12,6 +12,7 @@ import requests
 
 from safe_gate.github import ApiError
 
+_MOST_PAGES = 100  # of 100 comments each: a server whose pages never end must not hold the job
 _TIMEOUT = (5, 30)  # seconds to connect, seconds between bytes
 
 
@@ -47,15 +48,18 @@ class Client:
     def pages(self, path: str) -> Iterator[dict[str, Any]]:
         """Yield the entries of a list, page after page, as the `Link` header leads."""
         url = f"{self._api_url}{path}"
-        while url:
+        for _ in range(_MOST_PAGES):
             answer = self._send("GET", url)
             entries = _json(answer)
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
                 raise ApiError(f"GET {path}: the answer is not GitHub's")
             yield from entries
             url = answer.links.get("next", {}).get("url", "")
-            if url and not url.startswith(f"{self._api_url}/"):
+            if not url:
+                return
+            if not url.startswith(f"{self._api_url}/"):
                 raise ApiError("GitHub's next page lies on another host")
+        raise ApiError(f"GET {path}: more than {_MOST_PAGES} pages")
 
     def _send(self, method: str, url: str, body: dict[str, Any] | None = None) -> requests.Response:
         path = url.removeprefix(self._api_url)
