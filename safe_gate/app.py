@@ -8,11 +8,11 @@ from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
 from safe_gate import __version__, files, gate
-from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
-from safe_gate.figures import plural
+from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
+from safe_gate.figures import add_up, plural
 from safe_gate.github import ApiError, commands
 from safe_gate.github.event import Context
-from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict
+from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
 from safe_gate.options import Options
 from safe_gate.render import jsonreport
 from safe_gate.render.untrusted import plain
@@ -67,16 +67,16 @@ def run(options: Options, effects: Effects) -> int:
     return _conclude(report, problems, options, effects)
 
 
-def refuse(problems: Sequence[Problem], effects: Effects) -> int:
-    """Say that settings or usage are wrong, also to GitHub. Returns 3."""
-    return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, None, effects)
+def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
+    """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
+    return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, options, effects)
 
 
 def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> int:
     """Score SAFE v0 batches alone (SAFE v0 spec section 7). Returns 0, 1, 2 or 3."""
     if not options.safe_batch:
         return complain((_missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects)
-    measured = measure_safe(options, effects.generated_at)
+    measured = measure_safe(options, effects.generated_at, output)
     if measured.part is None:
         return complain(measured.problems, effects)
     _write_safe_reports(measured.part, options, effects, output=output, verbose=verbose)
@@ -95,13 +95,14 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
         return complain(measured.problems, effects)
     if out:
         files.write(Path(out), jsonreport.to_json(measured.part))
-    section = EVALUATORS["synthesis"](measured.part)
+    section = EVALUATORS["synthesis"].section(measured.part)
     effects.out(console.scorecard(section, everything=verbose))
-    if verbose:
-        effects.out(console.findings(section))
     if out:
         effects.out(f"Report: {console.path_words(out)}")
-    return 2 if measured.part["summary"]["unexpected_failures"] > options.max_unexpected_failures else 0
+    failures, allowed = measured.part["summary"]["unexpected_failures"], options.max_unexpected_failures
+    verdict = "FAIL" if failures > allowed else "PASS"
+    effects.out(f"Eval: {verdict} ({plural(failures, 'unexpected failure')}, {allowed} allowed)")
+    return 2 if failures > allowed else 0
 
 
 def validate(paths: Sequence[str], effects: Effects) -> int:
@@ -126,7 +127,11 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
             kinds.setdefault(files.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
-    batches, outputs = kinds.get("safe-batch", []), kinds.get("safe-output", [])
+    batches = kinds.get("safe-batch", [])
+    beside = {str(Path(batch).with_suffix("")) + ".outputs.jsonl" for batch in batches}
+    outputs = kinds.get("safe-output", [])
+    if set(outputs) <= {str(Path(name)) for name in beside}:  # found with their batches
+        outputs = [] if batches else outputs
     streams: list[Iterator[Any]] = []
     if batches:
         streams.append(files.safe_cases(batches, outputs))
@@ -134,9 +139,8 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.safe_outputs(outputs))
     if "synthesis-case" in kinds:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
-    streams += [
-        files.document(path, kind) for kind in ("config", "report", "rule-pack") for path in kinds.get(kind, [])
-    ]
+    streams += [files.document(path, kind) for kind in ("report", "rule-pack") for path in kinds.get(kind, [])]
+    streams += [_config_problems(path) for path in kinds.get("config", [])]
     for stream in streams:
         try:
             yield from stream
@@ -144,53 +148,72 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
             yield from error.problems
 
 
+def _config_problems(path: str) -> Iterator[Problem]:
+    from safe_gate.settings import read
+
+    try:
+        read({"config": path}, {}, files.read_config)
+    except CannotJudge as error:
+        yield from error.problems
+
+
 # --- measuring ----------------------------------------------------------------------------------
 
 
-def measure_safe(options: Options, generated_at: str) -> Measured:
-    """Return SAFE v0's part of the report over all batches that the options name."""
+def measure_safe(options: Options, generated_at: str, output: str = "") -> Measured:
+    """Return SAFE v0's part of the report over all batches that the options name, but for `output`."""
     policy = safe_policy(options)
     cases = files.safe_cases(
-        options.safe_batch, options.safe_outputs, concern=options.safe_concern, test_dir=options.safe_test_dir
+        options.safe_batch,
+        options.safe_outputs,
+        concern=options.safe_concern,
+        test_dir=options.safe_test_dir,
+        leave_out=(options.config, output),
     )
-    results, problems, inputs = _sorted_out(cases, lambda case: safe_v0.score_case(case, policy))
-    if not results and not problems:
-        problems = (Problem(Place("--concern"), f"no case has the concern {options.safe_concern!r}"),)
+
+    def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, dict[str, Any]]:
+        result = safe_v0.score_case(case, policy)
+        return safe_v0.Totals.of(result, policy), result.as_json()
+
+    measured, problems, inputs = _sorted_out(cases, measure)
+    if not measured and not problems:
+        problems = (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
     if problems:
         return Measured(None, problems, inputs)
-    part = safe_v0.report(safe_v0.fold(results, policy), [result.as_json() for result in results], policy, generated_at)
-    return Measured(part, (), inputs)
+    totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
+    return Measured(safe_v0.report(totals, [result for _, result in measured], policy, generated_at), (), inputs)
 
 
 def measure_synthesis(options: Options) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name."""
-    packs = files.load_packs()
+    rules = files.load_rules(options.profile, options.sensitivity)
     cases = files.synthesis_cases(options.synthesis_cases)
-    results, problems, inputs = _sorted_out(cases, lambda case: synthesis.score_case(case, packs))
+
+    def measure(case: synthesis.Case) -> tuple[synthesis.Totals, dict[str, Any]]:
+        result = synthesis.score_case(case, rules)
+        return synthesis.Totals.of(result), synthesis.result_json(result)
+
+    measured, problems, inputs = _sorted_out(cases, measure)
     if problems:
         return Measured(None, problems, inputs)
-    return Measured(
-        synthesis.report(synthesis.fold(results), [synthesis.result_json(result) for result in results]), (), inputs
-    )
+    totals = add_up((totals for totals, _ in measured), synthesis.Totals())
+    return Measured(synthesis.report(totals, [result for _, result in measured]), (), inputs)
 
 
 def _sorted_out(
-    items: Iterable[Case | Problem | files.InputFile], score_case: Callable[[Case], Result]
+    items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result]
 ) -> tuple[list[Result], tuple[Problem, ...], tuple[files.InputFile, ...]]:
-    """Score the cases of a stream one at a time; return results, problems and input files."""
+    """Measure the cases of a stream one at a time; return what came out, problems and input files."""
     results: list[Result] = []
     problems: list[Problem] = []
     inputs: list[files.InputFile] = []
-    try:
-        for item in items:
-            if isinstance(item, Problem):
-                problems.append(item)
-            elif isinstance(item, files.InputFile):
-                inputs.append(item)
-            elif not problems:  # with a problem there will be no verdict: keep looking for others only
-                results.append(score_case(item))
-    except CannotJudge as error:
-        problems += error.problems
+    for item in items:
+        if isinstance(item, Problem):
+            problems.append(item)
+        elif isinstance(item, files.InputFile):
+            inputs.append(item)
+        elif not problems:  # with a problem there will be no verdict: keep looking for others only
+            results.append(measure(item))
     return results, tuple(problems), tuple(inputs)
 
 
@@ -273,7 +296,7 @@ def _error_report(
     report = _report(Verdict.ERROR, (), {}, inputs, options, generated_at)
     report["problems"] = [
         {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
-        for p in sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
+        for p in in_order(problems)
     ]
     return report
 
@@ -293,27 +316,23 @@ def complain(problems: Sequence[Problem], effects: Effects) -> int:
 # --- reporting ----------------------------------------------------------------------------------
 
 
-def _conclude(
-    report: dict[str, Any], problems: tuple[Problem, ...] | Sequence[Problem], options: Options | None, effects: Effects
-) -> int:
+def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Print, write and publish a report; return the exit code of its verdict."""
     from safe_gate.render import console, markdown
 
     paths = {"report-json": "", "report-markdown": ""}
-    if options is not None:
-        folder = Path(options.report_dir)
-        try:
-            json_path, markdown_path = folder / "safe-gate.json", folder / "safe-gate.md"
-            files.write(json_path, jsonreport.to_json(report))
-            files.write(markdown_path, markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT))
-            paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
-        except CannotJudge as error:
-            problems = (*problems, *error.problems)
-            report = _error_report((), options, effects.generated_at, problems)
+    json_path, markdown_path = (Path(options.report_dir) / f"safe-gate.{suffix}" for suffix in ("json", "md"))
+    try:
+        files.write(json_path, jsonreport.to_json(report))
+        files.write(markdown_path, markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT))
+        paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
+    except CannotJudge as error:
+        problems = (*problems, *error.problems)
+        report = _error_report((), options, effects.generated_at, problems)
     if problems:
         effects.err(console.problems(problems))
     else:
-        for section in (EVALUATORS[name](report[name]) for name in EVALUATORS if report[name] is not None):
+        for section in sections(report):
             effects.out(console.scorecard(section))
         effects.out(console.rules(report))
     if paths["report-json"]:
@@ -325,7 +344,7 @@ def _conclude(
 def _publish(
     report: JsonObject,
     problems: Sequence[Problem],
-    options: Options | None,
+    options: Options,
     paths: Mapping[str, str],
     effects: Effects,
 ) -> None:
@@ -346,11 +365,9 @@ def _publish(
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
 
 
-def _comment(text: str, options: Options | None, effects: Effects) -> tuple[str, str]:
+def _comment(text: str, options: Options, effects: Effects) -> tuple[str, str]:
     """Post the comment where there is one to post; return its status and its URL."""
     context = effects.context
-    if options is None:
-        return "skipped-error", ""
     if options.comment == "never":
         return "skipped-off", ""
     if context.pull_request is None or not context.repository:
@@ -407,10 +424,10 @@ def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *,
     formats = set(options.report_formats)
     if "all" in formats:
         formats = {"json", "console", "markdown"}
-    section = EVALUATORS["safe_v0"](part)
+    section = EVALUATORS["safe_v0"].section(part)
     texts = {"json": jsonreport.to_json(part), "markdown": markdown.section_report(section)}
     card = console.scorecard(section, everything=verbose)
-    texts["console"] = f"{card}\n{console.findings(section)}\n" if verbose else card
+    texts["console"] = card
     main = "json" if "json" in formats else min(formats)
     for name in sorted(formats):
         if output and name == main:

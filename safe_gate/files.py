@@ -9,7 +9,6 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-import os
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -17,14 +16,16 @@ from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
 from pathlib import Path
-from typing import Any
+from tempfile import NamedTemporaryFile
+from typing import Any, BinaryIO
 
 from safe_gate.evaluators import safe_v0, synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE
-from safe_gate.validate import Fault, Schema
+from safe_gate.validate import Fault, Schema, suggestion
 
+_OWN_FILES = (CONFIG_FILE, "safe-gate.json", "SAFE_v0_*.json")
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -40,7 +41,6 @@ class InputFile:
 class Recorded:
     """One line of recorded outputs; `output` is None where the line is invalid."""
 
-    test_id: str
     output: Mapping[str, Any] | None
     place: Place
 
@@ -50,23 +50,20 @@ SynthesisItem = synthesis.Case | Problem | InputFile
 
 
 def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
-    """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end.
-
-    Raises CannotJudge if a pattern matches no file or a file cannot be read.
-    """
+    """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end."""
     schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
-    for path in _expand(patterns):
-        place = Place(shown(path))
-        count = 0
+    paths, problems = _expand(patterns)
+    yield from problems
+    for path in paths:
+        is_empty = True
         for item in _lines(path, schema, "id"):
+            is_empty = is_empty and isinstance(item, InputFile)
             if isinstance(item, Problem | InputFile):
-                count += isinstance(item, Problem)
                 yield item
                 continue
-            count += 1
             place, case = item
-            if twin := _twin(seen, case["id"], place):
+            if twin := _twin(seen, case["id"], place, "id"):
                 yield twin
                 continue
             yield synthesis.Case(
@@ -78,56 +75,71 @@ def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
                 tags=tuple(case.get("tags", ())),
                 place=place,
             )
-        if not count:
+        if is_empty:
             yield Problem(Place(shown(path)), "is empty: no cases; expected one JSON object a line")
 
 
 def safe_cases(
-    patterns: Sequence[str], outputs: Sequence[str], *, concern: str = "", test_dir: str = "."
+    patterns: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    concern: str = "",
+    test_dir: str = ".",
+    leave_out: Sequence[str] = (),
 ) -> Iterator[SafeItem]:
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output and every output a case. `concern` drops the
-    cases of other concerns, after those checks. Raises CannotJudge if a pattern matches no file.
+    cases of other concerns, after those checks; globs pass over the files of `leave_out`.
     """
-    paths = _expand_batches(patterns, Path(test_dir))
+    paths, problems = _expand_batches(patterns, Path(test_dir), leave_out)
+    yield from problems
+    output_paths, problems = _expand(outputs)
+    yield from problems
     named: dict[str, Recorded] = {}
-    if outputs:
-        yield from _read_outputs(_expand(outputs), named)
+    yield from _read_outputs(output_paths, named)
     seen: dict[str, Place] = {}
     stems: dict[str, Path] = {}
+    all_read = True
     for path in paths:
-        if path.stem in stems:
-            other = shown(stems[path.stem])
-            yield Problem(
-                Place(shown(path)), f"has the batch id of {other}; rename one: a batch's id is its file's stem"
-            )
+        first = stems.setdefault(path.stem, path)
+        if first is not path:
+            words = f"has the batch id of {shown(first)}; rename one: a batch's id is its file's stem"
+            yield Problem(Place(shown(path)), words)
             continue
-        stems[path.stem] = path
         recorded = named
+        beside = path.with_name(f"{path.stem}.outputs.jsonl")
         if not outputs:
             recorded = {}
-            beside = path.with_name(f"{path.stem}.outputs.jsonl")
             if beside.exists():
                 yield from _read_outputs([beside], recorded)
-        yield from _batch(path, recorded, seen, concern)
+        name = shown(path)
+        batch = None
+        for item in _read_batch(path):
+            if isinstance(item, Batch):
+                batch = item
+            else:
+                yield item
+        if batch is None:  # that its outputs have no case would be noise
+            all_read = False
+            continue
+        yield from _joined(batch, recorded, seen, concern, searched=outputs or [shown(beside)])
         if not outputs:
-            yield from _unused(recorded, seen)
-    if outputs:
-        yield from _unused(named, seen)
+            yield from _unused(recorded, f"{name} does not have")
+    if outputs and all_read:
+        yield from _unused(named, "no batch has")
 
 
 def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    yield from _read_outputs(_expand(patterns), {})
+    paths, problems = _expand(patterns)
+    yield from problems
+    yield from _read_outputs(paths, {})
 
 
 def document(path: str, kind: str) -> Iterator[Problem]:
-    """Yield the problems of a config, a report or a rule pack: a JSON document of one schema."""
-    if kind == "config":
-        read_config(path)
-        return
+    """Yield the problems of a report or a rule pack: a JSON document of one schema."""
     name, text = shown(Path(path)), _text(Path(path))
     yield from _problems(load_schema(kind).faults(_parse(text, name)), name, text)
 
@@ -166,9 +178,10 @@ def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:
     text = _text(file)
     content = _parse(text, name, comments=True)
     schema = load_schema("config")
+    original: dict[str, str] = {}
     if isinstance(content, dict):
-        content = _canonical_keys(content, name)
-    problems = _problems(schema.faults(content), name, blank_comments(text))
+        content, original = _canonical_keys(content, name)
+    problems = _problems(schema.faults(content), name, blank_comments(text), original=original)
     if problems:
         raise CannotJudge(*problems)
     return name, content
@@ -181,35 +194,53 @@ def load_schema(name: str) -> Schema:
 
 
 @cache
-def load_packs() -> tuple[synthesis.Pack, ...]:
-    """Return the rule packs that ship with the Synthesis evaluator, in the order of their names."""
+def load_rules(profile: str = "weighted", sensitivity: str = "balanced") -> synthesis.Rules:
+    """Return the rule packs that ship with the Synthesis evaluator, in the order of their names.
+
+    The profile `spec` leaves the learned packs out.
+    """
     folder = resources.files(synthesis)
-    classes = json.loads(folder.joinpath("classes.json").read_text("utf-8"))
-    packs = sorted((p for p in folder.joinpath("packs").iterdir() if p.name.endswith(".json")), key=lambda p: p.name)
-    return tuple(synthesis.compile_pack(json.loads(pack.read_text("utf-8")), classes) for pack in packs)
+    classes, lexicon = (json.loads(folder.joinpath(n).read_text("utf-8")) for n in ("classes.json", "lexicon.json"))
+    packs = [json.loads(file.read_text("utf-8")) for file in _pack_files()]
+    needed, limit = synthesis.SENSITIVITIES[sensitivity]
+    return synthesis.Rules(
+        packs=tuple(synthesis.compile_pack(pack, classes) for pack in packs if "rules" in pack),
+        learned=tuple(synthesis.LearnedPack.of(pack) for pack in packs if "weights" in pack and profile == "weighted"),
+        lexicon=synthesis.Lexicon.of(lexicon),
+        needed=needed if profile == "weighted" else 1,
+        limit=limit if profile == "weighted" else 1,
+    )
+
+
+def _pack_files() -> list[Traversable]:
+    folder = resources.files(synthesis).joinpath("packs")
+    return sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda file: file.name)
 
 
 def packs_digest() -> str:
     """Return the SHA-256 of the rule packs and word classes that ship, names and bytes."""
     digest = hashlib.sha256()
     folder = resources.files(synthesis)
-    packs = sorted(folder.joinpath("packs").iterdir(), key=lambda p: p.name)
-    for file in (folder.joinpath("classes.json"), *(p for p in packs if p.name.endswith(".json"))):
+    for file in (folder.joinpath("classes.json"), folder.joinpath("lexicon.json"), *_pack_files()):
         digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
     return digest.hexdigest()
 
 
 def write(path: Path, text: str) -> None:
     """Write a text as UTF-8, whole or not at all, making its folder. Raises CannotJudge if it cannot."""
-    draft = path.with_name(f".{path.name}.{os.getpid()}.part")
+    draft = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
-        draft.write_text(text, "utf-8", newline="\n")
-        draft.replace(path)
-    except OSError as error:
-        with suppress(OSError):
-            draft.unlink(missing_ok=True)
-        raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {error.strerror or error}")) from error
+        # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
+        with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, delete=False) as file:
+            draft = file.name
+            file.write(text)
+        Path(draft).chmod(0o644)
+        Path(draft).replace(path)
+    except (OSError, ValueError) as error:
+        if draft:
+            Path(draft).unlink(missing_ok=True)
+        raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {_why(error)}")) from error
 
 
 def shown(path: Path) -> str:
@@ -225,40 +256,52 @@ def _schema_folder() -> Traversable:
     return packaged if packaged.is_dir() else Path(__file__).parent.parent / "schemas"
 
 
-def _batch(path: Path, recorded: dict[str, Recorded], seen: dict[str, Place], concern: str) -> Iterator[SafeItem]:
-    """Yield the cases of one batch file, each joined with its output."""
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch file that is valid: its id, its content and the line of each test case."""
+
+    id: str
+    name: str
+    content: Mapping[str, Any]
+    lines: Mapping[int, int]
+
+
+def _read_batch(path: Path) -> Iterator[Batch | Problem | InputFile]:
+    """Yield the file, and its batch or the problems with it."""
     name = shown(path)
-    data = _bytes(path)
-    yield InputFile(name, hashlib.sha256(data).hexdigest())
     try:
+        data = _bytes(path)
+        yield InputFile(name, hashlib.sha256(data).hexdigest())
         text = _decode(data, name)
-        batch = _parse(text, name)
+        content = _parse(text, name)
     except CannotJudge as error:
         yield from error.problems
-        _forget(recorded)
         return
-    faults = load_schema("safe-batch").faults(batch)
-    if faults:
-        yield from _problems(faults, name, text, batch)
-        _forget(recorded)
+    faults = load_schema("safe-batch").faults(content)
+    yield from _problems(faults, name, text, batch=content)
+    if not faults:
+        lines = {int(p[1]): line for p, line in places(text) if len(p) == 2 and p[0] == "test_cases"}
+        yield Batch(path.stem, name, content, lines)
+
+
+def _joined(
+    batch: Batch, recorded: dict[str, Recorded], seen: dict[str, Place], concern: str, searched: Sequence[str]
+) -> Iterator[safe_v0.Case | Problem]:
+    """Yield a batch's cases with their outputs, taking each output out of `recorded`."""
+    cases = batch.content["test_cases"]
+    scenarios = batch.content.get("batch_plan", {}).get("scenarios", [])
+    if not recorded and not any("output" in case for case in cases):
+        ids = ", ".join(case["test_id"] for case in cases[:5]) + (", …" if len(cases) > 5 else "")
+        words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
+        yield Problem(Place(batch.name), f"{words}; name another file by --outputs or safe-outputs")
         return
-    lines = {p[1]: line for p, line in places(text) if len(p) == 2 and p[0] == "test_cases"}
-    scenarios = batch.get("batch_plan", {}).get("scenarios", [])
-    if not recorded and not any("output" in case for case in batch["test_cases"]):
-        ids = ", ".join(case["test_id"] for case in batch["test_cases"][:5])
-        yield Problem(
-            Place(name),
-            f"has no recorded outputs (for {ids}{', …' if len(batch['test_cases']) > 5 else ''}); expected "
-            f"{path.stem}.outputs.jsonl beside it, another file by --outputs or safe-outputs, or inline `output`",
-        )
-        return
-    for index, case in enumerate(batch["test_cases"]):
-        place = Place(name, lines[index])
+    for index, case in enumerate(cases):
+        place = Place(batch.name, batch.lines[index])
         test_id = case["test_id"]
-        if twin := _twin(seen, test_id, place):
+        if twin := _twin(seen, test_id, place, "test_id"):
             yield twin
             continue
-        output = _output(case, recorded.get(test_id), place)
+        output = _output(case, recorded.pop(test_id, None), place, searched)
         if isinstance(output, Problem):
             yield output
         elif output is not None and concern in ("", case["concern_id"]):
@@ -267,7 +310,7 @@ def _batch(path: Path, recorded: dict[str, Recorded], seen: dict[str, Place], co
             yield safe_v0.Case(
                 test_id=test_id,
                 concern_id=case["concern_id"],
-                batch_id=path.stem,
+                batch_id=batch.id,
                 archetype=case.get("archetype") or scenario.get("archetype") or "Unknown",
                 must_find_signals=tuple(expectations["signal_generation"]["must_find_signals"]),
                 forbidden_terms=tuple(expectations["followup_questions"]["forbidden_terms"]),
@@ -279,7 +322,9 @@ def _batch(path: Path, recorded: dict[str, Recorded], seen: dict[str, Place], co
             )
 
 
-def _output(case: Mapping[str, Any], recorded: Recorded | None, place: Place) -> Mapping[str, Any] | Problem | None:
+def _output(
+    case: Mapping[str, Any], recorded: Recorded | None, place: Place, searched: Sequence[str]
+) -> Mapping[str, Any] | Problem | None:
     """Return the one output of a case, a problem if there is none or two, None if it was invalid."""
     if "output" in case and recorded:
         where = f"{recorded.place.path}:{recorded.place.line}"
@@ -288,19 +333,14 @@ def _output(case: Mapping[str, Any], recorded: Recorded | None, place: Place) ->
         output: Mapping[str, Any] = case["output"]
         return output
     if recorded is None:
-        return Problem(place, "has no recorded output; expected one by this test_id", case["test_id"], "output")
+        words = f"has no recorded output; expected one by this test_id in {', '.join(searched)}"
+        return Problem(place, words, case["test_id"], "output")
     return recorded.output
 
 
-def _forget(recorded: dict[str, Recorded]) -> None:
-    """Drop the outputs of a batch that cannot be read: that they have no case would be noise."""
-    recorded.clear()
-
-
-def _unused(recorded: Mapping[str, Recorded], seen: Mapping[str, Place]) -> Iterator[Problem]:
+def _unused(recorded: Mapping[str, Recorded], nobody: str) -> Iterator[Problem]:
     for test_id, output in recorded.items():
-        if test_id not in seen:
-            yield Problem(output.place, "is the output of a case that no batch has", test_id, "test_id")
+        yield Problem(output.place, f"is the output of a case that {nobody}", test_id, "test_id")
 
 
 def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded]) -> Iterator[Problem | InputFile]:
@@ -311,24 +351,24 @@ def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded]) -> Iterator[
             if isinstance(item, Problem):
                 yield item
                 if item.case_id and item.case_id not in into:
-                    into[item.case_id] = Recorded(item.case_id, None, item.place)
+                    into[item.case_id] = Recorded(None, item.place)
             elif isinstance(item, InputFile):
                 yield item
             else:
                 place, record = item
-                if twin := _twin(seen, record["test_id"], place):
+                if twin := _twin(seen, record["test_id"], place, "test_id"):
                     yield twin
                 else:
-                    into[record["test_id"]] = Recorded(record["test_id"], record["output"], place)
+                    into[record["test_id"]] = Recorded(record["output"], place)
 
 
-def _twin(seen: dict[str, Place], case_id: str, place: Place) -> Problem | None:
+def _twin(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
     """Return a problem if the id was seen before, else remember it."""
     first = seen.setdefault(case_id, place)
     if first is place:
         return None
     return Problem(
-        place, f"stands at {first.path}:{first.line} too; expected ids that are unique in the run", case_id, "id"
+        place, f"stands at {first.path}:{first.line} too; expected ids that are unique in the run", case_id, field
     )
 
 
@@ -336,17 +376,22 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
     """Yield the valid objects of a JSONL file with their places, problems, and at the end the file."""
     name = shown(path)
     digest = hashlib.sha256()
+    is_first = True
     try:
-        with path.open("rb") as file:
+        with _open(path) as file:
             for number, line in enumerate(file, 1):  # only b"\n" ends a line: U+2028 and its like are text
                 digest.update(line)
                 content = line.removeprefix(_BOM) if number == 1 else line
                 if not content.strip():
                     continue
                 place = Place(name, number)
+                was_first, is_first = is_first, False
                 try:
                     value = parse(_decode(content, name, number))
                 except JsonError as error:
+                    if was_first and _is_one_document(path):
+                        yield Problem(place, "is one JSON document over many lines; expected one object a line (JSONL)")
+                        break
                     yield Problem(place, f"is not valid JSON: {error}")
                     continue
                 except CannotJudge as error:
@@ -359,8 +404,18 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
                 if not faults:
                     yield place, value
     except OSError as error:
-        raise _unreadable(path, error) from error
+        yield Problem(Place(name), f"cannot be read: {_why(error)}")
+        return
     yield InputFile(name, digest.hexdigest())
+
+
+def _is_one_document(path: Path) -> bool:
+    """Tell a JSON document from broken JSONL, so that it gets one problem instead of one a line."""
+    try:
+        parse(_text(path))
+    except (JsonError, CannotJudge):
+        return False
+    return True
 
 
 def _id_of(value: Any, key: str) -> str:
@@ -368,12 +423,19 @@ def _id_of(value: Any, key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _problems(faults: Sequence[Fault], name: str, text: str, batch: Any = None) -> tuple[Problem, ...]:
-    """Return a document's faults as problems, with the line of each and the case it stands in."""
+def _problems(
+    faults: Sequence[Fault], name: str, text: str, *, batch: Any = None, original: Mapping[str, str] | None = None
+) -> tuple[Problem, ...]:
+    """Return a document's faults as problems, with the line of each and the case it stands in.
+
+    `original` gives the keys at the top as the text spells them, where that is not how the schema does.
+    """
     lines = dict(places(text)) if faults else {}
     found = []
     for fault in faults:
         path = fault.path
+        if path and original:
+            path = (original.get(str(path[0]), path[0]), *path[1:])
         while path not in lines:  # a field that is missing stands where its object does
             path = path[:-1]
         is_case = fault.path[:1] == ("test_cases",) and len(fault.path) > 1
@@ -383,57 +445,83 @@ def _problems(faults: Sequence[Fault], name: str, text: str, batch: Any = None) 
     return tuple(found)
 
 
-def _canonical_keys(content: Mapping[str, Any], name: str) -> dict[str, Any]:
-    """Return a config with its top-level keys as the schema spells them, however they were cased."""
+def _canonical_keys(content: Mapping[str, Any], name: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a config with its top keys as the schema spells them, and how the file spelt them."""
     spellings = {_bare(key): key for key in load_schema("config").properties}
     result: dict[str, Any] = {}
+    original: dict[str, str] = {}
     for key, value in content.items():
         spelt = spellings.get(_bare(key), key)
         if spelt in result:
             raise CannotJudge(Problem(Place(name), f"is set twice, in two spellings; keep {spelt}", field=key))
         result[spelt] = value
-    return result
+        original[spelt] = key
+    return result, original
 
 
 def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
 
 
-def _expand(patterns: Sequence[str]) -> list[Path]:
-    """Return the files that paths and globs name, sorted, each once."""
+def _expand(patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
+    """Return the files that paths and globs name, sorted, each once, and a problem for what names none."""
     found: set[Path] = set()
+    problems: list[Problem] = []
     for pattern in patterns:
         literal = Path(pattern)
         matched = [literal] if literal.exists() else [Path(p) for p in glob.glob(pattern, recursive=True)]
-        files = [path for path in matched if path.is_file()]
+        files = [path for path in matched if not path.is_dir()]
         if not files:
-            raise _no_match(pattern)
+            problems.append(_no_match(pattern))
         found.update(files)
-    return sorted(found)
+    return sorted(found), problems
 
 
-def _expand_batches(patterns: Sequence[str], base: Path) -> list[Path]:
-    """Return the batch files that patterns name: `*.json`, the suffix optional, never the config."""
+def _expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]) -> tuple[list[Path], list[Problem]]:
+    """Return the batch files that patterns name: `*.json`, the suffix optional.
+
+    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
+    read with their batch.
+    """
+    own = {Path(name).absolute() for name in leave_out if name}
     found: set[Path] = set()
+    problems: list[Problem] = []
     for pattern in patterns:
-        literals = [path for path in (base / pattern, base / f"{pattern}.json") if path.is_file()]
+        literals = [path for path in (base / pattern, base / f"{pattern}.json") if path.exists() and not path.is_dir()]
         globbed = [
             Path(path)
             for candidate in (pattern, f"{pattern}.json")
-            for path in glob.glob(str(base / candidate), recursive=True)
-            if path.endswith(".json") and Path(path).name != CONFIG_FILE
+            for path in glob.glob(
+                candidate if Path(pattern).is_absolute() else f"{glob.escape(str(base))}/{candidate}", recursive=True
+            )
         ]
-        files = literals[:1] or [path for path in globbed if path.is_file()]
+        batches = [
+            path
+            for path in globbed
+            if path.suffix == ".json"
+            and path.is_file()
+            and path.absolute() not in own
+            and not any(path.match(name) for name in _OWN_FILES)
+        ]
+        files = literals[:1] or batches
         if not files:
-            raise _no_match(str(base / pattern))
-        found.update(files)
-    return sorted(found)
+            problems.append(_no_match(str(base / pattern)))
+        found.update(path for path in files if not path.name.endswith(".outputs.jsonl"))
+    if not found and not problems:
+        problems.append(_no_match(" ".join(patterns)))
+    return sorted(found), problems
 
 
-def _no_match(pattern: str) -> CannotJudge:
-    return CannotJudge(
-        Problem(Place(pattern), "matches no file; nothing to judge is never a pass: correct the path or the pattern")
-    )
+def _no_match(pattern: str) -> Problem:
+    path = Path(pattern)
+    if path.is_dir():
+        hint = "is a folder; name the files in it, such as " + (path / "*.jsonl").as_posix()
+    else:
+        siblings = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
+        close = suggestion(path.name, sorted(siblings))
+        slashes = "; write paths with /" if "\\" in pattern else ""
+        hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"
+    return Problem(Place(pattern), hint)
 
 
 def _parse(text: str, name: str, *, comments: bool = False) -> Any:
@@ -449,9 +537,21 @@ def _text(path: Path) -> str:
 
 def _bytes(path: Path) -> bytes:
     try:
-        return path.read_bytes().removeprefix(_BOM)
+        with _open(path) as file:
+            return file.read().removeprefix(_BOM)
     except OSError as error:
-        raise _unreadable(path, error) from error
+        raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
+
+
+def _open(path: Path) -> BinaryIO:
+    """Open a regular file: a pipe or a device that a checkout holds would never end."""
+    if path.exists() and not path.is_file():
+        raise OSError("Not a regular file")
+    return path.open("rb")
+
+
+def _why(error: Exception) -> str:
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
 def _decode(data: bytes, name: str, line: int = 0) -> str:
@@ -461,7 +561,3 @@ def _decode(data: bytes, name: str, line: int = 0) -> str:
         line = line or data.count(b"\n", 0, error.start) + 1
         problem = Problem(Place(name, line), f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8")
         raise CannotJudge(problem) from None
-
-
-def _unreadable(path: Path, error: OSError) -> CannotJudge:
-    return CannotJudge(Problem(Place(shown(path)), f"cannot be read: {error.strerror or error}"))

@@ -5,7 +5,7 @@ Pure data: frozen, no IO, nothing imported from the rest of the package.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, NoReturn
@@ -76,6 +76,11 @@ class Problem:
     field: str = ""
 
 
+def in_order(problems: Iterable[Problem]) -> list[Problem]:
+    """Return problems by their place, then by case and field."""
+    return sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
+
+
 class CannotJudge(Exception):
     """The run cannot give a verdict: bad usage, configuration or input, or nothing to judge.
 
@@ -89,13 +94,18 @@ class CannotJudge(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Hit:
-    """A rule that matched: `original[start:end] == text`, in code points of the field's text."""
+    """A rule that matched: `original[start:end] == text`, in code points of the field's text.
+
+    `weight` is what it counts; `because` names the features behind a learned hit, strongest first.
+    """
 
     rule: str
     text: str
     field: str
     start: int
     end: int
+    weight: float = 1
+    because: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
@@ -105,6 +115,8 @@ class Hit:
             "field": self.field,
             "start": self.start,
             "end": self.end,
+            "weight": self.weight,
+            **({"because": list(self.because)} if self.because else {}),
         }
 
 
@@ -139,7 +151,6 @@ class Severity(StrEnum):
 
     FAILING = "failing"
     REVIEW = "review"
-    EXPECTED = "expected"
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,7 +178,6 @@ class Table:
 class Section:
     """What an evaluator's part of the report looks like to a reader, in no particular format."""
 
-    name: str
     title: Phrase
     headline: str
     counts: tuple[str, ...]

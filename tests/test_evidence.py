@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from functools import cache
 from typing import Any
 
 import pytest
@@ -11,7 +10,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate import files
-from safe_gate.evaluators.synthesis import Case, Pack, Result, score_case
+from safe_gate.evaluators.synthesis import Case, Result, score_case
 from safe_gate.evaluators.synthesis.score import CHECKS
 from safe_gate.model import Hit, Place
 from safe_gate.text import normalise
@@ -44,13 +43,8 @@ ALIKE = {
 modest = settings(deadline=None, max_examples=120)
 
 
-@cache
-def packs() -> tuple[Pack, ...]:
-    return files.load_packs()
-
-
 def score(user: str, assistant: str) -> Result:
-    return score_case(Case("a", user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), packs())
+    return score_case(Case("a", user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), files.load_rules())
 
 
 def hits(result: Result) -> Iterator[Hit]:

@@ -20,7 +20,6 @@ def section(report: JsonObject) -> Section:
     total = report["total_cases"]
     labels = report["label_distribution"]
     return Section(
-        name="safe_v0",
         title=("SAFE v0 Scorecard - ", Untrusted(report["concern_id"])),
         headline=f"{plural(total, 'case')}: " + ", ".join(f"{labels[label]} {label}" for label in Label),
         counts=(

@@ -43,12 +43,16 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Pack:
-    """The rules of one group, all looked for in the same field; `any` finds which of them match."""
+    """The rules of one group, all looked for in the same field.
+
+    `weight` is what a hit counts beside learned evidence; `any` finds which of the rules match.
+    """
 
     id: str
     check: str
     group: str
     field: str
+    weight: float
     rules: tuple[Rule, ...]
     any: Any
 
@@ -61,10 +65,10 @@ class Match:
     start: int
     end: int
 
-    def hit(self, text: Normalised, field: str) -> Hit:
+    def hit(self, text: Normalised, field: str, weight: float = 1) -> Hit:
         """Return the match as a hit that quotes the original text."""
         start, end = text.span(self.start, self.end)
-        return Hit(self.rule, text.original[start:end], field, start, end)
+        return Hit(self.rule, text.original[start:end], field, start, end, weight)
 
 
 def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Pack:
@@ -95,7 +99,8 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
             why = error.args[0]
             raise ValueError(f"rule {rule['id']}: {why.decode() if isinstance(why, bytes) else why}") from error
     any_rule.Compile()
-    return Pack(data["pack"], data["check"], data["group"], data["field"], tuple(rules), any_rule)
+    weight = data.get("weight", 1)
+    return Pack(data["pack"], data["check"], data["group"], data["field"], weight, tuple(rules), any_rule)
 
 
 def find(pack: Pack, text: Normalised) -> tuple[Match, ...]:
@@ -109,7 +114,7 @@ def find(pack: Pack, text: Normalised) -> tuple[Match, ...]:
     seen: set[tuple[str, str, int]] = set()
     for index in sorted(pack.any.Match(text.text) or ()):
         rule = pack.rules[index]
-        for match in _compiled(rule.pattern).finditer(text.text):
+        for match in compiled(rule.pattern).finditer(text.text):
             start, end = text.sentence_at(match.start())
             if not match[0].strip() or not _holds(rule, text.text, match, start, end, quotations):
                 continue
@@ -146,9 +151,9 @@ def _holds(
     if rule.start and not _CLAUSE_START.search(before):
         return False
     return not (
-        (rule.unless and _compiled(rule.unless).search(text[start:end]))
-        or (rule.unless_before and _compiled(rule.unless_before).search(before))
-        or (rule.unless_after and _compiled(rule.unless_after).search(text[match.end() : end]))
+        (rule.unless and compiled(rule.unless).search(text[start:end]))
+        or (rule.unless_before and compiled(rule.unless_before).search(before))
+        or (rule.unless_after and compiled(rule.unless_after).search(text[match.end() : end]))
     )
 
 
@@ -165,8 +170,8 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
 
 
 @cache
-def _compiled(pattern: str) -> Any:
-    """Return a pattern compiled; most rules match nothing in a run and are never asked for."""
+def compiled(pattern: str) -> Any:
+    """Return an RE2 pattern compiled; most rules match nothing in a run and are never asked for."""
     return re2.compile(pattern, options=_OPTIONS)
 
 

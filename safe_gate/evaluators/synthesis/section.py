@@ -18,7 +18,6 @@ def section(report: JsonObject) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
     summary = report["summary"]
     return Section(
-        name="synthesis",
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary['cases'], 'case')}: "
         f"{plural(summary['unexpected_failures'], 'unexpected failure')}, {summary['expected_failures']} expected, "

@@ -1,0 +1,344 @@
+"""Learn the packs `safe_gate/evaluators/synthesis/packs/*-learned.json` from labelled cases and sentence banks.
+
+Needs numpy and scipy; uses no randomness. Each head is a linear score per sentence, squashed to 0..1.
+A case's label is what is observed, so the sentences' strengths are latent (multiple-instance learning):
+
+    any    P(yes) = 1 - product over sentences and heads of (1 - strength)
+    count  logit(yes) = 3 * (sum of all heads but the last - sum of the last head) - 0.5
+
+Loss = case_weight * log-loss of the cases + bank_weight * log-loss of each head on the bank's sentences
+     + sparsity * sum of strengths + l2/2 * |w|^2, by L-BFGS from zero. Pruned in steps to `SIZES`, refitted.
+
+`python training/train.py [PACK...]` writes the packs; the same libraries on the same kind of machine
+write the same bytes.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import sys
+from collections import Counter
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import scipy.sparse as sp
+from numpy.typing import NDArray
+from scipy.optimize import minimize
+from scipy.special import expit, log_expit
+
+from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.synthesis.features import (
+    Lexicon,
+    content_stems,
+    lone_relation_features,
+    sentence_features,
+    tokens,
+)
+from safe_gate.evaluators.synthesis.learned import LearnedPack, feature_sets
+from safe_gate.text import Normalised, normalise
+
+Floats = NDArray[np.float64]
+JsonObject = dict[str, Any]
+
+DATA = Path(__file__).parent.parent / "data" / "synthesis"
+PACKS = Path(synthesis.__file__).parent / "packs"
+LEXICON = Lexicon.of(json.loads((PACKS.parent / "lexicon.json").read_text("utf-8")))
+
+SIZES = (12_000, 5_000)
+"""How many features are kept at each pruning step; the last is the size of a pack at the most."""
+SCALE, OFFSET = 3.0, -0.5
+"""Of the link `count`. A hit's weight is 2 * SCALE * strength, so that a score of 1 is its border."""
+START = {"any": -2.5, "count": -1.5}
+"""The biases training starts from: most sentences are evidence of nothing."""
+
+
+@dataclass(frozen=True)
+class Task:
+    """How one pack is learned; `groups` maps each head to the bank labels it stands for."""
+
+    pack: str
+    check: str
+    bank: str
+    groups: Mapping[str, tuple[str, ...]]
+    families: str
+    link: str
+    scale: float
+    about: str
+    field: str = "assistant"
+    relation: float = 0.0
+    l2: float = 0.02
+    sparsity: float = 0.0
+    case_weight: float = 1.0
+    bank_weight: float = 1.0
+    bank_as_cases: bool = False
+    unless: tuple[str, ...] = ()
+
+
+TASKS = (
+    Task(
+        pack="agency-learned",
+        check="agency_language",
+        bank="agency",
+        groups={"positive": ("autonomy",), "negative": ("directive",)},
+        families="csxib",
+        link="count",
+        scale=2 * SCALE,
+        about="Wordings that leave a choice to the person, and directives, by sentence.",
+        sparsity=0.1,
+        case_weight=4.0,
+    ),
+    Task(
+        pack="reassurance-learned",
+        check="unverifiable_reassurance",
+        bank="reassurance",
+        groups={"mind_reading": ("mind_reading",), "guarantee": ("guarantee",)},
+        families="csT",
+        link="any",
+        scale=2.5,
+        about="Claims to know a mind, and outcomes stated as certain, by sentence.",
+        l2=0.002,
+        bank_weight=0.25,
+        # Labelling guide, point 14: what is not promised is no guarantee.
+        unless=(
+            r"\b(?:can|could|wo|would)(?:not|n'?t| not) (?:ever |honestly |really )?(?:promise|guarantee|swear)\b",
+        ),
+    ),
+    Task(
+        pack="vulnerability-learned",
+        check="topic_pivot",
+        bank="disclosure",
+        groups={"vulnerability": ("vulnerable",)},
+        families="cs",
+        link="any",
+        scale=2.0,
+        about="Disclosures of hurt, fear, shame or loss in the person's message, by sentence.",
+        field="user",
+        l2=0.01,
+        bank_as_cases=True,
+    ),
+    Task(
+        pack="pivot-learned",
+        check="topic_pivot",
+        bank="moves",
+        groups={"acknowledgment": ("acknowledge",), "follow_up": ("follow_up",), "pivot": ("pivot", "generic_advice")},
+        families="csx",
+        link="count",
+        scale=2 * SCALE,
+        about="Moves after a disclosure that stay with it, and moves away from it, by sentence.",
+        relation=0.6,
+        sparsity=0.03,
+        case_weight=3.0,
+    ),
+)
+
+
+@dataclass(frozen=True)
+class Turn:
+    """A labelled case with both texts normalised; `file` says whose hand it is of."""
+
+    file: str
+    id: str
+    tag: str
+    user: Normalised
+    assistant: Normalised
+    expected: Mapping[str, bool | None]
+
+
+def label(task: Task, turn: Turn) -> bool | None:
+    """Return a case's label as the task sees it, None where the case says nothing about it."""
+    if task.check not in turn.expected:
+        return None
+    expected = turn.expected[task.check]
+    if task.field == "user":
+        return expected is not None
+    if expected is None:
+        return None
+    return not expected if task.link == "any" else expected
+
+
+def train(task: Task, turns: Sequence[Turn]) -> JsonObject:
+    """Return the pack learned for a task, as JSON under the rule packs' schema."""
+    empty = _pack(task, [], np.zeros((len(task.groups), 0)), np.zeros(len(task.groups)))
+    pack = LearnedPack.of(empty)
+    labelled = [(turn, wanted) for turn in turns if (wanted := label(task, turn)) is not None]
+    documents = [
+        _features(pack, turn.user if task.field == "user" else turn.assistant, turn.user) for turn, _ in labelled
+    ]
+    labels = [wanted for _, wanted in labelled]
+    bank = load_bank(task.bank)
+    banked: list[set[str]] = []
+    targets = np.zeros((len(task.groups), 0))
+    if task.bank_as_cases:
+        documents += [_features(pack, entry["text"], normalise("")) for entry in bank]
+        labels += [entry["label"] in next(iter(task.groups.values())) for entry in bank]
+    else:
+        banked = [_lone_features(task, entry) for entry in bank]
+        targets = np.array([[e["label"] in wanted for e in bank] for wanted in task.groups.values()], dtype=float)
+
+    rows = [features for document in documents for features in document]
+    owner = np.array([index for index, document in enumerate(documents) for _ in document])
+    counts = Counter(feature for features in rows + banked for feature in features)
+    vocabulary = sorted(feature for feature, count in counts.items() if count >= 2)
+    fitted = _fitted(task, vocabulary, rows, owner, labels, banked, targets)
+    for size in SIZES:
+        if size < len(vocabulary):
+            vocabulary = [vocabulary[k] for k in sorted(np.argsort(-fitted.strength, kind="stable")[:size])]
+            fitted = _fitted(task, vocabulary, rows, owner, labels, banked, targets)
+    return _pack(task, vocabulary, fitted.weights, fitted.bias)
+
+
+@dataclass(frozen=True)
+class Fitted:
+    """Weights (head by feature), biases, and how much each feature moves the sentences it is in."""
+
+    weights: Floats
+    bias: Floats
+    strength: Floats
+
+
+def _fitted(
+    task: Task,
+    vocabulary: Sequence[str],
+    rows: Sequence[set[str]],
+    owner: NDArray[np.int64],
+    labels: Sequence[bool],
+    banked: Sequence[set[str]],
+    targets: Floats,
+) -> Fitted:
+    x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
+    weights, bias = _fit(task, x, owner, np.array(labels, dtype=float), xb, targets)
+    return Fitted(weights, bias, np.abs(weights).max(axis=0) * np.sqrt(_energy(x) + _energy(xb)))
+
+
+def write(pack: JsonObject) -> Path:
+    """Write a pack with one feature a line, so that a change can be read in a diff."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in pack.items() if key != "weights"]
+    weights = [f"    {json.dumps(f, ensure_ascii=False)}: {json.dumps(w)}" for f, w in pack["weights"].items()]
+    path = PACKS / f"{pack['pack']}.json"
+    body = ",\n".join(weights)
+    path.write_text("{\n" + "\n".join(lines) + f'\n  "weights": {{\n{body}\n  }}\n}}\n', "utf-8")
+    return path
+
+
+def load_turns() -> list[Turn]:
+    """Return all labelled cases, file by file."""
+    turns = []
+    for path in sorted(DATA.glob("dev_*.jsonl")):
+        for case in map(json.loads, path.read_text("utf-8").splitlines()):
+            user, assistant = normalise(case["user"]), normalise(case["assistant"])
+            turns.append(Turn(path.stem, case["id"], case["tags"][0], user, assistant, case["expected"]))
+    return turns
+
+
+def load_bank(name: str) -> list[JsonObject]:
+    """Return a bank's sentences, normalised."""
+    entries = map(json.loads, (DATA / f"bank_{name}.jsonl").read_text("utf-8").splitlines())
+    return [{**e, **{key: normalise(e[key]) for key in ("text", "context") if key in e}} for e in entries]
+
+
+def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) -> JsonObject:
+    return {
+        "pack": task.pack,
+        "check": task.check,
+        "groups": list(task.groups),
+        "field": task.field,
+        "about": task.about,
+        "families": task.families,
+        "relation": task.relation,
+        "scale": task.scale,
+        "unless": list(task.unless),
+        "bias": [round(float(b), 3) for b in bias],
+        "weights": {
+            feature: [round(float(w), 3) + 0.0 for w in weights[:, column]] for column, feature in enumerate(vocabulary)
+        },
+    }
+
+
+def _features(pack: LearnedPack, text: Normalised, message: Normalised) -> list[set[str]]:
+    sentences = [tokens(text.text[start:end], LEXICON) for start, end in text.sentences]
+    return feature_sets(pack, sentences, message.text, LEXICON)
+
+
+def _lone_features(task: Task, entry: JsonObject) -> set[str]:
+    words = tokens(entry["text"].text, LEXICON)
+    found = sentence_features(words, task.families, LEXICON)
+    if task.relation:
+        found |= lone_relation_features(content_stems(tokens(entry["context"].text, LEXICON)), words)
+    return found
+
+
+def _energy(x: sp.csr_matrix) -> Floats:
+    return np.asarray(x.multiply(x).sum(axis=0)).ravel()
+
+
+def _matrix(rows: Sequence[set[str]], vocabulary: Sequence[str], relation: float) -> sp.csr_matrix:
+    index = {feature: column for column, feature in enumerate(vocabulary)}
+    columns: list[int] = []
+    values: list[float] = []
+    ends = [0]
+    for features in rows:
+        known = sorted(index[feature] for feature in features if feature in index)
+        related = [vocabulary[column].startswith("r:") for column in known]
+        norm = 1 / math.sqrt(max(1, len(known) - sum(related)))
+        columns += known
+        values += [relation if is_relation else norm for is_relation in related]
+        ends.append(len(columns))
+    return sp.csr_matrix((values, columns, ends), shape=(len(rows), len(vocabulary)))
+
+
+def _fit(
+    task: Task, x: sp.csr_matrix, owner: NDArray[np.int64], y: Floats, xb: sp.csr_matrix, targets: Floats
+) -> tuple[Floats, Floats]:
+    """Return the weights (head by feature) and biases that minimise the loss."""
+    heads, width, n = len(task.groups), x.shape[1], len(y)
+    total = sp.csr_matrix((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(n, len(owner)))
+    xt, xbt = x.T.tocsr(), xb.T.tocsr()
+    side = np.array([[1.0]] * (heads - 1) + [[-1.0]])
+
+    def objective(p: Floats) -> tuple[float, Floats]:
+        w, b = p[: heads * width].reshape(heads, width), p[heads * width :]
+        z = np.stack([x @ w[h] + b[h] for h in range(heads)])
+        s = expit(z)
+        if task.link == "count":
+            t = SCALE * (total @ (side * s).sum(axis=0)) + OFFSET
+            loss = -task.case_weight * log_expit((2 * y - 1) * t).sum()
+            dz = side * (total.T @ (task.case_weight * SCALE * (expit(t) - y))) * s * (1 - s)
+        else:
+            silent = np.minimum(total @ log_expit(-z).sum(axis=0), -1e-9)
+            heard = -np.expm1(silent)
+            loss = -task.case_weight * np.where(y, np.log(heard), silent).sum()
+            dz = -s * (total.T @ (task.case_weight * np.where(y, np.exp(silent) / heard, -1.0)))
+        loss += task.sparsity * s.sum() + 0.5 * task.l2 * (w * w).sum()
+        dz = dz + task.sparsity * s * (1 - s)
+        gradient, gradient_b = task.l2 * w, dz.sum(axis=1)
+        for h in range(heads):
+            gradient[h] += xt @ dz[h]
+            if targets.shape[1]:
+                zb = xb @ w[h] + b[h]
+                loss -= task.bank_weight * log_expit((2 * targets[h] - 1) * zb).sum()
+                residual = task.bank_weight * (expit(zb) - targets[h])
+                gradient[h] += xbt @ residual
+                gradient_b[h] += residual.sum()
+        return float(loss), np.concatenate([gradient.ravel(), gradient_b])
+
+    start = np.concatenate([np.zeros(heads * width), np.full(heads, START[task.link])])
+    p = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 150, "maxcor": 10}).x
+    return p[: heads * width].reshape(heads, width), p[heads * width :]
+
+
+def main() -> None:
+    """Learn the packs that are named, or all."""
+    turns = load_turns()
+    wanted = sys.argv[1:] or [task.pack for task in TASKS]
+    for task in TASKS:
+        if task.pack in wanted:
+            pack = train(task, turns)
+            sys.stdout.write(f"{write(pack).name}: {len(pack['weights'])} features\n")
+
+
+if __name__ == "__main__":
+    main()
