@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import argparse
 import os
+import re
 import sys
 import time
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NoReturn, TextIO
 
 from safe_gate import __version__
@@ -15,6 +17,7 @@ from safe_gate.options import Options, Setting, settings
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
+_LAST_SECOND = 253_402_300_799  # of the year 9999
 
 _COMMANDS = {
     "run": (
@@ -38,24 +41,36 @@ def main(argv: Sequence[str] | None = None) -> int:
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # the same bytes whatever the locale
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
+    arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        return _main(list(sys.argv[1:] if argv is None else argv), os.environ)
+        return _main(arguments, os.environ)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
-        from safe_gate.model import Untrusted
-        from safe_gate.render.untrusted import plain
+        return _surprised(error, arguments, os.environ)
 
-        _print(
-            f"safe-gate: internal error: {type(error).__name__}: {plain(Untrusted(str(error)))}; "
-            "this is a defect of safe-gate: please report it with the command and the input",
-            sys.stderr,
-        )
-        return _COULD_NOT_JUDGE
+
+def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
+    """Say in one sentence that safe-gate itself broke; for `run` in reports and to GitHub too. Returns 3."""
+    from safe_gate.model import Untrusted
+    from safe_gate.render.untrusted import plain
+
+    words = f"internal error: {type(error).__name__}: {plain(Untrusted(str(error)))}"
+    advice = "this is a defect of safe-gate: please report it with the command and the input"
+    problem = Problem(Place("safe-gate"), f"{words}; {advice}")
+    if argv[:1] == ["run"]:
+        with suppress(Exception):
+            from safe_gate import app
+            from safe_gate.settings import publishing
+
+            return app.refuse((problem,), publishing({}, environ), _effects(environ, _generated_at(environ)))
+    _print(f"{problem.place.path}: {problem.message}", sys.stderr)
+    return _COULD_NOT_JUDGE
 
 
 def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     effects = None
+    flags: dict[str, Any] = {}
     command = "run" if argv[:1] == ["run"] else ""
     try:
         arguments = vars(_parser().parse_args(argv))
@@ -65,8 +80,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         effects = _effects(environ, _generated_at(environ))
         if command == "validate":
             return app.validate(arguments["files"], effects)
-        names = {field for field in arguments if field in Options.__dataclass_fields__}
-        options = _read_options({name: arguments[name] for name in names}, environ, is_action=command == "run")
+        flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
+        options = _read_options(flags, environ, command)
         if command == "score":
             return app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"])
         if command == "eval":
@@ -77,22 +92,29 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
         effects = effects or _effects(environ, "")
         if command == "run":
-            return app.refuse(error.problems, effects)
+            from safe_gate.settings import publishing
+
+            return app.refuse(error.problems, publishing(flags, environ), effects)
         return app.complain(error.problems, effects)
 
 
-def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], *, is_action: bool) -> Options:
+def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command: str) -> Options:
     from safe_gate import files
     from safe_gate.settings import read  # pydantic takes longer to import than most runs to run
 
-    return read(flags, environ, files.read_config, is_action=is_action)
+    return read(flags, environ, files.read_config, command=command)
 
 
 class _Parser(argparse.ArgumentParser):
     """A parser whose usage errors are problems like all others, with exit code 3."""
 
     def error(self, message: str) -> NoReturn:
-        raise CannotJudge(Problem(Place("command line"), f"{message}; see {self.prog} --help"))
+        from safe_gate.validate import suggestion
+
+        flags = [word for word in message.partition("unrecognized arguments: ")[2].split() if word.startswith("--")]
+        known = sorted({flag for setting in settings() for names in setting.flags.values() for flag in names})
+        hint = suggestion(flags[0], known).replace('"', "") if flags else ""
+        raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
 
 
 def _parser() -> argparse.ArgumentParser:
@@ -136,12 +158,10 @@ def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequenc
 def _generated_at(environ: Mapping[str, str]) -> str:
     """Return the time of the run as ISO 8601 in UTC, or the one SOURCE_DATE_EPOCH fixes."""
     epoch = environ.get("SOURCE_DATE_EPOCH", "").strip()
-    try:
-        moment = time.gmtime(int(epoch) if epoch else None)
-    except (ValueError, OverflowError, OSError):
+    if epoch and not (re.fullmatch(r"[0-9]{1,12}", epoch) and int(epoch) <= _LAST_SECOND):
         problem = Problem(Place("SOURCE_DATE_EPOCH"), f"is {epoch[:40]!r}; expected whole seconds since 1970")
-        raise CannotJudge(problem) from None
-    return time.strftime("%Y-%m-%dT%H:%M:%SZ", moment)
+        raise CannotJudge(problem)
+    return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
 
 
 def _effects(environ: Mapping[str, str], generated_at: str) -> Any:
@@ -169,5 +189,5 @@ def _post_comment(context: Any, token: str, text: str) -> tuple[str, str]:
 def _print(line: str, stream: TextIO) -> None:
     try:
         print(line, file=stream, flush=True)
-    except BrokenPipeError:  # the reader has left (`| head`); the exit code is still owed
+    except OSError:  # the reader has left (`| head`) or the disk is full; the exit code is still owed
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())

@@ -16,7 +16,7 @@ MAX_DEPTH = 100
 Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:\n]|[^\s\[\]{},:"]++', re.DOTALL)
-_COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+(?:\*/)?', re.DOTALL)
+_COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
 
 
 class JsonError(ValueError):
@@ -41,11 +41,39 @@ def parse(text: str, *, comments: bool = False) -> Any:
     try:
         return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
     except json.JSONDecodeError as error:
-        raise JsonError(f"{error.msg} at column {error.colno}", error.lineno) from None
+        raise _syntax_error(text, error) from None
     except _RefusedError as refused:
         raise JsonError(str(refused), _line_of(text, refused)) from None
     except ValueError:  # an integer of thousands of digits
         raise JsonError("a number has too many digits", 1) from None
+
+
+def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
+    """Say what is wrong in words of our own: the parser's change from one Python to the next."""
+    position = error.pos
+    if not text.strip():
+        return JsonError("it is empty", 1)
+    # Python 3.13 points at a comma before a closing bracket, earlier ones behind it.
+    before = text[:position].rstrip()
+    if text[position : position + 1] in ("}", "]") and before.endswith(","):
+        position = len(before) - 1
+    rest = text[position:]
+    if rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
+        what = "a comma stands before the closing bracket"
+    elif not rest.strip() or error.msg.startswith("Unterminated"):
+        what = "it breaks off"
+    elif error.msg.startswith("Invalid control"):
+        what = "a text holds a raw line break or control character"
+    elif "escape" in error.msg:
+        what = "a backslash starts no escape that JSON knows (a backslash itself is written \\\\)"
+    elif error.msg.startswith("Extra data"):
+        what = "more follows after the value"
+    elif rest.startswith("'"):
+        what = "a single quote stands where JSON has double quotes"
+    else:
+        what = f"{json.dumps(rest[:1], ensure_ascii=False)} is not expected here"
+    line_start = text.rfind("\n", 0, position) + 1
+    return JsonError(f"{what}, at column {position - line_start + 1}", text.count("\n", 0, position) + 1)
 
 
 def blank_comments(text: str) -> str:

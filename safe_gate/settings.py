@@ -26,33 +26,48 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 
 
 def read(
-    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, is_action: bool
+    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, command: str = "run"
 ) -> Options:
     """Return the settings of a run.
 
     `flags` holds what the command line gave, by option name. `read_config` takes the path the user
     gave, or "", and returns the config file's path and valid content, or None if there is none.
-    `is_action` refuses unknown `INPUT_*` variables. Raises CannotJudge with every problem found.
+    For `run` unknown `INPUT_*` variables are refused. Raises CannotJudge with every problem found.
     """
-    unknown = tuple(_unknown_names(environ, is_action=is_action))
+    problems = list(_unknown_names(environ, is_action=command == "run"))
     inputs = _from_environ(environ)
-    config_path, config = read_config(flags.get("config") or inputs.get("config", ("", ""))[1]) or (CONFIG_FILE, {})
+    named = flags.get("config") or inputs.get("config", (Place(""), ""))[1]
+    try:
+        config_path, config = read_config(named.strip()) or (CONFIG_FILE, {})
+    except CannotJudge as error:
+        problems += error.problems
+        config_path, config = named, {}
     sources = (
-        {name: (_flag_label(name), value) for name, value in flags.items()},
+        {name: (Place(_flag(name, command)), value) for name, value in flags.items()},
         inputs,
-        {name: (f"{config_path}: {'.'.join(key)}", value) for name, key, value in _from_config(config)},
+        {name: (Place(f"{config_path}: {'.'.join(key)}"), value) for name, key, value in _from_config(config)},
     )
-    origins = {name: label for source in reversed(sources) for name, (label, _) in source.items()}
+    origins = {name: place for source in reversed(sources) for name, (place, _) in source.items()}
     values = [{name: value for name, (_, value) in source.items()} for source in sources]
     try:
-        merged = _model(values)().model_dump()
+        options = Options(**_model(values)().model_dump())
     except ValidationError as error:
-        raise CannotJudge(*unknown, *_explain(error, origins)) from None
-    options = Options(**merged)
-    problems = (*unknown, *_contradictions(options, origins))
+        raise CannotJudge(*problems, *_explain(error, origins)) from None
+    problems += _contradictions(options, origins)
     if problems:
         raise CannotJudge(*problems)
     return options
+
+
+def publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
+    """Return what is needed to say that the settings are wrong, read without judging the rest."""
+    given = {name: value for name, (_, value) in _from_environ(environ).items()} | dict(flags)
+    default = Options()
+    return Options(
+        report_dir=str(given.get("report_dir", default.report_dir)).strip(),
+        comment=str(given.get("comment", default.comment)).strip(),
+        github_token=str(given.get("github_token", default.github_token)).strip(),
+    )
 
 
 def _model(sources: list[dict[str, Any]]) -> type[BaseSettings]:
@@ -81,7 +96,9 @@ def _field(setting: Setting) -> tuple[Any, Any]:
                     raise ValueError("not a boolean")
                 return _BOOLEANS[value]
             if setting.is_list:
-                value = [line.strip() for line in value.split("\n") if line.strip()]
+                value = value.split("\n")
+        if setting.is_list:
+            value = [entry.strip() for entry in value if entry.strip()]
         chosen = value if isinstance(value, list | tuple) else [value]
         if setting.choices and not set(chosen) <= set(setting.choices):
             raise ValueError("not a choice")
@@ -95,7 +112,7 @@ def _field(setting: Setting) -> tuple[Any, Any]:
     return Annotated[setting.kind, BeforeValidator(convert)], Field(default=setting.default, **limits)
 
 
-def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
+def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Place, str]]:
     """Return the options set by action inputs or variables, with the name each came by.
 
     An input that is left out arrives as an empty string, which counts as not set. Some shells drop
@@ -105,7 +122,8 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[str, str]]:
     for setting in settings():
         for name in _environment_names(setting):
             if environ.get(name, "").strip():
-                found[setting.name] = name, environ[name]
+                label = f"{name} (input {setting.input})" if name.startswith("INPUT_") else name
+                found[setting.name] = Place(label), environ[name]
                 break
     return found
 
@@ -125,8 +143,8 @@ def _from_config(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ..
             yield setting.name, setting.key, value
 
 
-def _flag_label(name: str) -> str:
-    return next(flags[0] for s in settings() if s.name == name for flags in s.flags.values())
+def _flag(name: str, command: str) -> str:
+    return next(setting.flags[command][0] for setting in settings() if setting.name == name)
 
 
 def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
@@ -135,17 +153,24 @@ def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[P
     prefixes = ("SAFE_GATE_", "SAFE_V0_", "INPUT_") if is_action else ("SAFE_GATE_", "SAFE_V0_")
     for name in sorted(environ):
         if name.startswith(prefixes) and name not in known:
-            hint = suggestion(name, sorted(known))
-            yield Problem(Place(name), f"is not a setting of safe-gate{hint}; correct its name or remove it")
+            prefix = next(prefix for prefix in prefixes if name.startswith(prefix))
+            given = name.removeprefix(prefix)
+            close = suggestion(given, sorted(other.removeprefix(prefix) for other in known if other.startswith(prefix)))
+            if prefix == "INPUT_":
+                kind, hint = f"input {given.lower()}", close.lower().replace('"', "")
+            else:
+                kind, hint = "variable", close.replace('"', prefix, 1).replace('"', "")
+            yield Problem(Place(name), f"is no {kind} of safe-gate{hint}; correct its name or remove it")
 
 
-def _explain(error: ValidationError, origins: Mapping[str, str]) -> Iterator[Problem]:
+def _explain(error: ValidationError, origins: Mapping[str, Place]) -> Iterator[Problem]:
     by_name = {setting.name: setting for setting in settings()}
     for fault in error.errors(include_url=False, include_context=False):
         name = str(fault["loc"][0])
         given = fault["input"]
+        given = " ".join(given) if isinstance(given, list) else given
         shown = json.dumps(given if isinstance(given, str | int | float | bool) else str(given), ensure_ascii=False)
-        yield Problem(Place(origins.get(name, name)), f"is {shown[:80]}; expected {_expected(by_name[name])}")
+        yield Problem(origins.get(name, Place(name)), f"is {shown[:80]}; expected {_expected(by_name[name])}")
 
 
 def _expected(setting: Setting) -> str:
@@ -157,19 +182,19 @@ def _expected(setting: Setting) -> str:
     return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
 
 
-def _contradictions(options: Options, origins: Mapping[str, str]) -> Iterator[Problem]:
+def _contradictions(options: Options, origins: Mapping[str, Place]) -> Iterator[Problem]:
     """Yield a problem for settings that are fine alone but not together."""
     for metric in ("cr", "ah", "ac"):
         names = f"{metric}_pass", f"{metric}_review"
         pass_, review = (getattr(options, name) for name in names)
         if pass_ < review:
-            by_pass, by_review = (origins.get(name, f"the default of {name.replace('_', '-')}") for name in names)
-            yield Problem(Place(by_pass), f"is {pass_}, below {review} ({by_review}); expected pass >= review")
+            default = (Place(f"the default of {name.replace('_', '-')}") for name in names)
+            by_pass, by_review = (origins.get(name, place) for name, place in zip(names, default, strict=True))
+            yield Problem(by_pass, f"is {pass_}, below {review} ({by_review.path}); expected pass >= review")
     weights = {metric: getattr(options, f"{metric.lower()}_weight") for metric in ("CR", "AH", "AC")}
     groups = {"weights": weights}
     for archetype, overrides in (options.archetypes or {}).items():
         groups[f"archetypes.{archetype}.weights"] = {**weights, **overrides.get("weights", {})}
     for where, group in groups.items():
         if not any(group.values()):
-            place = origins.get("archetypes" if "archetypes" in where else "cr_weight", "weights")
-            yield Problem(Place(place), "are all zero; expected at least one weight above 0", field=where)
+            yield Problem(Place(where), "are all zero; expected at least one weight above 0")

@@ -51,11 +51,12 @@ class Schema:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._validator = jsonschema.Draft202012Validator(schema)
+        self._definitions = schema.get("$defs", {})
         self.properties = tuple(schema.get("properties", {}))
 
     def faults(self, value: Any) -> tuple[Fault, ...]:
         """Return every fault of a value, in the order of their places; none if it is valid."""
-        found = {fault for error in self._validator.iter_errors(value) for fault in _faults(error)}
+        found = {fault for error in self._validator.iter_errors(value) for fault in _faults(error, self._definitions)}
         return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
 
 
@@ -65,7 +66,7 @@ def suggestion(word: str, known: list[str]) -> str:
     return f" (did you mean {json.dumps(close[0])}?)" if close else ""
 
 
-def _faults(error: jsonschema.ValidationError) -> Iterator[Fault]:
+def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:
     path: Path = tuple(error.absolute_path)
     keyword = str(error.validator)
     schema = error.schema if isinstance(error.schema, Mapping) else {}
@@ -82,6 +83,7 @@ def _faults(error: jsonschema.ValidationError) -> Iterator[Fault]:
         for key in asked:
             if key not in value:
                 wanted = schema.get("properties", {}).get(key, {})
+                wanted = definitions.get(wanted.get("$ref", "").rpartition("/")[2], wanted)
                 yield Fault((*path, key), f"is missing; expected {_expected(wanted)}")
     else:
         word = _WORDINGS.get(keyword)
@@ -119,7 +121,7 @@ _WORDINGS: Mapping[str, Callable[[Any, Any], str]] = {
     "minLength": lambda value, _: f"is {_quote(value)}, which is too short",
     "maxLength": lambda value, most: f"has {len(value)} characters, more than {most}",
     "pattern": lambda value, _: f"is {_quote(value)}",
-    "minItems": lambda _value, least: f"has fewer than {least} entries",
+    "minItems": lambda value, least: f"has fewer than {least} entries" if value else "is an empty list",
     "uniqueItems": lambda _value, _: "has the same entry twice",
     "minProperties": lambda _value, least: f"has fewer than {least} entries",
     "minimum": lambda value, least: f"is {_quote(value)}, less than {least}",

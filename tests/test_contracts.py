@@ -65,7 +65,7 @@ def test_an_output_has_one_shape_inline_and_on_a_line_of_its_own() -> None:
 
 
 def test_defaults_of_the_settings_are_the_defaults_of_the_options() -> None:
-    assert read({}, {}, lambda _: None, is_action=True) == Options()
+    assert read({}, {}, lambda _: None) == Options()
 
 
 def test_the_version_is_written_alike_everywhere() -> None:

@@ -315,7 +315,7 @@ def test_an_event_without_one_pull_request_is_not_commented(
     step = gate("fail", event=event, payload=payload)
     assert (step.status, step.outputs["comment-url"]) == ("skipped-no-pull-request", "")
     assert github.requests == []
-    assert "1 of 1 rules broken" in step.summary
+    assert "1 of 1 rule broken" in step.summary
 
 
 def test_a_merge_group_is_judged_at_its_own_commit(gate: Gate) -> None:

@@ -189,11 +189,12 @@ def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch
     def broken(*_: object) -> None:
         raise RuntimeError("oh\nno ##[error]")
 
-    monkeypatch.setattr("safe_gate.files.load_packs", broken)
+    monkeypatch.setattr("safe_gate.files.load_rules", broken)
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
-    assert len(ran.err.splitlines()) == 1
+    assert len(ran.err.splitlines()) == 2
+    assert report()["verdict"] == "error"
     assert "internal error: RuntimeError" in ran.err
     assert "##[" not in ran.err
 
@@ -202,7 +203,7 @@ def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.Monk
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("safe_gate.files.load_packs", interrupted)
+    monkeypatch.setattr("safe_gate.files.load_rules", interrupted)
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl") == Ran(130, "", "")
 

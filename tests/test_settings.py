@@ -67,8 +67,8 @@ def test_config_keys_may_be_spelt_in_any_case_style(
 @pytest.mark.parametrize(
     ("variables", "config", "mentions"),
     [
-        ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "did you mean", "INPUT_MIN-PASS-RATE"]),
-        ({"SAFE_GATE_MIN_PASRATE": "0.9"}, "", ["SAFE_GATE_MIN_PASRATE", "SAFE_GATE_MIN_PASS_RATE"]),
+        ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "did you mean min-pass-rate?"]),
+        ({"SAFE_GATE_MIN_PASRATE": "0.9"}, "", ["SAFE_GATE_MIN_PASRATE", "did you mean SAFE_GATE_MIN_PASS_RATE?"]),
         ({"SAFE_GATE_MIN_PASS_RATE": "nan"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"nan"', "a number from 0 to 1"]),
         ({"SAFE_GATE_MIN_PASS_RATE": "inf"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"inf"']),
         ({"INPUT_MIN-PASS-RATE": "80%"}, "", ["INPUT_MIN-PASS-RATE", '"80%"', "a number from 0 to 1"]),

@@ -215,4 +215,5 @@ def test_time_is_linear_in_a_text_that_repeats_itself(unit: str) -> None:
             best = min(best, time.process_time() - start)
         return best
 
-    assert seconds(100_000) < 3.5 * max(seconds(50_000), 0.005)
+    # Eight times the text: a quadratic step would take 64 times as long.
+    assert seconds(160_000) < 24 * max(seconds(20_000), 0.005)

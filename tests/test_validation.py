@@ -61,12 +61,14 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
         turn("a"),
     )
     write_batch(Path("b.json"), safe_case("s", output={"signals": "x", "summary": "", "followup_questions": []}))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b", "nowhere")
     assert ran.code == 3
+    assert "6 problems" in ran.err
+    assert "missing.jsonl: matches no file" in ran.err
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     assert ran.err.splitlines() == [
         'b.json:1: s: output.signals: is "x"; expected a list of texts',
-        "c.jsonl:1: a: checks: has fewer than 1 entries; expected a list of at least one check, each once",
+        "c.jsonl:1: a: checks: is an empty list; expected a list of at least one check, each once",
         "c.jsonl:2: b: expected.topic_pivot: is \"yes\"; expected true (pass), false (fail) or null (not applicable)",
         "c.jsonl:2: b: extra: is not a known field; names of your own start with x_",
         "b.json: 1 problem, line 1",
@@ -122,7 +124,7 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate:
         (["eval"], "--cases: is not set"),
         (["eval", "--cases", "nowhere*.jsonl"], "nowhere*.jsonl: matches no file; nothing to judge is never a pass"),
         (["score", "--batch", "nowhere"], "nowhere: matches no file"),
-        (["eval", "--cases", "."], ".: matches no file"),
+        (["eval", "--cases", "."], ".: is a folder; name the files in it"),
         (["validate", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["eval", "--case", "x"], "unrecognized arguments"),
         ([], "required: COMMAND"),
@@ -170,9 +172,9 @@ def test_outputs_are_found_beside_the_batch(safe_gate: SafeGate) -> None:
     ("ids", "mentions"),
     [
         (("a",), ["b.json:1: b: output: has no recorded output"]),
-        (("a", "b", "c"), ["b.outputs.jsonl:3: c: test_id: is the output of a case that no batch has"]),
-        (("a", "b", "a"), ["b.outputs.jsonl:3: a: id: stands at b.outputs.jsonl:1 too"]),
-        ((), ["b.json: has no recorded outputs (for a, b)", "b.outputs.jsonl beside it"]),
+        (("a", "b", "c"), ["b.outputs.jsonl:3: c: test_id: is the output of a case that b.json does not have"]),
+        (("a", "b", "a"), ["b.outputs.jsonl:3: a: test_id: stands at b.outputs.jsonl:1 too"]),
+        ((), ["b.json: has no recorded outputs (for a, b)", "expected them in b.outputs.jsonl"]),
     ],
 )
 def test_a_case_without_output_and_an_output_without_case_are_errors(
@@ -216,7 +218,7 @@ def test_one_file_of_outputs_may_serve_several_batches(safe_gate: SafeGate) -> N
 def test_ids_are_unique_over_all_files_and_so_are_batch_ids(safe_gate: SafeGate) -> None:
     write_batch(Path("b1.json"), safe_case("a"))
     write_batch(Path("b2.json"), safe_case("a"))
-    assert "b2.json:1: a: id: stands at b1.json:1 too" in safe_gate("score", "--batch", "b?").err
+    assert "b2.json:1: a: test_id: stands at b1.json:1 too" in safe_gate("score", "--batch", "b?").err
     Path("d").mkdir()
     write_batch(Path("d/b1.json"), safe_case("z"))
     assert "d/b1.json: has the batch id of b1.json" in safe_gate("score", "--batch", "b1", "d/b1").err

@@ -66,7 +66,7 @@ class Client:
         try:
             # A redirected POST would become a GET, and a token must not go to another host.
             answer = self._session.request(method, url, json=body, timeout=_TIMEOUT, allow_redirects=False)
-        except (requests.RequestException, UnicodeError) as error:
+        except (OSError, ValueError) as error:  # a CA bundle that is not there, a token no header can hold, ...
             raise ApiError(f"{method} {path}: {type(error).__name__}") from None
         if not 200 <= answer.status_code < 300:
             raise ApiError(f"{method} {path}: HTTP {answer.status_code}{_reason(answer)}", answer.status_code)

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from safe_gate.model import JsonObject, Problem, Untrusted
+from safe_gate.model import JsonObject, Problem, Untrusted, in_order
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain
 
@@ -37,7 +37,7 @@ def broken_rules(report: JsonObject) -> Iterator[str]:
 
 def input_problems(problems: Iterable[Problem]) -> Iterator[str]:
     """Yield an error annotation for each problem at its place, at most `MOST`, the last for the rest."""
-    ordered = sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
+    ordered = in_order(problems)
     shown = ordered if len(ordered) <= MOST else ordered[: MOST - 1]
     for problem in shown:
         place = problem.place

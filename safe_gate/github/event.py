@@ -17,7 +17,6 @@ class Context:
     """Where a run stands. Empty strings and None outside of GitHub Actions."""
 
     in_actions: bool = False
-    event: str = ""
     repository: str = ""
     pull_request: int | None = None
     head_sha: str = ""
@@ -45,7 +44,6 @@ def context(environ: Mapping[str, str]) -> Context:
     number, sha = _subject(name, event)
     return Context(
         in_actions=environ.get("GITHUB_ACTIONS") == "true",
-        event=name,
         repository=environ.get("GITHUB_REPOSITORY", ""),
         pull_request=number,
         head_sha=sha or environ.get("GITHUB_SHA", ""),

@@ -12,9 +12,11 @@ from tabulate import DataRow, Line, TableFormat
 from wcwidth import wcswidth
 
 from safe_gate.figures import plural
-from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted
+from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
+from safe_gate.render.report import conclusion, not_run
 from safe_gate.render.untrusted import plain, quoted
 
+MOST_EVIDENCE = 10
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
@@ -36,16 +38,15 @@ tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, 
 
 def scorecard(section: Section, *, everything: bool = False) -> str:
     """Return an evaluator's scorecard: the box, the table of cases, the top issues."""
-    return "\n".join((*_box(section), *_cases(section, everything=everything), *_issues(section), ""))
-
-
-def findings(section: Section) -> str:
-    """Return each case to look at with its evidence, for `--verbose`."""
-    lines = []
-    for finding in section.findings:
-        lines.append(f"{plain(finding.case_id)} ({_place(finding.place.path, finding.place.line)}): {finding.what}")
-        lines += [f"  {quoted(phrase)}" for phrase in finding.evidence]
-    return "\n".join(lines)
+    return "\n".join(
+        (
+            *_box(section),
+            *_cases(section, everything=everything),
+            *_issues(section),
+            *_evidence(section, everything=everything),
+            "",
+        )
+    )
 
 
 def rules(report: JsonObject) -> str:
@@ -55,15 +56,13 @@ def rules(report: JsonObject) -> str:
         align="<<<",
         rows=tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in report["rules"]),
     )
-    broken = sum(not rule["passed"] for rule in report["rules"])
-    total = len(report["rules"])
-    conclusion = f"{broken} of {total} rules broken" if broken else f"all {total} rules hold"
-    return f"{_table(table, 'simple_outline')}\nGate: {report['verdict'].upper()} ({conclusion})"
+    absent = "".join(f"\n{sentence}" for sentence in not_run(report))
+    return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
 
 
 def problems(found: Sequence[Problem]) -> str:
     """Return problems as lines `path:line: id: field: message`, then what they add up to."""
-    ordered = sorted(found, key=lambda p: (p.place, p.case_id, p.field, p.message))
+    ordered = in_order(found)
     lines = [problem(one) for one in ordered]
     files: dict[str, list[int]] = {}
     for one in ordered:
@@ -136,13 +135,21 @@ def _issues(section: Section) -> Iterator[str]:
         yield "Top Issues:"
         for title, phrase in section.issues:
             yield f"  {title}: {quoted(phrase)}"
-    worst = [finding for finding in section.findings if finding.severity is Severity.FAILING]
-    if worst and not section.issues:
+
+
+def _evidence(section: Section, *, everything: bool) -> Iterator[str]:
+    """Yield the cases to look at with their evidence: the failing ones first of all, or every one."""
+    found = [finding for finding in section.findings if everything or finding.severity is Severity.FAILING]
+    shown = found if everything else found[:MOST_EVIDENCE]
+    if shown:
         yield ""
         yield "Evidence:"
-        for finding in worst[:10]:
-            evidence = "; ".join(quoted(phrase) for phrase in finding.evidence)
-            yield f"  {plain(finding.case_id)} {finding.what}: {evidence}"
+    for finding in shown:
+        where = _place(finding.place.path, finding.place.line)
+        yield f"  {plain(finding.case_id)} ({where}) {finding.what}"
+        yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
+    if len(shown) < len(found):
+        yield f"  ... and {len(found) - len(shown)} more failing: see the JSON report, or --verbose"
 
 
 def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators import sections
-from safe_gate.model import JsonObject, Phrase, Place, Problem, Section, Severity, Table, Untrusted
+from safe_gate.model import JsonObject, Phrase, Place, Problem, Section, Severity, Table, Untrusted, in_order
+from safe_gate.render.report import conclusion, not_run
 from safe_gate.render.untrusted import markdown
 
 COMMENT_LIMIT = 65_000
@@ -44,7 +45,7 @@ def section_report(section: Section) -> str:
 def _lines(report: JsonObject, problems: Sequence[Problem], rows: int, blob_url: str) -> Iterator[str]:
     shown = sections(report)
     broken = [rule for rule in report["rules"] if not rule["passed"]]
-    yield f"### {_ICONS[report['verdict']]} SAFE Gate · {_conclusion(report, len(broken))}"
+    yield f"### {_ICONS[report['verdict']]} SAFE Gate · {conclusion(report)}"
     yield ""
     if problems:
         yield from _problems(problems, rows)
@@ -55,8 +56,15 @@ def _lines(report: JsonObject, problems: Sequence[Problem], rows: int, blob_url:
         yield ""
     for section in shown:
         yield f"**{_phrase(section.title[:1]).removesuffix(' - ').removesuffix(' Scorecard')}** · {section.headline}  "
+    yield from not_run(report)
     yield ""
-    yield from _findings(shown, rows, blob_url)
+    if report["verdict"] == "pass" and any(section.findings for section in shown):
+        yield "<details><summary>Cases to look at, within what the rules allow</summary>"
+        yield ""
+        yield from _findings(shown, rows, blob_url)
+        yield "</details>"
+    else:
+        yield from _findings(shown, rows, blob_url)
     for section in shown:
         yield f"<details><summary><b>{_phrase(section.title)}</b></summary>"
         yield ""
@@ -82,18 +90,11 @@ def _lines(report: JsonObject, problems: Sequence[Problem], rows: int, blob_url:
     )
 
 
-def _conclusion(report: JsonObject, broken: int) -> str:
-    total = len(report["rules"])
-    if report["verdict"] == "error":
-        return "could not judge"
-    return f"{broken} of {total} rules broken" if broken else f"all {total} rules hold"
-
-
 def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
     yield "> [!WARNING]"
     yield "> No verdict: the input or the settings have problems. That is never a pass."
     yield ""
-    ordered = sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
+    ordered = in_order(problems)
     yield from _table(
         Table(
             ("Place", "Case", "Field", "Problem"),
@@ -129,7 +130,7 @@ def _findings(shown: Sequence[Section], rows: int, blob_url: str) -> Iterator[st
                     _DOTS[finding.severity],
                     _linked(finding.case_id, finding.place, blob_url),
                     finding.what,
-                    "; ".join(_phrase(phrase) for phrase in finding.evidence),
+                    "<br>".join(_phrase(phrase) for phrase in finding.evidence),
                 )
                 for finding in ranked[:rows]
             ),

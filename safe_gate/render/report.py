@@ -1,0 +1,31 @@
+"""What every format says of a report in the same words. Pure."""
+
+from __future__ import annotations
+
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.figures import plural
+from safe_gate.model import JsonObject
+
+
+def conclusion(report: JsonObject) -> str:
+    """Return how many rules hold, in words.
+
+    >>> conclusion({"verdict": "fail", "rules": [{"passed": False}, {"passed": True}]})
+    '1 of 2 rules broken'
+    """
+    total = len(report["rules"])
+    broken = sum(not rule["passed"] for rule in report["rules"])
+    if report["verdict"] == "error":
+        return "could not judge"
+    if broken:
+        return f"{broken} of {plural(total, 'rule')} broken"
+    return "the only rule holds" if total == 1 else f"all {total} rules hold"
+
+
+def not_run(report: JsonObject) -> list[str]:
+    """Return a sentence for each evaluator without input: that its rules did not apply must be seen."""
+    return [
+        f"{evaluator.title} did not run: it was given no input, and none of its rules applies."
+        for name, evaluator in EVALUATORS.items()
+        if report[name] is None and report["verdict"] != "error"
+    ]
