@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint fix bench lock clean
+.PHONY: demo test lint fix bench train checks lock clean
 
 demo: $(READY) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -27,12 +27,19 @@ fix: $(READY) ## put right what a tool can put right
 bench: $(READY) ## wall time of whole runs as ratios to `python -c pass`
 	$(BIN)/python benchmarks/startup.py
 
+train: $(VENV)/.train ## learn the packs again from data/synthesis
+	OMP_NUM_THREADS=1 $(BIN)/python training/train.py
+
+checks: $(VENV)/.train ## measure the checks on files left out, and write docs/checks.md (a few minutes)
+	OMP_NUM_THREADS=1 $(BIN)/python training/evaluate.py
+
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
 
 lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) pyproject.toml --output-file requirements.txt
 	$(LOCK) --group build --output-file requirements-build.txt
 	$(LOCK) pyproject.toml --group dev --output-file requirements-dev.txt
+	$(LOCK) --group train --output-file requirements-train.txt
 
 clean:
 	rm -rf $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
@@ -41,4 +48,8 @@ $(READY): requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
+	@touch $@
+
+$(VENV)/.train: $(READY) requirements-train.txt
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-train.txt
 	@touch $@

@@ -16,6 +16,7 @@ from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Rule
 from safe_gate.options import Options
 from safe_gate.render import jsonreport
 from safe_gate.render.untrusted import plain
+from safe_gate.validate import suggestion
 
 SCHEMA_VERSION = 1
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
@@ -103,6 +104,29 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     verdict = "FAIL" if failures > allowed else "PASS"
     effects.out(f"Eval: {verdict} ({plural(failures, 'unexpected failure')}, {allowed} allowed)")
     return 2 if failures > allowed else 0
+
+
+def explain(options: Options, case_id: str, effects: Effects) -> int:
+    """Show why a Synthesis case passes or fails: its hits in the text, and the arithmetic. Returns 0 or 3."""
+    from safe_gate.render.explain import explanation
+
+    if not options.synthesis_cases:
+        return complain((_missing("--cases", "the JSONL file that holds the case"),), effects)
+    rules = files.load_rules(options.profile, options.sensitivity)
+    problems: list[Problem] = []
+    ids: list[str] = []
+    for item in files.synthesis_cases(options.synthesis_cases):
+        if isinstance(item, Problem):
+            problems.append(item)
+        elif isinstance(item, synthesis.Case):
+            ids.append(item.id)
+            if item.id == case_id:
+                result = synthesis.result_json(synthesis.score_case(item, rules))
+                texts = {"user": item.user, "assistant": item.assistant}
+                effects.out(explanation(texts, result, synthesis.asks(rules)))
+                return EXIT_CODES[Verdict.PASS]
+    hint = suggestion(case_id, ids)
+    return complain(problems or (Problem(Place("explain"), f"no case has this id{hint}", case_id),), effects)
 
 
 def validate(paths: Sequence[str], effects: Effects) -> int:

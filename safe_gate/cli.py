@@ -9,11 +9,14 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import Any, NoReturn, TextIO
+from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from safe_gate import __version__
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import Options, Setting, settings
+
+if TYPE_CHECKING:
+    from safe_gate.app import Effects
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -31,6 +34,10 @@ _COMMANDS = {
     "eval": (
         "evaluate Synthesis cases alone",
         "exit codes: 0 passed, 2 more unexpected failures than allowed, 3 error",
+    ),
+    "explain": (
+        "show why a Synthesis case passes or fails",
+        "exit codes: 0 shown, 3 no such case or error",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
 }
@@ -82,11 +89,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
             return app.validate(arguments["files"], effects)
         flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
         options = _read_options(flags, environ, command)
-        if command == "score":
-            return app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"])
-        if command == "eval":
-            return app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"])
-        return app.run(options, effects)
+        return _run(command, options, arguments, effects)
     except CannotJudge as error:
         from safe_gate import app
 
@@ -96,6 +99,18 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
             return app.refuse(error.problems, publishing(flags, environ), effects)
         return app.complain(error.problems, effects)
+
+
+def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: Effects) -> int:
+    from safe_gate import app
+
+    if command == "score":
+        return app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"])
+    if command == "eval":
+        return app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"])
+    if command == "explain":
+        return app.explain(options, arguments["id"], effects)
+    return app.run(options, effects)
 
 
 def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command: str) -> Options:
@@ -138,6 +153,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--out", default="", metavar="PATH", help="write the JSON report to this file")
         if name in ("score", "eval"):
             command.add_argument("--verbose", action="store_true", help="show every case and its evidence")
+        if name == "explain":
+            command.add_argument("id", metavar="ID", help="the case's id")
         if name == "validate":
             command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
     return parser
@@ -164,7 +181,7 @@ def _generated_at(environ: Mapping[str, str]) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
 
 
-def _effects(environ: Mapping[str, str], generated_at: str) -> Any:
+def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
     from safe_gate.app import Effects
     from safe_gate.github import event, files
 

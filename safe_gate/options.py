@@ -117,18 +117,22 @@ class Options:
     synthesis_cases: tuple[str, ...] = _option(
         "Synthesis case files (JSONL): paths or globs; one a line.",
         (),
-        flags={"run": ("--synthesis-cases", "--cases"), "eval": ("--cases", "--synthesis-cases")},
+        flags={
+            "run": ("--synthesis-cases", "--cases"),
+            "eval": ("--cases", "--synthesis-cases"),
+            "explain": ("--cases", "--synthesis-cases"),
+        },
     )
     profile: str = _option(
         "Synthesis: `weighted` uses all rule packs with their weights, `spec` the hand-written ones, each hit as 1.",
         "weighted",
-        flags={"run": ("--profile",), "eval": ("--profile",)},
+        flags=dict.fromkeys(("run", "eval", "explain"), ("--profile",)),
         choices=("weighted", "spec"),
     )
     sensitivity: str = _option(
         "Synthesis, weighted: `strict` fails more replies, `lenient` fewer.",
         "balanced",
-        flags={"run": ("--sensitivity",), "eval": ("--sensitivity",)},
+        flags=dict.fromkeys(("run", "eval", "explain"), ("--sensitivity",)),
         choices=("strict", "balanced", "lenient"),
     )
     min_pass_rate: float = _option(

@@ -444,6 +444,20 @@ def test_a_token_that_no_header_can_hold_is_a_warning(gate: Gate, github: GitHub
     assert_only_warned(step, "failed")
 
 
+def test_a_certificate_bundle_that_is_not_there_is_a_warning(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
+    step = gate("fail", GITHUB_API_URL="https://127.0.0.1:1")
+    assert_only_warned(step, "failed")
+
+
+def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate, github: GitHub) -> None:
+    step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\nx"})
+    assert_only_warned(step, "failed")
+    assert TOKEN not in step.ran.log
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed_and_its_host_never_sees_the_token(
     gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub], status: int

@@ -277,3 +277,66 @@ def test_examples_pass_and_fail_as_the_readme_says(safe_gate: SafeGate) -> None:
     cases = ["--synthesis-cases", examples / "empathy.jsonl", "--min-label-accuracy", "0.9"]
     assert safe_gate("run", "--safe-batch", examples / "clinical/golden_set", *cases).code == 0
     assert safe_gate("run", "--safe-batch", examples / "clinical/*", *cases).code == 1
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_runtime_error_reaches_the_step_outputs(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object) -> None:
+        raise RuntimeError("oh")
+
+    monkeypatch.setattr("safe_gate.files.load_rules", broken)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    assert outputs(Path("output"))["verdict"] == "error"
+
+
+def test_settings_that_are_wrong_leave_no_old_verdict_standing(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "r").code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "r", "--max-fail-labels", "x").code == 3
+    assert json.loads(Path("r/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    sentence = "SAFE v0 did not run: it was given no input, and none of its rules applies."
+    assert sentence in safe_gate("run", "--synthesis-cases", "c.jsonl").out
+    assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+def test_a_report_is_not_written_through_a_planted_link(safe_gate: SafeGate) -> None:
+    Path("reports").mkdir()
+    Path("victim").write_text("mine")
+    Path(f"reports/.safe-gate.json.{os.getpid()}.part").symlink_to("../victim")
+    Path("reports/safe-gate.json").symlink_to("../victim")
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    assert Path("victim").read_text() == "mine"
+    assert Path("reports/safe-gate.json").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("name", ["c.jsonl", "b.outputs.jsonl", "safe.config.json"])
+def test_a_pipe_in_the_place_of_an_input_does_not_hang_the_gate(safe_gate: SafeGate, name: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    write_batch(Path("b.json"), safe_case("s"))
+    Path(name).unlink(missing_ok=True)
+    os.mkfifo(name)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
+    assert ran.code == 3
+    assert f"{name}: cannot be read: Not a regular file" in ran.err
+
+
+def test_a_full_disk_behind_the_log_does_not_change_the_exit_code() -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl"]
+        assert subprocess.run(command, stdout=full, stderr=full, check=False).returncode == 0
+
+
+@pytest.mark.parametrize("epoch", ["-1", "1_0", "253402300800", "1e3", "\u0661"])
+def test_a_source_date_that_is_none_is_refused(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, epoch: str
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert "SOURCE_DATE_EPOCH" in safe_gate("run", "--synthesis-cases", "c.jsonl").err

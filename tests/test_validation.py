@@ -254,3 +254,78 @@ def test_a_glob_finds_batches_and_leaves_the_config_alone(safe_gate: SafeGate) -
     batches(ids=("a", "b"))
     Path("safe.config.json").write_text("{}", "utf-8")
     assert safe_gate("score", "--batch", "*").code == 0
+
+
+def test_an_output_is_taken_by_the_case_of_its_own_batch_alone(safe_gate: SafeGate) -> None:
+    output = safe_case("x")["output"]
+    for name in ("a", "b"):
+        case = safe_case(name)
+        del case["output"]
+        write_batch(Path(f"{name}.json"), case)
+    write_cases(Path("a.outputs.jsonl"), {"test_id": "a", "output": output})
+    write_cases(Path("b.outputs.jsonl"), {"test_id": "b", "output": output}, {"test_id": "a", "output": output})
+    ran = safe_gate("score", "--batch", "a", "b")
+    assert ran.code == 3
+    assert "b.outputs.jsonl:2: a: test_id: is the output of a case that b.json does not have" in ran.err
+
+
+def test_a_broken_batch_makes_up_no_problems_in_another(safe_gate: SafeGate) -> None:
+    case = safe_case("b")
+    output = case.pop("output")
+    write_batch(Path("a.json"), {})
+    write_batch(Path("b.json"), case)
+    write_cases(Path("all.jsonl"), {"test_id": "b", "output": output}, {"test_id": "a", "output": output})
+    ran = safe_gate("score", "--batch", "a", "b", "--outputs", "all.jsonl")
+    assert ran.code == 3
+    assert {line.partition(":")[0] for line in ran.err.splitlines()[:-1]} == {"a.json"}
+    assert "another value" not in ran.err
+
+
+def test_validate_refuses_a_config_that_a_run_would_refuse(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.2}}}', "utf-8")
+    ran = safe_gate("validate", "safe.config.json")
+    assert ran.code == 3
+    assert "below 0.5" in ran.err
+
+
+def test_a_glob_passes_over_our_own_reports(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    for _ in range(2):
+        command = ("score", "--batch", "*", "--format", "all", "--output", "report.json", "--report-dir", ".")
+        assert safe_gate(*command).code == 0
+
+
+@pytest.mark.parametrize("names", [("b.json", "b.outputs.jsonl"), ("b.outputs.jsonl", "b.json")])
+def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, names: tuple[str, str]) -> None:
+    batches(ids=("a", "b"))
+    assert safe_gate("score", "--batch", *names).code == 0
+
+
+@pytest.mark.parametrize(
+    ("text", "mention"),
+    [
+        ('{"a": 1,\n}', "c.json:1: is not valid JSON: a comma stands before the closing bracket, at column 8"),
+        ("{'a': 1}", "a single quote stands where JSON has double quotes, at column 2"),
+        ('{"a": "C:\\evals"}', "a backslash starts no escape"),
+        ('{"a": 1} 2', "more follows after the value, at column 10"),
+        ('{"a": 1', "it breaks off"),
+        ("", "c.json:1: is not valid JSON: it is empty"),
+        ('{"a": tru}', '"t" is not expected here, at column 7'),
+    ],
+)
+def test_broken_json_is_explained_in_our_own_words(safe_gate: SafeGate, text: str, mention: str) -> None:
+    Path("c.json").write_text(text, "utf-8")
+    assert mention in safe_gate("validate", "c.json").err
+
+
+def test_a_json_document_given_for_jsonl_is_one_problem(safe_gate: SafeGate) -> None:
+    Path("c.jsonl").write_text(json.dumps([turn("a"), turn("b")], indent=1), "utf-8")
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert "is one JSON document over many lines; expected one object a line" in ran.err
+    assert "1 problem;" in ran.err
+
+
+def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGate) -> None:
+    write_cases(Path("empathy.jsonl"), turn("a"))
+    assert 'did you mean "empathy.jsonl"?' in safe_gate("eval", "--cases", "empaty.jsonl").err
+    assert "did you mean --synthesis-cases?" in safe_gate("run", "--synthesis-case", "x").err

@@ -20,7 +20,7 @@ from train import TASKS, Turn, load_turns, train
 from safe_gate.evaluators.synthesis import CHECKS, SENSITIVITIES, Case, LearnedPack, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import Rules
-from safe_gate.files import load_rules
+from safe_gate.files import load_rules, packs_digest
 from safe_gate.model import Place
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
@@ -139,11 +139,12 @@ def main() -> None:
         block = f"<!-- {name} -->\n" + "\n".join(rows) + "\n<!-- end -->"
         text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
     DOCUMENT.write_text(text, "utf-8")
-    figures = {check: sum(x.agrees for x in labels if x.check == check) for check in CHECKS}
-    totals = {check: sum(x.check == check for x in labels) for check in CHECKS}
-    (DOCUMENT.parent / "checks.json").write_text(
-        json.dumps({"agreed": figures, "labels": totals}, indent=2) + "\n", "utf-8"
-    )
+    record = {
+        "packs_sha256": packs_digest(),
+        "labels": {check: sum(x.check == check for x in labels) for check in CHECKS},
+        "agreed": {check: sum(x.agrees for x in labels if x.check == check) for check in CHECKS},
+    }
+    (DOCUMENT.parent / "checks.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
     sys.stdout.write("\n".join(tables["files"] + tables["all"]) + "\n")
 
 

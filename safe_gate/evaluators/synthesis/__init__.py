@@ -4,7 +4,7 @@ from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.evaluators.synthesis.learned import LearnedPack
 from safe_gate.evaluators.synthesis.report import Totals, fold, report, result_json
 from safe_gate.evaluators.synthesis.rules import Pack, compile_pack
-from safe_gate.evaluators.synthesis.score import CHECKS, SENSITIVITIES, Case, Result, Rules, score_case
+from safe_gate.evaluators.synthesis.score import CHECKS, SENSITIVITIES, Case, Result, Rules, asks, score_case
 
 __all__ = [
     "CHECKS",
@@ -16,6 +16,7 @@ __all__ = [
     "Result",
     "Rules",
     "Totals",
+    "asks",
     "compile_pack",
     "fold",
     "report",

@@ -248,6 +248,23 @@ CHECKS: Mapping[str, Callable[[Turn], CheckResult]] = {
 """The checks by the name cases use; a new check is one function and one line here."""
 
 
+def asks(rules: Rules) -> Mapping[str, str]:
+    """Return what each check asks for, in words with places for the sums of weights by group."""
+    needed, limit = rules.needed, rules.limit
+    close = f"or at a similarity of {SIMILARITY_THRESHOLD} (here {{similarity}})"
+    engages = (
+        "passes when acknowledgment {acknowledgment} + follow-up {follow_up} - pivot {pivot} is at least "
+        f"{needed:g}"
+        if rules.is_weighted
+        else "passes with an acknowledgment and a follow-up and no pivot"
+    )
+    return {
+        "agency_language": f"passes when positive {{positive}} - negative {{negative}} = {{score}} reaches {needed:g}",
+        "unverifiable_reassurance": f"fails when the weights in a sentence reach {limit:g}",
+        "topic_pivot": f"{engages}, {close}",
+    }
+
+
 def score_case(case: Case, rules: Rules) -> Result:
     """Return the result of every check the case asks for, in the order of `CHECKS`."""
     turn = Turn(case.user, case.assistant, rules)

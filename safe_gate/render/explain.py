@@ -1,0 +1,90 @@
+"""A Synthesis case with its hits marked in the text and the arithmetic of every check. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from safe_gate.figures import fixed
+from safe_gate.model import JsonObject, Untrusted
+from safe_gate.render.untrusted import plain
+
+_ALL = 1_000_000  # characters: an explanation shows the whole text
+
+
+def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mapping[str, str]) -> str:
+    """Return the explanation of one case.
+
+    `texts` are the recorded texts by field, `result` is the case's entry of `results[]`, and
+    `thresholds` says in words what each check asks for.
+    """
+    hits = _numbered(result)
+    lines = [f"{plain(Untrusted(result['id']))} ({_place(result)}): {'passes' if result['pass'] else 'fails'}", ""]
+    for field, text in texts.items():
+        lines += [f"{field}:", f"  {_marked(text, [(n, hit) for n, hit in hits if hit['field'] == field])}", ""]
+    for name, check in result["checks"].items():
+        lines += _check(name, check, thresholds[name], hits, result["label_comparison"].get(name))
+    return "\n".join(lines)
+
+
+def _place(result: JsonObject) -> str:
+    return f"{plain(Untrusted(result['source']['path']))}:{result['source']['line']}"
+
+
+def _hit_lists(check: JsonObject) -> Iterator[tuple[str, list[JsonObject]]]:
+    for key, value in check.items():
+        if key.endswith("_hits"):
+            yield key.removesuffix("_hits").replace("_", " "), value
+
+
+def _numbered(result: JsonObject) -> list[tuple[int, JsonObject]]:
+    """Return every hit of every check with a number, the same number for the same span."""
+    spans: dict[tuple[str, int, int], int] = {}
+    numbered = []
+    for check in result["checks"].values():
+        for _, hits in _hit_lists(check):
+            for hit in hits:
+                span = hit["field"], hit["start"], hit["end"]
+                numbered.append((spans.setdefault(span, len(spans) + 1), hit))
+    return numbered
+
+
+def _marked(text: str, hits: Sequence[tuple[int, JsonObject]]) -> str:
+    """Return a text with `[n` where hit n starts and `n]` where it ends."""
+    marks: set[tuple[int, int, int, str]] = set()
+    for number, hit in hits:
+        marks.add((hit["end"], 0, -hit["start"], f" {number}]"))
+        marks.add((hit["start"], 1, -hit["end"], f"[{number} "))
+    out, position = [], 0
+    for place, _, _, mark in sorted(marks):
+        out += [plain(Untrusted(text[position:place]), _ALL), mark]
+        position = place
+    return "".join([*out, plain(Untrusted(text[position:]), _ALL)])
+
+
+def _check(
+    name: str, check: JsonObject, threshold: str, hits: Sequence[tuple[int, JsonObject]], label: JsonObject | None
+) -> Iterator[str]:
+    verdict = "pass" if check["pass"] else "FAIL"
+    verdict = "not applicable" if check.get("applicable") is False else verdict
+    expected = f", people say {_word(label['expected'])}" if label else ""
+    yield f"{name.replace('_', ' ')}: {verdict}{expected}"
+    numbers = {id(hit): number for number, hit in hits}
+    for group, some in _hit_lists(check):
+        for hit in some:
+            because = f"  because {', '.join(plain(Untrusted(f)) for f in hit['because'])}" if "because" in hit else ""
+            quote = plain(Untrusted(hit["text"]), 60)
+            yield f'  {group:>14} {fixed(hit["weight"], 3):>7}  [{numbers[id(hit)]}] {hit["rule"]}  "{quote}"{because}'
+    yield f"  {threshold.format(**_sums(check))}"
+    yield ""
+
+
+def _sums(check: JsonObject) -> dict[str, Any]:
+    sums: dict[str, Any] = {
+        group.replace(" ", "_"): fixed(sum(hit["weight"] for hit in hits), 3) for group, hits in _hit_lists(check)
+    }
+    return {**sums, "score": fixed(check.get("score", 0), 3), "similarity": fixed(check.get("similarity", 0), 3)}
+
+
+def _word(label: bool | None) -> str:
+    return {True: "pass", False: "fail", None: "not applicable"}[label]
