@@ -12,6 +12,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
+from heapq import nsmallest
 
 from safe_gate.evaluators.synthesis.features import (
     Lexicon,
@@ -27,6 +28,9 @@ from safe_gate.text import Normalised
 _STEPS = 32  # strengths are looked up on a grid of 1/32, because math.exp differs from platform to platform
 _REACH = 8
 _REASONS = 3
+SHOWN = 0.3
+"""Learned evidence that weighs less is neither shown nor counted."""
+
 _LEAST_WORDS = 2  # a single word ("Fine.") is too little to read anything from
 _RELATION = "r:"  # features that relate a sentence to the user's message share one weight
 
@@ -82,16 +86,31 @@ class Evidence:
     because: tuple[str, ...]
 
 
-def evidence(pack: LearnedPack, text: Normalised, message: Normalised, lexicon: Lexicon) -> tuple[Evidence, ...]:
-    """Return the evidence of every group in every sentence, in reading order, however weak."""
+@dataclass(frozen=True, slots=True)
+class Sentence:
+    """A sentence of a normalised text by its span, with its tokens."""
+
+    start: int
+    end: int
+    words: tuple[str, ...]
+
+
+def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
+    """Return the sentences of a text with their tokens."""
     spans = [_stripped(text.text, start, end) for start, end in text.sentences]
-    sentences = [tokens(text.text[start:end], lexicon) for start, end in spans]
-    found = feature_sets(pack, sentences, message.text, lexicon)
+    return tuple(Sentence(start, end, tokens(text.text[start:end], lexicon)) for start, end in spans)
+
+
+def evidence(
+    pack: LearnedPack, text: Normalised, parts: Sequence[Sentence], message: Normalised, lexicon: Lexicon
+) -> tuple[Evidence, ...]:
+    """Return the evidence of every group in the sentences of a text, in reading order, however weak."""
+    found = feature_sets(pack, [part.words for part in parts], message.text, lexicon)
     return tuple(
-        Evidence(group, start, end, strength, because)
-        for (start, end), words, features in zip(spans, sentences, found, strict=True)
-        if sum(word[0].isalpha() for word in words) >= _LEAST_WORDS
-        and not (pack.unless and compiled(pack.unless).search(text.text[start:end]))
+        Evidence(group, part.start, part.end, strength, because)
+        for part, features in zip(parts, found, strict=True)
+        if sum(word[0].isalpha() for word in part.words) >= _LEAST_WORDS
+        and not (pack.unless and compiled(pack.unless).search(text.text[part.start : part.end]))
         for group, (strength, because) in zip(pack.groups, strengths(pack, features), strict=True)
     )
 
@@ -108,7 +127,10 @@ def feature_sets(
 
 
 def strengths(pack: LearnedPack, features: set[str]) -> list[tuple[float, tuple[str, ...]]]:
-    """Return each group's strength in a sentence with these features, and the features that count most."""
+    """Return each group's strength in a sentence with these features, and the features that count most.
+
+    Strengths too weak to be shown come without features.
+    """
     used = sorted(features & pack.weights.keys())
     plain = sum(not feature.startswith(_RELATION) for feature in used)
     norm = 1 / math.sqrt(max(1, plain))
@@ -119,10 +141,15 @@ def strengths(pack: LearnedPack, features: set[str]) -> list[tuple[float, tuple[
         total = bias
         for share in shares:  # from left to right: the built-in sum differs from Python 3.12 on
             total += share
-        ranked = sorted(zip(shares, used, strict=True), key=lambda pair: (-pair[0], pair[1]))
-        because = tuple(feature for share, feature in ranked[:_REASONS] if share > 0)
-        result.append((_logistic(total), because))
+        strength = _logistic(total)
+        result.append((strength, _reasons(shares, used) if strength * pack.scale >= SHOWN else ()))
     return result
+
+
+def _reasons(shares: Sequence[float], features: Sequence[str]) -> tuple[str, ...]:
+    """Return the features with the largest shares, ties by name."""
+    most = nsmallest(_REASONS, zip((-share for share in shares), features, strict=True))
+    return tuple(feature for share, feature in most if share < 0)
 
 
 def _logistic(value: float) -> float:

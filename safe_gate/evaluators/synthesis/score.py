@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.evaluators.synthesis.features import Lexicon
-from safe_gate.evaluators.synthesis.learned import Evidence, LearnedPack, evidence
+from safe_gate.evaluators.synthesis.learned import SHOWN, Evidence, LearnedPack, Sentence, evidence, sentences
 from safe_gate.evaluators.synthesis.rules import Pack, find, resolve_overlaps
 from safe_gate.model import Hit, Place
 from safe_gate.text import normalise, similarity
@@ -111,6 +111,7 @@ class Turn:
         self.rules = rules
         self.texts = {"user": normalise(user), "assistant": normalise(assistant)}
         self._evidence: dict[str, tuple[Evidence, ...]] = {}
+        self._parts: dict[str, tuple[Sentence, ...]] = {}
 
     def written(self, *groups: str) -> dict[str, list[Hit]]:
         """Return the hits of hand-written rules by group, overlaps among the groups decided."""
@@ -137,7 +138,8 @@ class Turn:
                 continue
             text = self.texts[pack.field]
             if pack.id not in self._evidence:
-                self._evidence[pack.id] = evidence(pack, text, self.texts["user"], self.rules.lexicon)
+                parts = self._sentences(pack.field)
+                self._evidence[pack.id] = evidence(pack, text, parts, self.texts["user"], self.rules.lexicon)
             for found in self._evidence[pack.id]:
                 weight = round(found.strength * pack.scale, 3)
                 if found.group == group and weight >= SHOWN:
@@ -148,6 +150,11 @@ class Turn:
                         wording, Hit(f"{pack.id}/{group}", quote, pack.field, start, end, weight, found.because)
                     )
         return list(hits.values())
+
+    def _sentences(self, field: str) -> tuple[Sentence, ...]:
+        if field not in self._parts:
+            self._parts[field] = sentences(self.texts[field], self.rules.lexicon)
+        return self._parts[field]
 
     def hits(self, group: str) -> list[Hit]:
         """Return all hits of a group, hand-written and learned, on the original texts."""
@@ -161,10 +168,6 @@ class Turn:
             position = bisect_right(text.starts, hit.start) - 1
             sentences.setdefault((hit.field, text.sentence_at(position)[0]), []).append(hit)
         return ranked(hit for hits in sentences.values() if total(hits) >= self.rules.limit for hit in hits)
-
-
-SHOWN = 0.3
-"""Learned evidence that weighs less is neither shown nor counted."""
 
 
 def total(hits: Iterable[Hit]) -> float:
