@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from safe_gate import __version__, files, gate
+from safe_gate import __version__, files, gate, packs
 from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
 from safe_gate.figures import add_up, plural
 from safe_gate.github import ApiError, commands
@@ -112,7 +112,7 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
 
     if not options.synthesis_cases:
         return complain((_missing("--cases", "the JSONL file that holds the case"),), effects)
-    rules = files.load_rules(options.profile, options.sensitivity)
+    rules = packs.load(options.profile, options.sensitivity, options.rules, options.rules_off)
     problems: list[Problem] = []
     ids: list[str] = []
     for item in files.synthesis_cases(options.synthesis_cases):
@@ -127,6 +127,22 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
                 return EXIT_CODES[Verdict.PASS]
     hint = suggestion(case_id, ids)
     return complain(problems or (Problem(Place("explain"), f"no case has this id{hint}", case_id),), effects)
+
+
+def list_rules(options: Options, effects: Effects) -> int:
+    """List the rules that would count, hand-written and learned. Returns 0 or 3."""
+    from safe_gate.render import console
+
+    effects.out(console.rule_list(packs.load(options.profile, "balanced", options.rules, options.rules_off)))
+    return EXIT_CODES[Verdict.PASS]
+
+
+def try_packs(paths: Sequence[str], effects: Effects) -> int:
+    """Run the texts that the rules of pack files promise to hit and to miss. Returns 0 or 3."""
+    found = packs.check(paths)
+    rules = sum(len(pack.get("rules", ())) for pack in found)
+    effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: every text is hit and missed as promised")
+    return EXIT_CODES[Verdict.PASS]
 
 
 def validate(paths: Sequence[str], effects: Effects) -> int:
@@ -163,13 +179,20 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.safe_outputs(outputs))
     if "synthesis-case" in kinds:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
-    streams += [files.document(path, kind) for kind in ("report", "rule-pack") for path in kinds.get(kind, [])]
+    streams += [_document_problems(path, kind) for kind in ("report", "rule-pack") for path in kinds.get(kind, [])]
     streams += [_config_problems(path) for path in kinds.get("config", [])]
     for stream in streams:
         try:
             yield from stream
         except CannotJudge as error:
             yield from error.problems
+
+
+def _document_problems(path: str, kind: str) -> Iterator[Problem]:
+    try:
+        files.document(path, kind)
+    except CannotJudge as error:
+        yield from error.problems
 
 
 def _config_problems(path: str) -> Iterator[Problem]:
@@ -210,7 +233,10 @@ def measure_safe(options: Options, generated_at: str, output: str = "") -> Measu
 
 def measure_synthesis(options: Options) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name."""
-    rules = files.load_rules(options.profile, options.sensitivity)
+    try:
+        rules = packs.load(options.profile, options.sensitivity, options.rules, options.rules_off)
+    except CannotJudge as error:
+        return Measured(None, error.problems)
     cases = files.synthesis_cases(options.synthesis_cases)
 
     def measure(case: synthesis.Case) -> tuple[synthesis.Totals, dict[str, Any]]:
@@ -307,7 +333,7 @@ def _report(
         **{name: parts.get(name) for name in EVALUATORS},
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-            "packs_sha256": files.packs_digest(),
+            "packs_sha256": packs.digest(options.rules, options.rules_off) if verdict is not Verdict.ERROR else "",
             "policy": asdict(gate_policy(options)),
         },
     }

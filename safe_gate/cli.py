@@ -39,6 +39,10 @@ _COMMANDS = {
         "show why a Synthesis case passes or fails",
         "exit codes: 0 shown, 3 no such case or error",
     ),
+    "rules": (
+        "list the Synthesis rules, or run the texts of a pack's rules",
+        "exit codes: 0 listed or all as promised, 3 a problem",
+    ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
 }
 
@@ -110,6 +114,11 @@ def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: 
         return app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"])
     if command == "explain":
         return app.explain(options, arguments["id"], effects)
+    if command == "rules":
+        words = arguments["words"]
+        if words and (words[0] != "test" or not words[1:]):
+            raise CannotJudge(Problem(Place("command line"), "expected: rules, or rules test PACK..."))
+        return app.try_packs(words[1:], effects) if words else app.list_rules(options, effects)
     return app.run(options, effects)
 
 
@@ -155,6 +164,8 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--verbose", action="store_true", help="show every case and its evidence")
         if name == "explain":
             command.add_argument("id", metavar="ID", help="the case's id")
+        if name == "rules":
+            command.add_argument("words", nargs="*", metavar="test PACK", help="run the texts of these pack files")
         if name == "validate":
             command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
     return parser

@@ -138,10 +138,22 @@ def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     yield from _read_outputs(paths, {})
 
 
-def document(path: str, kind: str) -> Iterator[Problem]:
-    """Yield the problems of a report or a rule pack: a JSON document of one schema."""
+def document(path: str, kind: str) -> Any:
+    """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
     name, text = shown(Path(path)), _text(Path(path))
-    yield from _problems(load_schema(kind).faults(_parse(text, name)), name, text)
+    content = _parse(text, name)
+    problems = _problems(load_schema(kind).faults(content), name, text)
+    if problems:
+        raise CannotJudge(*problems)
+    return content
+
+
+def expand(patterns: Sequence[str]) -> list[Path]:
+    """Return the files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
+    paths, problems = _expand(patterns)
+    if problems:
+        raise CannotJudge(*problems)
+    return paths
 
 
 def kind_of(path: Path) -> str:
@@ -191,39 +203,6 @@ def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:
 def load_schema(name: str) -> Schema:
     """Return a schema of `schemas/` by its name without `.schema.json`."""
     return Schema(json.loads(_schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8")))
-
-
-@cache
-def load_rules(profile: str = "weighted", sensitivity: str = "balanced") -> synthesis.Rules:
-    """Return the rule packs that ship with the Synthesis evaluator, in the order of their names.
-
-    The profile `spec` leaves the learned packs out.
-    """
-    folder = resources.files(synthesis)
-    classes, lexicon = (json.loads(folder.joinpath(n).read_text("utf-8")) for n in ("classes.json", "lexicon.json"))
-    packs = [json.loads(file.read_text("utf-8")) for file in _pack_files()]
-    needed, limit = synthesis.SENSITIVITIES[sensitivity]
-    return synthesis.Rules(
-        packs=tuple(synthesis.compile_pack(pack, classes) for pack in packs if "rules" in pack),
-        learned=tuple(synthesis.LearnedPack.of(pack) for pack in packs if "weights" in pack and profile == "weighted"),
-        lexicon=synthesis.Lexicon.of(lexicon),
-        needed=needed if profile == "weighted" else 1,
-        limit=limit if profile == "weighted" else 1,
-    )
-
-
-def _pack_files() -> list[Traversable]:
-    folder = resources.files(synthesis).joinpath("packs")
-    return sorted((file for file in folder.iterdir() if file.name.endswith(".json")), key=lambda file: file.name)
-
-
-def packs_digest() -> str:
-    """Return the SHA-256 of the rule packs and word classes that ship, names and bytes."""
-    digest = hashlib.sha256()
-    folder = resources.files(synthesis)
-    for file in (folder.joinpath("classes.json"), folder.joinpath("lexicon.json"), *_pack_files()):
-        digest.update(f"{file.name}\0".encode() + file.read_bytes() + b"\0")
-    return digest.hexdigest()
 
 
 def write(path: Path, text: str) -> None:

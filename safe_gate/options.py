@@ -126,7 +126,7 @@ class Options:
     profile: str = _option(
         "Synthesis: `weighted` uses all rule packs with their weights, `spec` the hand-written ones, each hit as 1.",
         "weighted",
-        flags=dict.fromkeys(("run", "eval", "explain"), ("--profile",)),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
         choices=("weighted", "spec"),
     )
     sensitivity: str = _option(
@@ -134,6 +134,16 @@ class Options:
         "balanced",
         flags=dict.fromkeys(("run", "eval", "explain"), ("--sensitivity",)),
         choices=("strict", "balanced", "lenient"),
+    )
+    rules: tuple[str, ...] = _option(
+        "Synthesis: rule packs of your own (JSON): paths or globs; one a line.",
+        (),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules",)),
+    )
+    rules_off: tuple[str, ...] = _option(
+        "Synthesis: ids of rules or packs that do not count; one a line.",
+        (),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
     )
     min_pass_rate: float = _option(
         "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).", 0.8, limits=(0, 1)
@@ -208,7 +218,7 @@ class Options:
         f"The config file. Default: {CONFIG_FILE} if there is one.",
         "",
         key=(),
-        flags=dict.fromkeys(("run", "score", "eval"), ("--config",)),
+        flags=dict.fromkeys(("run", "score", "eval", "explain", "rules"), ("--config",)),
     )
 
 

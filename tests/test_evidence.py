@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate import files
+from safe_gate import packs
 from safe_gate.evaluators.synthesis import Case, Result, score_case
 from safe_gate.evaluators.synthesis.score import CHECKS
 from safe_gate.model import Hit, Place
@@ -44,7 +44,7 @@ modest = settings(deadline=None, max_examples=120)
 
 
 def score(user: str, assistant: str) -> Result:
-    return score_case(Case("a", user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), files.load_rules())
+    return score_case(Case("a", user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), packs.load())
 
 
 def hits(result: Result) -> Iterator[Hit]:

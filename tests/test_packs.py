@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +12,12 @@ import pytest
 import re2
 
 from safe_gate.evaluators import synthesis
-from safe_gate.evaluators.synthesis.rules import compile_pack, find
+from safe_gate.evaluators.synthesis.rules import broken_promises, compile_pack, find
 from safe_gate.evaluators.synthesis.score import CHECKS
-from safe_gate.files import load_rules, load_schema
+from safe_gate.files import load_schema
+from safe_gate.packs import load as load_rules
 from safe_gate.text import normalise
+from tests.conftest import Ran, turn, write_cases
 
 FOLDER = Path(synthesis.__file__).parent
 CLASSES: dict[str, list[str]] = json.loads((FOLDER / "classes.json").read_text("utf-8"))
@@ -52,10 +55,7 @@ def test_rule_ids_are_unique_and_every_group_of_every_check_has_a_pack() -> None
 
 @pytest.mark.parametrize(("pack", "rule"), RULES, ids=[rule["id"] for _, rule in RULES])
 def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule: dict[str, Any]) -> None:
-    alone = compile_pack({**pack, "rules": [rule]}, CLASSES)
-    missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
-    struck = [text for text in rule["miss"] if find(alone, normalise(text))]
-    assert (missed, struck) == ([], [])
+    assert broken_promises(pack, rule, CLASSES) == ([], [])
 
 
 def test_every_condition_is_a_pattern_the_engine_takes() -> None:
@@ -121,3 +121,93 @@ def test_overlapping_matches_are_one_and_the_longer_stays() -> None:
         {},
     )  # fmt: skip
     assert [match.rule for match in find(both, normalise("You should try. You should."))] == ["a/c", "a/b"]
+
+
+SafeGate = Callable[..., Ran]
+OWN: dict[str, Any] = {
+    "pack": "team-guarantee",
+    "check": "unverifiable_reassurance",
+    "group": "guarantee",
+    "field": "assistant",
+    "about": "Promises our product must not make.",
+    "rules": [
+        {
+            "id": "team-guarantee/refund",
+            "pattern": "refund is (?:certain|on its way)",
+            "why": "Only billing can say so.",
+            "hit": ["Your refund is certain."],
+            "miss": ["A refund is possible."],
+        }
+    ],
+}
+
+
+def write_pack(**fields: Any) -> None:
+    rule = OWN["rules"][0] | {key: value for key, value in fields.items() if key in OWN["rules"][0]}
+    pack = OWN | {"rules": [rule]} | {key: value for key, value in fields.items() if key not in OWN["rules"][0]}
+    Path("own.json").write_text(json.dumps(pack), "utf-8")
+
+
+@pytest.mark.parametrize("profile", ["spec", "weighted"])
+def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate, profile: str) -> None:
+    write_pack()
+    reply = "Would you like to talk? That sounds hard, tell me more about the exam. The refund is on its way."
+    write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
+    command = ("run", "--synthesis-cases", "c.jsonl", "--profile", profile)
+    assert safe_gate(*command).code == 0
+    without = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]
+    ran = safe_gate(*command, "--rules", "own.json")
+    assert ran.code == 1
+    assert 'guarantee "refund is on its way"' in ran.out
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"] != without
+    assert safe_gate(*command, "--rules", "own.json", "--rules-off", "team-guarantee/refund").code == 0
+    assert safe_gate(*command, "--rules", "own.json", "--rules-off", "team-guarantee").code == 0
+
+
+@pytest.mark.parametrize(
+    ("fields", "mention"),
+    [
+        ({"hit": ["Nothing of the kind."]}, 'team-guarantee/refund: hit: does not hit "Nothing of the kind."'),
+        ({"miss": ["The refund is certain."]}, "team-guarantee/refund: miss: hits"),
+        ({"pattern": "a(?=b)"}, "team-guarantee/refund: pattern: cannot run: rule team-guarantee/refund: invalid perl"),
+        ({"pattern": "{no_such_class}"}, "unknown word class {no_such_class}"),
+        ({"why": ""}, "own.json:1: rules[0].why"),
+        ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule or pack"),
+        ({"pack": "agency-negative"}, "agency-negative: is the id of another rule or pack"),
+    ],
+)
+def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
+    safe_gate: SafeGate, fields: dict[str, Any], mention: str
+) -> None:
+    write_pack(**fields)
+    write_cases(Path("c.jsonl"), turn("a"))
+    for command in (("rules", "test", "own.json"), ("eval", "--cases", "c.jsonl", "--rules", "own.json")):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert mention in ran.err
+
+
+def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) -> None:
+    write_pack()
+    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: every text is hit and missed")
+    listed = safe_gate("rules", "--rules", "own.json", "--rules-off", "agency-negative/you-should")
+    assert listed.code == 0
+    assert "team-guarantee/refund" in listed.out
+    assert "agency-learned" in listed.out
+    assert "agency-negative/you-should " not in listed.out
+    assert "learned" not in safe_gate("rules", "--profile", "spec").out.replace("0 learned packs", "")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mention"),
+    [
+        (("rules", "--rules-off", "agency-negative/you-shoud"), 'did you mean "agency-negative/you-should"?'),
+        (("rules", "--rules", "nowhere.json"), "nowhere.json: matches no file"),
+        (("rules", "fly"), "expected: rules, or rules test PACK"),
+        (("rules", "test"), "expected: rules, or rules test PACK"),
+    ],
+)
+def test_rules_that_are_not_there_are_named(safe_gate: SafeGate, arguments: tuple[str, ...], mention: str) -> None:
+    ran = safe_gate(*arguments)
+    assert ran.code == 3
+    assert mention in ran.err

@@ -189,7 +189,7 @@ def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch
     def broken(*_: object) -> None:
         raise RuntimeError("oh\nno ##[error]")
 
-    monkeypatch.setattr("safe_gate.files.load_rules", broken)
+    monkeypatch.setattr("safe_gate.packs.load", broken)
     write_cases(Path("c.jsonl"), turn("t"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
@@ -203,7 +203,7 @@ def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.Monk
     def interrupted(*_: object) -> None:
         raise KeyboardInterrupt
 
-    monkeypatch.setattr("safe_gate.files.load_rules", interrupted)
+    monkeypatch.setattr("safe_gate.packs.load", interrupted)
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl") == Ran(130, "", "")
 
@@ -284,7 +284,7 @@ def test_a_runtime_error_reaches_the_step_outputs(safe_gate: SafeGate, monkeypat
     def broken(*_: object) -> None:
         raise RuntimeError("oh")
 
-    monkeypatch.setattr("safe_gate.files.load_rules", broken)
+    monkeypatch.setattr("safe_gate.packs.load", broken)
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
     assert outputs(Path("output"))["verdict"] == "error"

@@ -20,8 +20,8 @@ from train import TASKS, Turn, load_turns, train
 from safe_gate.evaluators.synthesis import CHECKS, SENSITIVITIES, Case, LearnedPack, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import Rules
-from safe_gate.files import load_rules, packs_digest
 from safe_gate.model import Place
+from safe_gate.packs import digest, load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
 _Z = 1.959964  # two-sided 95 %
@@ -53,7 +53,7 @@ def judged(turns: Iterable[Turn], rules: Rules) -> list[Judged]:
 
 def left_out(turns: Sequence[Turn]) -> dict[str, list[Judged]]:
     """Return the labels of all files, each judged by packs learned from the others, by sensitivity."""
-    shipped = load_rules()
+    shipped = load()
     found: dict[str, list[Judged]] = {name: [] for name in SENSITIVITIES}
     for file in sorted({turn.file for turn in turns}):
         others = [turn for turn in turns if turn.file != file]
@@ -125,7 +125,7 @@ def main() -> None:
     turns = load_turns()
     found = left_out(turns)
     labels = found["balanced"]
-    written = judged(turns, load_rules("spec"))
+    written = judged(turns, load("spec"))
     tables = {
         "files": by(labels, "file left out", lambda label: label.file),
         "all": by(labels, "", lambda _: "all files"),
@@ -140,7 +140,7 @@ def main() -> None:
         text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
     DOCUMENT.write_text(text, "utf-8")
     record = {
-        "packs_sha256": packs_digest(),
+        "packs_sha256": digest(),
         "labels": {check: sum(x.check == check for x in labels) for check in CHECKS},
         "agreed": {check: sum(x.agrees for x in labels if x.check == check) for check in CHECKS},
     }

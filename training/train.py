@@ -34,7 +34,7 @@ from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis.features import (
     Lexicon,
     content_stems,
-    lone_relation_features,
+    relation,
     sentence_features,
     tokens,
 )
@@ -267,7 +267,8 @@ def _lone_features(task: Task, entry: JsonObject) -> set[str]:
     words = tokens(entry["text"].text, LEXICON)
     found = sentence_features(words, task.families, LEXICON)
     if task.relation:
-        found |= lone_relation_features(content_stems(tokens(entry["context"].text, LEXICON)), words)
+        topic, stems = content_stems(tokens(entry["context"].text, LEXICON)), content_stems(words)
+        found |= relation(len(stems & topic), len(stems - topic), words)
     return found
 
 

@@ -11,6 +11,7 @@ import tabulate
 from tabulate import DataRow, Line, TableFormat
 from wcwidth import wcswidth
 
+from safe_gate.evaluators.synthesis import Rules
 from safe_gate.figures import plural
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
 from safe_gate.render.report import conclusion, not_run
@@ -58,6 +59,18 @@ def rules(report: JsonObject) -> str:
     )
     absent = "".join(f"\n{sentence}" for sentence in not_run(report))
     return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
+
+
+def rule_list(rules: Rules) -> str:
+    """Return the rules that count: id, group and weight of each, learned packs with their number of features."""
+    written = [(Untrusted(rule.id), pack.group, f"{pack.weight:g}") for pack in rules.packs for rule in pack.rules]
+    learned = [
+        (Untrusted(pack.id), ", ".join(pack.groups), f"{plural(len(pack.weights), 'feature')}")
+        for pack in rules.learned
+    ]
+    table = Table(("Rule", "Group", "Weight"), "<<<", (*written, *learned))
+    count = f"{plural(len(written), 'rule')}, {plural(len(learned), 'learned pack')}"
+    return f"{_table(table, 'simple_outline')}\n{count}"
 
 
 def problems(found: Sequence[Problem]) -> str:

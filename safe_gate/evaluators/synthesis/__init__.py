@@ -3,7 +3,7 @@
 from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.evaluators.synthesis.learned import LearnedPack
 from safe_gate.evaluators.synthesis.report import Totals, fold, report, result_json
-from safe_gate.evaluators.synthesis.rules import Pack, compile_pack
+from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack
 from safe_gate.evaluators.synthesis.score import CHECKS, SENSITIVITIES, Case, Result, Rules, asks, score_case
 
 __all__ = [
@@ -17,6 +17,7 @@ __all__ = [
     "Rules",
     "Totals",
     "asks",
+    "broken_promises",
     "compile_pack",
     "fold",
     "report",

@@ -19,9 +19,7 @@ from dataclasses import dataclass
 
 from safe_gate.model import JsonObject
 
-_TOKEN = re.compile(
-    r"[a-z]+\d?(?:'[a-z]+)*|\d(?:day|nite|moro|morrow)|\d+(?:[.,:]\d+)*|[?!\"—;:,()%]|[^\W\d_]+|[^\w\s.]"
-)
+_TOKEN = re.compile(r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)|\d+(?:[.,:]\d+)*|[?!\"—;:,()%]|[^\w\s.]")
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would", "'s": "'s"}
 
@@ -130,7 +128,7 @@ def sentence_features(words: Sequence[str], families: str, lexicon: Lexicon) -> 
         found.update(_ngrams(["<s>", *(w if w in FUNCTION_WORDS else stem(w) for w in words), "</s>"], "s:", 2))
     if "x" in families:
         found.update(_context(words, lexicon, asked=asked))
-    if {"i", "b", "T"} & set(families):
+    if not {"i", "b", "T"}.isdisjoint(families):
         clauses = _clauses(words)
         if "i" in families:
             found.update(_imperatives([] if asked else clauses, lexicon))
@@ -154,7 +152,7 @@ def relation_features(topic: set[str], reply: Sequence[Sequence[str]]) -> list[s
     since = 0
     for i, words in enumerate(reply):
         place = "only" if len(reply) == 1 else "first" if i == 0 else "last" if i == len(reply) - 1 else "mid"
-        found = _relation(shared[i], len(stems[i]) - shared[i], words)
+        found = relation(shared[i], len(stems[i]) - shared[i], words)
         asked, some, two = int("?" in words), min(shared[i], 1), min(shared[i], 2)
         found |= {f"r:{place}", f"r:{place}&sh{two}", f"r:q{asked}&{place}", f"r:since{min(since, 4)}"}
         found |= {f"r:since{min(since, 4)}sh{some}", f"r:later{int(last_shared > i)}sh{some}"}
@@ -166,13 +164,8 @@ def relation_features(topic: set[str], reply: Sequence[Sequence[str]]) -> list[s
     return out
 
 
-def lone_relation_features(topic: set[str], words: Sequence[str]) -> set[str]:
-    """Return the relation features of a sentence whose place in a reply is unknown."""
-    stems = content_stems(words)
-    return _relation(len(stems & topic), len(stems - topic), words)
-
-
-def _relation(shared: int, new: int, words: Sequence[str]) -> set[str]:
+def relation(shared: int, new: int, words: Sequence[str]) -> set[str]:
+    """Return the features of a sentence that shares some stems with the message and brings some new ones."""
     asked, some = int("?" in words), min(shared, 1)
     found = {f"r:sh{min(shared, 3)}", f"r:q{asked}&sh{min(shared, 2)}"}
     found |= {f"r:sh>={n}" for n in (1, 2, 3) if shared >= n}

@@ -17,7 +17,7 @@ from typing import Any
 import re2
 
 from safe_gate.model import Hit, JsonObject
-from safe_gate.text import Normalised
+from safe_gate.text import Normalised, normalise
 
 _BLANK = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| ")
 _CLASS = re.compile(r"\{([a-z_]+)\}")
@@ -101,6 +101,19 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
     any_rule.Compile()
     weight = data.get("weight", 1)
     return Pack(data["pack"], data["check"], data["group"], data["field"], weight, tuple(rules), any_rule)
+
+
+def broken_promises(
+    data: JsonObject, rule: JsonObject, shared_classes: Mapping[str, Sequence[str]]
+) -> tuple[list[str], list[str]]:
+    """Return the `hit` texts that a rule of a pack, alone, does not hit, and the `miss` texts that it does.
+
+    Raises ValueError as `compile_pack` does.
+    """
+    alone = compile_pack({**data, "rules": [rule]}, shared_classes)
+    missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
+    struck = [text for text in rule["miss"] if find(alone, normalise(text))]
+    return missed, struck
 
 
 def find(pack: Pack, text: Normalised) -> tuple[Match, ...]:

@@ -93,7 +93,10 @@ def _finding(result: JsonObject) -> Finding:
 
 def _agency(check: JsonObject) -> Iterator[Phrase]:
     yield from _hits("directive", check["negative_hits"])
-    if not check["positive_hits"]:
+    if check["positive_hits"]:
+        choice, directive = _weigh(check["positive_hits"]), _weigh(check["negative_hits"])
+        yield (f"leaving the choice weighs {choice} against {directive} for directives",)
+    else:
         yield ("no wording that leaves the choice to the person",)
 
 
@@ -104,15 +107,21 @@ def _reassurance(check: JsonObject) -> Iterator[Phrase]:
 
 def _pivot(check: JsonObject) -> Iterator[Phrase]:
     yield from _hits("pivot", check["pivot_hits"])
-    missing = [
-        noun for noun, key in (("acknowledgment", "acknowledged"), ("follow-up", "followed_up")) if not check[key]
-    ]
+    staying = [(noun, check[f"{noun.replace('-', '_')}_hits"]) for noun in ("acknowledgment", "follow-up")]
+    missing = [noun for noun, hits in staying if not hits]
     if missing:
         yield (f"no {' and no '.join(missing)}",)
+    if any(hits for _, hits in staying):
+        stays, leaves = _weigh([hit for _, hits in staying for hit in hits]), _weigh(check["pivot_hits"])
+        yield (f"staying weighs {stays} against {leaves} for leaving",)
     yield (f"similarity {fixed(check['similarity'])} is below {fixed(SIMILARITY_THRESHOLD)}",)
 
 
 _EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
+
+
+def _weigh(hits: list[JsonObject]) -> str:
+    return fixed(sum(hit["weight"] for hit in hits), 1)
 
 
 def _hits(noun: str, hits: list[JsonObject]) -> Iterator[Phrase]:
