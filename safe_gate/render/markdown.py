@@ -83,11 +83,9 @@ def _lines(report: JsonObject, problems: Sequence[Problem], rows: int, blob_url:
         yield ""
         yield "</details>"
     yield ""
-    tool = report["tool"]
-    yield (
-        f"<sub>{tool['name']} {tool['version']} · rule packs <code>{report['provenance']['packs_sha256'][:12]}</code>"
-        " · the same inputs give these same words</sub>"
-    )
+    tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
+    rules = f" · rule packs <code>{packs}</code>" if packs else ""
+    yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words</sub>"
 
 
 def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
@@ -95,21 +93,15 @@ def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
     yield "> No verdict: the input or the settings have problems. That is never a pass."
     yield ""
     ordered = in_order(problems)
-    yield from _table(
-        Table(
-            ("Place", "Case", "Field", "Problem"),
-            "<<<<",
-            tuple(
-                (
-                    Untrusted(p.place.path + (f":{p.place.line}" if p.place.line else "")),
-                    Untrusted(p.case_id) if p.case_id else "",
-                    Untrusted(p.field) if p.field else "",
-                    Untrusted(p.message),
-                )
-                for p in ordered[:rows]
-            ),
-        )
-    )
+    columns: dict[str, list[str]] = {
+        "Place": [p.place.path + (f":{p.place.line}" if p.place.line else "") for p in ordered],
+        "Case": [p.case_id for p in ordered],
+        "Field": [p.field for p in ordered],
+        "Problem": [p.message for p in ordered],
+    }
+    given = {title: texts for title, texts in columns.items() if any(texts)}
+    cells = [[Untrusted(text) if text else "" for text in row] for row in zip(*given.values(), strict=True)]
+    yield from _table(Table(tuple(given), "<" * len(given), tuple(tuple(row) for row in cells[:rows])))
     yield from _more(len(ordered) - rows)
     yield ""
 
