@@ -120,6 +120,26 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
         turn("worse", user="Which bus?", assistant=BAD, expected={"topic_pivot": None}),
         code=2,
     )
+    quality = report["summary"].pop("label_quality")
+    assert quality["by_check"]["agency_language"]["confusion"]["failed"] == {
+        "passed": 1,
+        "failed": 0,
+        "not_applicable": 0,
+    }
+    assert quality["by_check"]["topic_pivot"]["not_applicable"]["value"] == 0.5
+    assert quality["by_tag"].keys() == {"reassurance-fail", "negative_example"}
+    assert quality["by_tag"]["reassurance-fail"]["unverifiable_reassurance"] == {
+        "labels": 1,
+        "confusion": {
+            "passed": {"passed": 0, "failed": 0, "not_applicable": 0},
+            "failed": {"passed": 0, "failed": 1, "not_applicable": 0},
+            "not_applicable": {"passed": 0, "failed": 0, "not_applicable": 0},
+        },
+        "accuracy": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
+        "precision": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
+        "recall": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
+        "not_applicable": {"value": 0.0, "low": 0.0, "high": pytest.approx(0.7935, abs=1e-4)},
+    }
     assert report["summary"] == {
         "cases": 4,
         "passed": 2,

@@ -8,7 +8,6 @@ between its markers. Hand-written rules take part as they are.
 from __future__ import annotations
 
 import json
-import math
 import re
 import sys
 from collections.abc import Callable, Iterable, Sequence
@@ -20,11 +19,11 @@ from train import TASKS, Turn, load_turns, train
 from safe_gate.evaluators.synthesis import CHECKS, SENSITIVITIES, Case, LearnedPack, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import Rules
+from safe_gate.figures import wilson
 from safe_gate.model import Place
 from safe_gate.packs import digest, load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
-_Z = 1.959964  # two-sided 95 %
 
 
 @dataclass(frozen=True)
@@ -63,14 +62,6 @@ def left_out(turns: Sequence[Turn]) -> dict[str, list[Judged]]:
             found[name] += judged([turn for turn in turns if turn.file == file], rules)
         sys.stderr.write(f"{file} done\n")
     return found
-
-
-def wilson(agreed: int, total: int) -> tuple[float, float]:
-    """Return the 95 % Wilson interval of a share (Wilson 1927)."""
-    share, spread = agreed / total, _Z * _Z / total
-    middle = share + spread / 2
-    half = _Z * math.sqrt(share * (1 - share) / total + spread / (4 * total))
-    return (middle - half) / (1 + spread), (middle + half) / (1 + spread)
 
 
 def agreement(labels: Sequence[Judged]) -> str:

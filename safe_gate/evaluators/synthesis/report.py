@@ -11,16 +11,20 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
-from safe_gate.figures import add_up
+from safe_gate.figures import add_up, wilson
 
 
 @dataclass(frozen=True, slots=True)
 class Totals:
-    """Counts over cases (`cases`), over verdicts a check and over labels a check."""
+    """Counts over cases (`cases`), over verdicts a check and over labels a check.
+
+    `confusion` counts labels by check, tag ("" for all cases), what people say and what the check says.
+    """
 
     cases: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
+    confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
 
     @classmethod
     def of(cls, result: Result) -> Totals:
@@ -33,10 +37,21 @@ class Totals:
                 for name, check in result.checks.items()
                 if name in result.case.expected
             ),
+            Counter(
+                (name, tag, _VERDICTS[result.case.expected[name]], _VERDICTS[check.actual])
+                for name, check in result.checks.items()
+                if name in result.case.expected
+                for tag in ("", *dict.fromkeys(result.case.tags))
+            ),
         )
 
     def __add__(self, other: Totals) -> Totals:
-        return Totals(self.cases + other.cases, self.verdicts + other.verdicts, self.labels + other.labels)
+        return Totals(
+            self.cases + other.cases,
+            self.verdicts + other.verdicts,
+            self.labels + other.labels,
+            self.confusion + other.confusion,
+        )
 
 
 _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
@@ -109,6 +124,7 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
                 for name in checks
                 if totals.labels[name, True] + totals.labels[name, False]
             },
+            "label_quality": _quality(totals.confusion),
         },
         "failures": [
             {
@@ -127,3 +143,43 @@ def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> dict[
     matched = sum(labels[name, True] for name in checks)
     total = matched + sum(labels[name, False] for name in checks)
     return {"total": total, "matched": matched, "accuracy": 100 * matched / total if total else None}
+
+
+def _quality(confusion: Counter[tuple[str, str, str, str]]) -> dict[str, Any]:
+    """Return how the checks agree with people, by check and by tag and check, counted three ways."""
+    groups = sorted({(tag, check) for check, tag, _, _ in confusion})
+    by_tag: dict[str, dict[str, Any]] = {}
+    for tag, check in groups:
+        counts = {said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS}
+        by_tag.setdefault(tag, {})[check] = _rates(counts)
+    return {"by_check": by_tag.pop("", {}), "by_tag": by_tag}
+
+
+_WORDS = tuple(_VERDICTS.values())
+
+
+def _rates(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+    """Return the rates of one check; precision and recall are those of the verdict `failed`."""
+    total = sum(sum(row.values()) for row in counts.values())
+    caught = counts["failed"]["failed"]
+    alarms = sum(counts[said]["failed"] for said in _WORDS) - caught
+    misses = sum(counts["failed"].values()) - caught
+    # Not applicable is an automatic pass: it agrees with a label of pass as with its own.
+    agreed = caught + counts["passed"]["passed"] + counts["passed"]["not_applicable"]
+    agreed += counts["not_applicable"]["not_applicable"]
+    return {
+        "labels": total,
+        "confusion": {said: dict(row) for said, row in counts.items()},
+        "accuracy": _interval(agreed, total),
+        "precision": _interval(caught, caught + alarms),
+        "recall": _interval(caught, caught + misses),
+        "not_applicable": _interval(sum(row["not_applicable"] for row in counts.values()), total),
+    }
+
+
+def _interval(part: int, whole: int) -> dict[str, float] | None:
+    """Return a share with its 95 % Wilson interval, None of nothing."""
+    if not whole:
+        return None
+    low, high = wilson(part, whole)
+    return {"value": part / whole, "low": low, "high": high}

@@ -29,8 +29,8 @@ def section(report: JsonObject) -> Section:
             f"Unexpected failures: {summary['unexpected_failures']}",
         ),
         metrics=Table(
-            header=("Check", "Passed", "Failed", "N/A", "Labels"),
-            align="<>>><",
+            header=("Check", "Passed", "Failed", "N/A", "Labels", "False alarms", "Misses"),
+            align="<>>><>>",
             rows=tuple(_check_row(name, summary) for name in CHECKS if name in summary["by_check"]),
         ),
         footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(summary['label_accuracy'])}",
@@ -54,8 +54,13 @@ def _labels(accuracy: JsonObject) -> str:
 def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
     counts = summary["by_check"][name]
     labels = summary["label_accuracy_by_check"].get(name)
-    agreed = f"{labels['matched']} of {labels['total']}" if labels else "none"
-    return _title(name), *(str(counts[key]) for key in ("passed", "failed", "not_applicable")), agreed
+    verdicts = (str(counts[key]) for key in ("passed", "failed", "not_applicable"))
+    if not labels:
+        return _title(name), *verdicts, "none", "", ""
+    confusion = summary["label_quality"]["by_check"][name]["confusion"]
+    alarms = confusion["passed"]["failed"] + confusion["not_applicable"]["failed"]
+    misses = confusion["failed"]["passed"] + confusion["failed"]["not_applicable"]
+    return _title(name), *verdicts, f"{labels['matched']} of {labels['total']}", str(alarms), str(misses)
 
 
 def _title(check: str) -> str:

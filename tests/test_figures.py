@@ -1,0 +1,53 @@
+"""Exact sums and intervals, against the values that are published for them."""
+
+from __future__ import annotations
+
+import math
+from random import Random
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.figures import ExactSum, add_up, apart, fixed, wilson
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "low", "high"),
+    [
+        (7, 50, 0.0695, 0.2619),
+        (20, 20, 0.839, 1.0),
+        (45, 50, 0.786, 0.957),
+        (100, 100, 0.963, 1.0),
+        (200, 200, 0.981, 1.0),
+    ],
+)
+def test_the_wilson_interval_has_the_published_values(part: int, whole: int, low: float, high: float) -> None:
+    assert wilson(part, whole) == pytest.approx((low, high), abs=5e-4)
+
+
+@pytest.mark.parametrize(("part", "whole"), [(0, 0), (2, 1), (-1, 3)])
+def test_nothing_has_no_interval(part: int, whole: int) -> None:
+    with pytest.raises(ValueError, match="is no share"):
+        wilson(part, whole)
+
+
+finite = st.floats(0, 1)
+
+
+@given(st.lists(finite, min_size=1, max_size=40), st.randoms(use_true_random=False))
+def test_the_mean_is_exact_and_free_of_order(values: list[float], random: Random) -> None:
+    shuffled = random.sample(values, len(values))
+    means = {add_up((ExactSum.of(value) for value in some), ExactSum()).mean() for some in (values, shuffled)}
+    assert len(means) == 1
+    assert means.pop() == pytest.approx(math.fsum(values) / len(values), abs=1e-15)
+
+
+@given(finite, finite)
+def test_unequal_shares_are_never_shown_alike(value: float, limit: float) -> None:
+    shown = apart(value, limit)
+    assert (shown[0] == shown[1]) is (value == limit) or abs(value - limit) < 1e-12
+
+
+def test_ties_round_away_from_zero() -> None:
+    assert [fixed(value) for value in (0.625, 0.125, 2 / 3, 1.0)] == ["0.63", "0.13", "0.67", "1.00"]
