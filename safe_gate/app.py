@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
@@ -233,19 +234,20 @@ def measure_safe(options: Options, generated_at: str, output: str = "") -> Measu
 
 def measure_synthesis(options: Options) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name."""
+    problems: tuple[Problem, ...] = ()
     try:
         rules = packs.load(options.profile, options.sensitivity, options.rules, options.rules_off)
     except CannotJudge as error:
-        return Measured(None, error.problems)
+        problems, rules = error.problems, packs.load()  # the cases may have problems of their own
     cases = files.synthesis_cases(options.synthesis_cases)
 
     def measure(case: synthesis.Case) -> tuple[synthesis.Totals, dict[str, Any]]:
         result = synthesis.score_case(case, rules)
         return synthesis.Totals.of(result), synthesis.result_json(result)
 
-    measured, problems, inputs = _sorted_out(cases, measure)
-    if problems:
-        return Measured(None, problems, inputs)
+    measured, more, inputs = _sorted_out(cases, measure)
+    if problems or more:
+        return Measured(None, (*problems, *more), inputs)
     totals = add_up((totals for totals, _ in measured), synthesis.Totals())
     return Measured(synthesis.report(totals, [result for _, result in measured]), (), inputs)
 
@@ -334,7 +336,13 @@ def _report(
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
             "packs_sha256": packs.digest(options.rules, options.rules_off) if verdict is not Verdict.ERROR else "",
-            "policy": asdict(gate_policy(options)),
+            "policy": {
+                **asdict(gate_policy(options)),
+                "profile": options.profile,
+                "sensitivity": options.sensitivity,
+                "rules": list(options.rules),
+                "rules_off": list(options.rules_off),
+            },
         },
     }
 
@@ -379,6 +387,8 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
     except CannotJudge as error:
         problems = (*problems, *error.problems)
         report = _error_report((), options, effects.generated_at, problems)
+        with suppress(CannotJudge):  # whatever could be written must not say that the gate passed
+            files.write(json_path, jsonreport.to_json(report))
     if problems:
         effects.err(console.problems(problems))
     else:
@@ -418,7 +428,7 @@ def _publish(
 def _comment(text: str, options: Options, effects: Effects) -> tuple[str, str]:
     """Post the comment where there is one to post; return its status and its URL."""
     context = effects.context
-    if options.comment == "never":
+    if options.comment != "always":
         return "skipped-off", ""
     if context.pull_request is None or not context.repository:
         return "skipped-no-pull-request", ""

@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from safe_gate import __version__
@@ -72,9 +73,10 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
     if argv[:1] == ["run"]:
         with suppress(Exception):
             from safe_gate import app
-            from safe_gate.settings import publishing
 
-            return app.refuse((problem,), publishing({}, environ), _effects(environ, _generated_at(environ)))
+            return app.refuse(
+                (problem,), _publishing(_peeked(argv), environ), _effects(environ, _generated_at(environ))
+            )
     _print(f"{problem.place.path}: {problem.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 
@@ -99,9 +101,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
         effects = effects or _effects(environ, "")
         if command == "run":
-            from safe_gate.settings import publishing
-
-            return app.refuse(error.problems, publishing(flags, environ), effects)
+            return app.refuse(error.problems, _publishing(flags or _peeked(argv), environ), effects)
         return app.complain(error.problems, effects)
 
 
@@ -127,6 +127,20 @@ def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command:
     from safe_gate.settings import read  # pydantic takes longer to import than most runs to run
 
     return read(flags, environ, files.read_config, command=command)
+
+
+def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
+    from safe_gate import files
+    from safe_gate.settings import publishing
+
+    return publishing(flags, environ, files.read_config)
+
+
+def _peeked(argv: Sequence[str]) -> dict[str, str]:
+    """Return where a refused run is to report, from a command line that could not be read as a whole."""
+    pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
+    named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config"}
+    return {name: pairs[flag] for flag, name in named.items() if flag in pairs}
 
 
 class _Parser(argparse.ArgumentParser):

@@ -25,7 +25,7 @@ from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE
 from safe_gate.validate import Fault, Schema, suggestion
 
-_OWN_FILES = (CONFIG_FILE, "safe-gate.json", "SAFE_v0_*.json")
+_REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ')  # near a report's start
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -251,7 +251,7 @@ def _read_batch(path: Path) -> Iterator[Batch | Problem | InputFile]:
     try:
         data = _bytes(path)
         yield InputFile(name, hashlib.sha256(data).hexdigest())
-        text = _decode(data, name)
+        text = _decode(data.removeprefix(_BOM), name)
         content = _parse(text, name)
     except CannotJudge as error:
         yield from error.problems
@@ -477,18 +477,33 @@ def _expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str
         batches = [
             path
             for path in globbed
-            if path.suffix == ".json"
-            and path.is_file()
-            and path.absolute() not in own
-            and not any(path.match(name) for name in _OWN_FILES)
+            if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
         ]
         files = literals[:1] or batches
         if not files:
             problems.append(_no_match(str(base / pattern)))
-        found.update(path for path in files if not path.name.endswith(".outputs.jsonl"))
+        found.update(files)
+    # A shell that expands NAME* names the outputs too; they are read with their batch.
+    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
+        found.remove(path)
+        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
+            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
+            problems.append(Problem(Place(shown(path)), words))
     if not found and not problems:
         problems.append(_no_match(" ".join(patterns)))
     return sorted(found), problems
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell our own config and reports, which a glob may meet, from batches."""
+    if path.name == CONFIG_FILE:
+        return True
+    try:
+        with _open(path) as file:
+            start = file.read(300)
+    except OSError:
+        return False
+    return any(mark in start for mark in _REPORT_MARKS)
 
 
 def _no_match(pattern: str) -> Problem:
@@ -511,13 +526,13 @@ def _parse(text: str, name: str, *, comments: bool = False) -> Any:
 
 
 def _text(path: Path) -> str:
-    return _decode(_bytes(path), shown(path))
+    return _decode(_bytes(path).removeprefix(_BOM), shown(path))
 
 
 def _bytes(path: Path) -> bytes:
     try:
         with _open(path) as file:
-            return file.read().removeprefix(_BOM)
+            return file.read()
     except OSError as error:
         raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
 

@@ -49,6 +49,7 @@ def _rules(packs: Sequence[Pack], profile: str, sensitivity: str) -> synthesis.R
         lexicon=synthesis.Lexicon.of(lexicon),
         needed=needed,
         limit=limit,
+        is_weighted=profile == "weighted",
     )
 
 
@@ -73,6 +74,12 @@ def check(own: Sequence[str]) -> list[Pack]:
         doubled = [one for index, one in enumerate(ids) if one in taken or one in ids[:index]]
         problems += [Problem(place, "is the id of another rule or pack; choose one of its own", one) for one in doubled]
         taken.update(ids)
+        if "rules" not in pack:
+            problems.append(Problem(place, "is a learned pack; expected hand-written rules", pack["pack"]))
+        elif (pack["check"], pack["field"]) != synthesis.GROUPS[pack["group"]]:
+            check_, field = synthesis.GROUPS[pack["group"]]
+            words = f"serves {check_} and looks in {field}; the pack says {pack['check']} and {pack['field']}"
+            problems.append(Problem(place, words, pack["pack"], f"group {pack['group']}"))
         problems += _broken_promises(place, pack)
         found.append(pack)
     if problems:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model
@@ -35,6 +36,7 @@ def read(
     For `run` unknown `INPUT_*` variables are refused. Raises CannotJudge with every problem found.
     """
     problems = list(_unknown_names(environ, is_action=command == "run"))
+    flags = {name: value for name, value in flags.items() if not _is_blank(value)}
     inputs = _from_environ(environ)
     named = flags.get("config") or inputs.get("config", (Place(""), ""))[1]
     try:
@@ -59,9 +61,14 @@ def read(
     return options
 
 
-def publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
-    """Return what is needed to say that the settings are wrong, read without judging the rest."""
-    given = {name: value for name, (_, value) in _from_environ(environ).items()} | dict(flags)
+def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
+    """Return what is needed to say that a run has no verdict, read as far as it can be, judging nothing."""
+    given: dict[str, Any] = {}
+    named = flags.get("config") or _from_environ(environ).get("config", (Place(""), ""))[1]
+    with suppress(CannotJudge):
+        _, config = read_config(str(named).strip()) or ("", {})
+        given = {name: value for name, _, value in _from_config(config)}
+    given |= {name: value for name, (_, value) in _from_environ(environ).items()} | dict(flags)
     default = Options()
     return Options(
         report_dir=str(given.get("report_dir", default.report_dir)).strip(),
@@ -141,6 +148,12 @@ def _from_config(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ..
             value = value.get(part) if isinstance(value, Mapping) else None
         if setting.key and value is not None:
             yield setting.name, setting.key, value
+
+
+def _is_blank(value: Any) -> bool:
+    """Tell a flag that an unset shell variable left empty: like an empty input it sets nothing."""
+    texts = value if isinstance(value, list) else [value]
+    return all(isinstance(text, str) and not text.strip() for text in texts)
 
 
 def _flag(name: str, command: str) -> str:

@@ -110,9 +110,7 @@ def test_a_strength_is_a_share_in_thousandths_and_grows_with_the_sum(weights: di
 
 def test_a_single_word_and_a_sentence_that_is_ruled_out_are_no_evidence() -> None:
     text = normalise("Fine. I can't promise it. I promise it.")
-    found = evidence(
-        pack({"x:nq": [5.0]}, unless=["can'?t promise"]), text, sentences(text, LEXICON), normalise(""), LEXICON
-    )
+    found = evidence(pack({"x:nq": [5.0]}, unless=["can'?t promise"]), text, sentences(text, LEXICON), (), LEXICON)
     assert [text.text[one.start : one.end] for one in found] == ["I promise it."]
 
 

@@ -13,7 +13,7 @@ import re2
 
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis.rules import broken_promises, compile_pack, find
-from safe_gate.evaluators.synthesis.score import CHECKS
+from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS
 from safe_gate.files import load_schema
 from safe_gate.packs import load as load_rules
 from safe_gate.text import normalise
@@ -211,3 +211,57 @@ def test_rules_that_are_not_there_are_named(safe_gate: SafeGate, arguments: tupl
     ran = safe_gate(*arguments)
     assert ran.code == 3
     assert mention in ran.err
+
+
+@pytest.mark.parametrize(
+    ("classes", "mention"),
+    [
+        ({"loop": ["{loop}"]}, "word classes name each other more than 8 deep"),
+        ({"loop": ["x" * 60_000, "y" * 60_000]}, "word classes make the pattern longer"),
+    ],
+)
+def test_word_classes_cannot_hang_the_gate(safe_gate: SafeGate, classes: dict[str, Any], mention: str) -> None:
+    write_pack(classes=classes, pattern="{loop}")
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    assert mention in ran.err
+
+
+@pytest.mark.parametrize(
+    ("fields", "mention"),
+    [
+        ({"field": "user"}, "serves unverifiable_reassurance and looks in assistant"),
+        ({"group": "positive"}, "serves agency_language"),
+    ],
+)
+def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: dict[str, Any], mention: str) -> None:
+    write_pack(**fields)
+    assert mention in safe_gate("rules", "test", "own.json").err
+
+
+def test_a_broken_condition_and_a_learned_pack_are_refused(safe_gate: SafeGate) -> None:
+    rule = OWN["rules"][0] | {"unless": ["("]}
+    Path("own.json").write_text(json.dumps(OWN | {"rules": [rule]}), "utf-8")
+    assert "missing )" in safe_gate("rules", "test", "own.json").err
+    learned = LEARNED["agency-learned"] | {"pack": "own-learned", "weights": {"x:q": [1, 1]}}
+    Path("own.json").write_text(json.dumps(learned), "utf-8")
+    assert "is a learned pack; expected hand-written rules" in safe_gate("rules", "test", "own.json").err
+
+
+def test_shipped_packs_serve_the_check_of_their_group() -> None:
+    for pack in WRITTEN.values():
+        assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
+
+
+def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    write_pack()
+    command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own.json", "--profile", "spec")
+    ran = safe_gate(*command, "--rules-off", "agency-negative")
+    for sentence in (
+        "Synthesis ran with profile spec, sensitivity balanced.",
+        "Synthesis ran with 1 rule pack of the repository's own.",
+        "Synthesis ran with 1 rule or pack off.",
+    ):
+        assert sentence in ran.out
+        assert sentence in Path("reports/safe-gate.md").read_text("utf-8")

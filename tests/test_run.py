@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -340,3 +341,44 @@ def test_a_source_date_that_is_none_is_refused(
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     write_cases(Path("c.jsonl"), turn("t"))
     assert "SOURCE_DATE_EPOCH" in safe_gate("run", "--synthesis-cases", "c.jsonl").err
+
+
+@pytest.mark.parametrize("how", ["settings", "usage"])
+def test_a_refused_run_reports_where_and_publishes_as_it_was_told(safe_gate: SafeGate, how: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text('{"report-dir": "out", "comment": "never"}', "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    wrong = ["--max-fail-labels", "x"] if how == "settings" else ["--nonsense", "--report-dir", "out"]
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *wrong).code == 3
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_a_report_that_can_only_half_be_written_does_not_say_pass(safe_gate: SafeGate) -> None:
+    Path("reports/safe-gate.md").mkdir(parents=True)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_an_empty_flag_sets_nothing(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s", output={"signals": [], "summary": "", "followup_questions": []}))
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text('{"safe-batch": ["b"]}', "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "", "--report-dir", "")
+    assert ran.code == 1
+    assert "min-pass-rate" in ran.out
+
+
+def test_problems_of_packs_and_of_cases_are_named_together(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", checks=[]))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--rules-off", "nothing")
+    assert "rules-off: nothing" in ran.err
+    assert "c.jsonl:1: t: checks" in ran.err
+
+
+def test_the_digest_of_an_input_is_that_of_its_bytes(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    Path("b.json").write_bytes(b"\xef\xbb\xbf" + Path("b.json").read_bytes())
+    safe_gate("run", "--safe-batch", "b")
+    (entry,) = report()["provenance"]["inputs"]
+    assert entry == {"path": "b.json", "sha256": hashlib.sha256(Path("b.json").read_bytes()).hexdigest()}

@@ -329,3 +329,17 @@ def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGat
     write_cases(Path("empathy.jsonl"), turn("a"))
     assert 'did you mean "empathy.jsonl"?' in safe_gate("eval", "--cases", "empaty.jsonl").err
     assert "did you mean --synthesis-cases?" in safe_gate("run", "--synthesis-case", "x").err
+
+
+def test_a_batch_that_is_named_like_our_reports_is_not_passed_over(safe_gate: SafeGate) -> None:
+    write_batch(Path("SAFE_v0_I25.json"), safe_case("a"))
+    write_batch(Path("b.json"), safe_case("b"))
+    assert json.loads(safe_gate("score", "--batch", "*", "--format", "json").out)["total_cases"] == 2
+
+
+def test_outputs_given_as_a_batch_are_refused_unless_their_batch_is_there(safe_gate: SafeGate) -> None:
+    batches(ids=("a", "b"))
+    write_batch(Path("c.json"), safe_case("c"))
+    ran = safe_gate("score", "--batch", "c", "b.outputs.jsonl")
+    assert ran.code == 3
+    assert "b.outputs.jsonl: is a file of recorded outputs, not a batch" in ran.err

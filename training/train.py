@@ -38,7 +38,7 @@ from safe_gate.evaluators.synthesis.features import (
     sentence_features,
     tokens,
 )
-from safe_gate.evaluators.synthesis.learned import LearnedPack, feature_sets
+from safe_gate.evaluators.synthesis.learned import LearnedPack, feature_sets, sentences
 from safe_gate.text import Normalised, normalise
 
 Floats = NDArray[np.float64]
@@ -259,8 +259,8 @@ def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) 
 
 
 def _features(pack: LearnedPack, text: Normalised, message: Normalised) -> list[set[str]]:
-    sentences = [tokens(text.text[start:end], LEXICON) for start, end in text.sentences]
-    return feature_sets(pack, sentences, message.text, LEXICON)
+    words, about = ([part.words for part in sentences(some, LEXICON)] for some in (text, message))
+    return list(feature_sets(pack, words, about, LEXICON))
 
 
 def _lone_features(task: Task, entry: JsonObject) -> set[str]:

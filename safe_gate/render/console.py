@@ -14,7 +14,7 @@ from wcwidth import wcswidth
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.figures import plural
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
-from safe_gate.render.report import conclusion, not_run
+from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 
 MOST_EVIDENCE = 10
@@ -57,7 +57,7 @@ def rules(report: JsonObject) -> str:
         align="<<<",
         rows=tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in report["rules"]),
     )
-    absent = "".join(f"\n{sentence}" for sentence in not_run(report))
+    absent = "".join(f"\n{sentence}" for sentence in (*not_run(report), *departures(report)))
     return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators import sections
 from safe_gate.model import JsonObject, Phrase, Place, Problem, Section, Severity, Table, Untrusted, in_order
-from safe_gate.render.report import conclusion, not_run
+from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import markdown
 
 COMMENT_LIMIT = 65_000
@@ -56,7 +56,8 @@ def _lines(report: JsonObject, problems: Sequence[Problem], rows: int, blob_url:
         yield ""
     for section in shown:
         yield f"**{_phrase(section.title[:1]).removesuffix(' - ').removesuffix(' Scorecard')}** · {section.headline}  "
-    yield from not_run(report)
+    for sentence in (*not_run(report), *departures(report)):
+        yield f"{sentence}  "
     yield ""
     if report["verdict"] == "pass" and any(section.findings for section in shown):
         yield "<details><summary>Cases to look at, within what the rules allow</summary>"

@@ -29,3 +29,18 @@ def not_run(report: JsonObject) -> list[str]:
         for name, evaluator in EVALUATORS.items()
         if report[name] is None and report["verdict"] != "error"
     ]
+
+
+def departures(report: JsonObject) -> list[str]:
+    """Return a sentence for each setting of the Synthesis rules that is not the default: a reviewer must see it."""
+    policy = report["provenance"]["policy"]
+    sentences = []
+    if policy["profile"] != "weighted" or policy["sensitivity"] != "balanced":
+        sentences.append(f"Synthesis ran with profile {policy['profile']}, sensitivity {policy['sensitivity']}.")
+    if policy["rules"]:
+        sentences.append(f"Synthesis ran with {plural(len(policy['rules']), 'rule pack')} of the repository's own.")
+    if policy["rules_off"]:
+        sentences.append(
+            f"Synthesis ran with {plural(len(policy['rules_off']), 'rule or pack', 'rules or packs')} off."
+        )
+    return sentences if report["synthesis"] is not None else []

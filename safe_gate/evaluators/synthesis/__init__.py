@@ -4,10 +4,11 @@ from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.evaluators.synthesis.learned import LearnedPack
 from safe_gate.evaluators.synthesis.report import Totals, fold, report, result_json
 from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack
-from safe_gate.evaluators.synthesis.score import CHECKS, SENSITIVITIES, Case, Result, Rules, asks, score_case
+from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, SENSITIVITIES, Case, Result, Rules, asks, score_case
 
 __all__ = [
     "CHECKS",
+    "GROUPS",
     "SENSITIVITIES",
     "Case",
     "LearnedPack",

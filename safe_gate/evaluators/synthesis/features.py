@@ -143,11 +143,11 @@ def sentence_features(words: Sequence[str], families: str, lexicon: Lexicon) -> 
     return found
 
 
-def relation_features(topic: set[str], reply: Sequence[Sequence[str]]) -> list[set[str]]:
-    """Return, for each sentence of a reply, how it relates to the stems of the user's message."""
+def relation_features(topic: set[str], reply: Sequence[Sequence[str]]) -> Iterator[set[str]]:
+    """Yield, for each sentence of a reply, how it relates to the stems of the user's message."""
     stems = [content_stems(words) for words in reply]
     shared = [len(s & topic) for s in stems]
-    out: list[set[str]] = []
+    total = min(sum(shared), 5)
     last_shared = max((i for i, count in enumerate(shared) if count), default=-1)
     since = 0
     for i, words in enumerate(reply):
@@ -155,13 +155,11 @@ def relation_features(topic: set[str], reply: Sequence[Sequence[str]]) -> list[s
         found = relation(shared[i], len(stems[i]) - shared[i], words)
         asked, some, two = int("?" in words), min(shared[i], 1), min(shared[i], 2)
         found |= {f"r:{place}", f"r:{place}&sh{two}", f"r:q{asked}&{place}", f"r:since{min(since, 4)}"}
-        found |= {f"r:since{min(since, 4)}sh{some}", f"r:later{int(last_shared > i)}sh{some}"}
-        found.add(f"r:tot{min(sum(shared), 5)}")
+        found |= {f"r:since{min(since, 4)}sh{some}", f"r:later{int(last_shared > i)}sh{some}", f"r:tot{total}"}
         if asked:
             found.add(f"r:q&{place}&sh{some}")
         since = 0 if shared[i] else since + 1
-        out.append(found)
-    return out
+        yield found
 
 
 def relation(shared: int, new: int, words: Sequence[str]) -> set[str]:

@@ -8,11 +8,12 @@ strengths, which nobody labelled, explain the labels of whole replies (multiple-
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from heapq import nsmallest
+from itertools import repeat
 
 from safe_gate.evaluators.synthesis.features import (
     Lexicon,
@@ -102,28 +103,33 @@ def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
 
 
 def evidence(
-    pack: LearnedPack, text: Normalised, parts: Sequence[Sentence], message: Normalised, lexicon: Lexicon
+    pack: LearnedPack, text: Normalised, parts: Sequence[Sentence], message: Sequence[Sentence], lexicon: Lexicon
 ) -> tuple[Evidence, ...]:
-    """Return the evidence of every group in the sentences of a text, in reading order, however weak."""
-    found = feature_sets(pack, [part.words for part in parts], message.text, lexicon)
+    """Return the evidence of every group in the sentences of a text, in reading order, however weak.
+
+    `message` is the user's, by sentence: a look at a megabyte of it at once would not be linear.
+    """
+    found = feature_sets(pack, [part.words for part in parts], [part.words for part in message], lexicon)
     return tuple(
         Evidence(group, part.start, part.end, strength, because)
         for part, features in zip(parts, found, strict=True)
-        if sum(word[0].isalpha() for word in part.words) >= _LEAST_WORDS
-        and not (pack.unless and compiled(pack.unless).search(text.text[part.start : part.end]))
+        if features and not (pack.unless and compiled(pack.unless).search(text.text[part.start : part.end]))
         for group, (strength, because) in zip(pack.groups, strengths(pack, features), strict=True)
     )
 
 
 def feature_sets(
-    pack: LearnedPack, sentences: Sequence[Sequence[str]], message: str, lexicon: Lexicon
-) -> list[set[str]]:
-    """Return the features of each sentence, those of relation to the message where the pack has them."""
-    sets = [sentence_features(words, pack.families, lexicon) for words in sentences]
-    if pack.relation:
-        related = relation_features(content_stems(tokens(message, lexicon)), sentences)
-        sets = [own | relation for own, relation in zip(sets, related, strict=True)]
-    return sets
+    pack: LearnedPack, sentences: Sequence[Sequence[str]], message: Sequence[Sequence[str]], lexicon: Lexicon
+) -> Iterator[set[str]]:
+    """Yield the features of each sentence, those of relation to the message where the pack has them.
+
+    A sentence of a single word has none.
+    """
+    topic = {stem for words in message for stem in content_stems(words)} if pack.relation else set()
+    related = relation_features(topic, sentences) if pack.relation else repeat(set[str](), len(sentences))
+    for words, relation in zip(sentences, related, strict=True):
+        is_long_enough = sum(word[0].isalpha() for word in words) >= _LEAST_WORDS
+        yield sentence_features(words, pack.families, lexicon) | relation if is_long_enough else set()
 
 
 def strengths(pack: LearnedPack, features: set[str]) -> list[tuple[float, tuple[str, ...]]]:

@@ -20,6 +20,9 @@ from safe_gate.model import Hit, JsonObject
 from safe_gate.text import Normalised, normalise
 
 _BLANK = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| ")
+_LINE = re.compile(r"[^\n]+")
+_QUOTE = re.compile(r'(?<!\d)"')
+_DEEPEST_CLASS, _LONGEST_PATTERN = 8, 100_000
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 # A hit may start a clause right after one of these; "start" rules look for nothing else.
 _CLAUSE_START = re.compile(
@@ -111,6 +114,11 @@ def broken_promises(
     Raises ValueError as `compile_pack` does.
     """
     alone = compile_pack({**data, "rules": [rule]}, shared_classes)
+    for pattern in (alone.rules[0].unless, alone.rules[0].unless_before, alone.rules[0].unless_after):
+        try:
+            compiled(pattern)
+        except re2.error as error:
+            raise ValueError(f"rule {rule['id']}: {error}") from error
     missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
     struck = [text for text in rule["miss"] if find(alone, normalise(text))]
     return missed, struck
@@ -176,10 +184,16 @@ def _is_inside(match: re.Match[str], quotations: Sequence[tuple[int, int]]) -> b
 
 
 def _quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans between pairs of double quotes, the quotes included."""
-    marks = [match.start() for match in re.finditer('"', text)]
-    for opening, closing in zip(marks[::2], marks[1::2], strict=False):
-        yield opening, closing + 1
+    """Yield the spans between pairs of double quotes on a line, the quotes included.
+
+    Inches (6") are none, nor are marks around the whole text: a reply recorded in quotes is no quotation.
+    """
+    bounds = len(text) - len(text.lstrip()), len(text.rstrip())
+    for line in _LINE.finditer(text):
+        marks = [match.start() for match in _QUOTE.finditer(text, line.start(), line.end())]
+        for opening, closing in zip(marks[::2], marks[1::2], strict=False):
+            if (opening, closing + 1) != bounds:
+                yield opening, closing + 1
 
 
 @cache
@@ -196,8 +210,14 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
             raise KeyError(f"unknown word class {match[0]}")
         return "(?:" + "|".join(classes[match[1]]) + ")"
 
-    while _CLASS.search(pattern):  # a class may name another one
+    for _ in range(_DEEPEST_CLASS):  # a class may name another one
+        if not _CLASS.search(pattern):
+            break
         pattern = _CLASS.sub(alternatives, pattern)
+        if len(pattern) > _LONGEST_PATTERN:
+            raise KeyError(f"word classes make the pattern longer than {_LONGEST_PATTERN} characters")
+    else:
+        raise KeyError(f"word classes name each other more than {_DEEPEST_CLASS} deep")
     return _BLANK.sub(_with_line_break, pattern)
 
 

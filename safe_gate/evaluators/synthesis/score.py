@@ -89,11 +89,7 @@ class Rules:
     lexicon: Lexicon
     needed: float = 1.0
     limit: float = 1.0
-
-    @property
-    def is_weighted(self) -> bool:
-        """Whether learned packs take part."""
-        return bool(self.learned)
+    is_weighted: bool = False
 
 
 SENSITIVITIES: Mapping[str, tuple[float, float]] = {
@@ -150,7 +146,7 @@ class Turn:
             text = self.texts[pack.field]
             if pack.id not in self._evidence:
                 parts = self._sentences(pack.field)
-                self._evidence[pack.id] = evidence(pack, text, parts, self.texts["user"], self.rules.lexicon)
+                self._evidence[pack.id] = evidence(pack, text, parts, self._sentences("user"), self.rules.lexicon)
             for found in self._evidence[pack.id]:
                 if found.group == group:
                     start, end = text.span(found.start, found.end)
@@ -258,6 +254,18 @@ def topic_pivot(turn: Turn) -> CheckResult:
         },
     )
 
+
+GROUPS: Mapping[str, tuple[str, str]] = {
+    "positive": ("agency_language", "assistant"),
+    "negative": ("agency_language", "assistant"),
+    "mind_reading": ("unverifiable_reassurance", "assistant"),
+    "guarantee": ("unverifiable_reassurance", "assistant"),
+    "vulnerability": ("topic_pivot", "user"),
+    "acknowledgment": ("topic_pivot", "assistant"),
+    "follow_up": ("topic_pivot", "assistant"),
+    "pivot": ("topic_pivot", "assistant"),
+}
+"""The check that each group of hits serves, and the field it is looked for in."""
 
 CHECKS: Mapping[str, Callable[[Turn], CheckResult]] = {
     "agency_language": agency_language,
