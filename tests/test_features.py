@@ -37,6 +37,7 @@ def pack(weights: dict[str, list[float]], **fields: Any) -> LearnedPack:
         ("u r soooo tired", "you are so tired"),
         ("ca0n't 12.5 kg", "ca0 not <num> kg"),
         ("o'clock", "o'clock"),
+        ("a # b * c", "a b c"),
         ("caf\u00e9 \u2460", "caf\u00e9 <num>"),
         ("", ""),
     ],

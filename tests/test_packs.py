@@ -96,6 +96,8 @@ def one_rule(**rule: Any) -> synthesis.Pack:
         ({"pattern": "want", "question": True}, "You want it. Do you want it?", ["want"]),
         ({"pattern": "want", "question": False}, "You want it. Do you want it?", ["want"]),
         ({"pattern": "fine"}, 'She said "you are fine" to me. It is fine.', ["fine"]),
+        ({"pattern": "fine"}, ' "It is fine." ', ["fine"]),
+        ({"pattern": "fine"}, 'It is 6" and fine, 9" or so.', ["fine"]),
         ({"pattern": "fine", "quoted": True}, 'She said "you are fine".', ["fine"]),
         ({"pattern": "fine", "unless": ["maybe"]}, "Maybe fine. All fine.", ["fine"]),
         ({"pattern": "fine", "unless_before": [r"not $"]}, "It is not fine, but fine.", ["fine"]),

@@ -293,6 +293,10 @@ def test_sensitivity_moves_what_a_verdict_needs() -> None:
             "That sounds hard. Anyway, have you tried pottery?",
             ['pivot "Anyway', "no follow-up", "staying weighs 1.0 against 2.0 for leaving"],
         ),
+        (
+            "That sounds hard. Would you like to talk about the divorce? Anyway, have you tried pottery?",
+            ['pivot "Anyway', "against 2.0 for leaving"],
+        ),
     ],
 )
 def test_a_failed_pivot_says_what_stayed_and_what_left(safe_gate: SafeGate, reply: str, mentions: list[str]) -> None:
