@@ -99,7 +99,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     except CannotJudge as error:
         from safe_gate import app
 
-        effects = effects or _effects(environ, "")
+        effects = effects or _effects(environ, _generated_at({}))
         if command == "run":
             return app.refuse(error.problems, _publishing(flags or _peeked(argv), environ), effects)
         return app.complain(error.problems, effects)

@@ -171,7 +171,7 @@ def kind_of(path: Path) -> str:
                 return "safe-output"
         return "synthesis-case"
     keys = _parse(text, shown(path), comments=True)
-    for kind, key in (("safe-batch", "test_cases"), ("report", "schema_version"), ("rule-pack", "rules")):
+    for kind, key in (("safe-batch", "test_cases"), ("report", "schema_version"), ("rule-pack", "pack")):
         if isinstance(keys, dict) and key in keys:
             return kind
     return "config"

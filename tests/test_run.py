@@ -341,6 +341,7 @@ def test_a_source_date_that_is_none_is_refused(
     monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
     write_cases(Path("c.jsonl"), turn("t"))
     assert "SOURCE_DATE_EPOCH" in safe_gate("run", "--synthesis-cases", "c.jsonl").err
+    assert report()["verdict"] == "error"
 
 
 @pytest.mark.parametrize("how", ["settings", "usage"])

@@ -288,6 +288,13 @@ def test_validate_refuses_a_config_that_a_run_would_refuse(safe_gate: SafeGate) 
     assert "below 0.5" in ran.err
 
 
+def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
+    Path("own.json").write_text('{"rules": [], "weights": {"CR": 2}}', "utf-8")
+    assert safe_gate("validate", "own.json").code == 0
+    Path("pack.json").write_text('{"pack": "a-learned", "weights": {}}', "utf-8")
+    assert "pack.json:1: bias: is missing" in safe_gate("validate", "pack.json").err
+
+
 def test_a_glob_passes_over_our_own_reports(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     for _ in range(2):
