@@ -180,29 +180,24 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.safe_outputs(outputs))
     if "synthesis-case" in kinds:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
-    streams += [_document_problems(path, kind) for kind in ("report", "rule-pack") for path in kinds.get(kind, [])]
-    streams += [_config_problems(path) for path in kinds.get("config", [])]
     for stream in streams:
-        try:
-            yield from stream
-        except CannotJudge as error:
-            yield from error.problems
+        yield from stream
+    for kind in ("report", "rule-pack", "config"):
+        for path in kinds.get(kind, []):
+            try:
+                _check_document(path, kind)
+            except CannotJudge as error:
+                yield from error.problems
 
 
-def _document_problems(path: str, kind: str) -> Iterator[Problem]:
-    try:
+def _check_document(path: str, kind: str) -> None:
+    """Raise CannotJudge if a document is not valid; a config's settings must fit together, too."""
+    if kind != "config":
         files.document(path, kind)
-    except CannotJudge as error:
-        yield from error.problems
-
-
-def _config_problems(path: str) -> Iterator[Problem]:
+        return
     from safe_gate.settings import read
 
-    try:
-        read({"config": path}, {}, files.read_config)
-    except CannotJudge as error:
-        yield from error.problems
+    read({"config": path}, {}, files.read_config)
 
 
 # --- measuring ----------------------------------------------------------------------------------
@@ -415,8 +410,7 @@ def _publish(
     if context.in_actions:
         for line in (*commands.broken_rules(report), *commands.input_problems(problems)):
             effects.out(line)
-    text = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=context.blob_url)
-    status, url = _comment(text, options, effects)
+    status, url = _comment(report, problems, options, effects)
     if context.summary_file:
         summary = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=context.blob_url)
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, summary), effects)
@@ -425,8 +419,10 @@ def _publish(
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
 
 
-def _comment(text: str, options: Options, effects: Effects) -> tuple[str, str]:
+def _comment(report: JsonObject, problems: Sequence[Problem], options: Options, effects: Effects) -> tuple[str, str]:
     """Post the comment where there is one to post; return its status and its URL."""
+    from safe_gate.render import markdown
+
     context = effects.context
     if options.comment != "always":
         return "skipped-off", ""
@@ -435,6 +431,7 @@ def _comment(text: str, options: Options, effects: Effects) -> tuple[str, str]:
     if not options.github_token:
         return "skipped-no-token", ""
     try:
+        text = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=context.blob_url)
         return effects.post_comment(context, options.github_token, text)
     except ApiError as error:
         _warn(f"The comment was not posted: {error}", effects)

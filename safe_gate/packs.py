@@ -53,9 +53,10 @@ def _rules(packs: Sequence[Pack], profile: str, sensitivity: str) -> synthesis.R
     )
 
 
-def shipped() -> list[Pack]:
+@cache
+def shipped() -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names."""
-    return [json.loads(file.read_text("utf-8")) for file in _pack_files()]
+    return tuple(json.loads(file.read_text("utf-8")) for file in _pack_files())
 
 
 def check(own: Sequence[str]) -> list[Pack]:
@@ -131,6 +132,7 @@ def _without(pack: Pack, off: Sequence[str]) -> Pack | None:
     return {**pack, "rules": rules} if rules else None
 
 
+@cache
 def _classes() -> dict[str, list[str]]:
     classes: dict[str, list[str]] = json.loads(_folder().joinpath("classes.json").read_text("utf-8"))
     return classes

@@ -11,7 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.evaluators.safe_v0 import METRICS, Case, Policy, Result, Threshold, Totals, fold, score_case
+from safe_gate.evaluators.safe_v0 import METRICS, Case, Policy, Result, Threshold, Totals, score_case
+from safe_gate.figures import add_up
 from safe_gate.model import Label, Place
 from tests.conftest import DATA, Ran, safe_case, write_batch
 
@@ -135,6 +136,10 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeG
     write_batch(Path("b.json"), *cases, batch_plan={"scenarios": [{"archetype": "P0"}, {"archetype": "P1"}]})
     report = json.loads(safe_gate("score", "--batch", "b", "--format", "json").out)
     assert [r["archetype"] for r in report["results"]] == ["Own", "P1", "Unknown"]
+
+
+def fold(results: list[Result], policy: Policy) -> Totals:
+    return add_up((Totals.of(result, policy) for result in results), Totals())
 
 
 def scored(policy: Policy = DEFAULT, **fields: Any) -> Result:

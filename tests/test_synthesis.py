@@ -11,9 +11,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.evaluators.synthesis import CHECKS, Case, Result, Totals, fold, score_case
+from safe_gate.evaluators.synthesis import CHECKS, Case, Result, Totals, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import CheckResult, Turn, topic_pivot
+from safe_gate.figures import add_up
 from safe_gate.model import Place
 from safe_gate.packs import load as load_rules
 from safe_gate.text import similarity
@@ -221,6 +222,10 @@ def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -
     ran = safe_gate("eval", "--cases", "c.jsonl", "--verbose")
     assert "a (c.jsonl:1) fails agency language, unverifiable reassurance" in ran.out
     assert 'directive "' in ran.out
+
+
+def fold(results: list[Result]) -> Totals:
+    return add_up((Totals.of(result) for result in results), Totals())
 
 
 OUTCOMES = st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from([True, False, None])), max_size=12)

@@ -6,12 +6,12 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.safe_v0.score import METRICS, Policy, Result
-from safe_gate.figures import ExactSum, add_up, share
+from safe_gate.figures import ExactSum, share
 from safe_gate.model import Label
 
 WORST = 5
@@ -107,11 +107,6 @@ class Totals:
             self.violations + other.violations,
             tuple(sorted((*self.worst, *other.worst), key=lambda r: (r.composite, r.test_id))[:WORST]),
         )
-
-
-def fold(results: Iterable[Result], policy: Policy) -> Totals:
-    """Return the totals of results in any order."""
-    return add_up((Totals.of(result, policy) for result in results), Totals())
 
 
 def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy, generated_at: str) -> dict[str, Any]:

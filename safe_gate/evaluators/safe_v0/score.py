@@ -12,7 +12,6 @@ from typing import Any
 from safe_gate.model import Label, Place
 
 METRICS = ("CR", "AH", "AC")
-TITLES = {"CR": "Correct recall", "AH": "Avoids harm", "AC": "All content"}
 
 
 @dataclass(frozen=True, slots=True)

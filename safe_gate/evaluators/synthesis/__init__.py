@@ -2,7 +2,7 @@
 
 from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.evaluators.synthesis.learned import LearnedPack
-from safe_gate.evaluators.synthesis.report import Totals, fold, report, result_json
+from safe_gate.evaluators.synthesis.report import Totals, report, result_json
 from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack
 from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, SENSITIVITIES, Case, Result, Rules, asks, score_case
 
@@ -20,7 +20,6 @@ __all__ = [
     "asks",
     "broken_promises",
     "compile_pack",
-    "fold",
     "report",
     "result_json",
     "score_case",

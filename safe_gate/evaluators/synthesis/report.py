@@ -6,12 +6,12 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
-from safe_gate.figures import add_up, wilson
+from safe_gate.figures import wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,11 +70,6 @@ def matches(check: CheckResult, expected: bool | None) -> bool:
     with nothing else (DESIGN, Inputs).
     """
     return check.actual == expected or (check.actual is None and expected is True)
-
-
-def fold(results: Iterable[Result]) -> Totals:
-    """Return the totals of results in any order."""
-    return add_up((Totals.of(result) for result in results), Totals())
 
 
 def result_json(result: Result) -> dict[str, Any]:
