@@ -46,7 +46,7 @@ def _rules(packs: Sequence[Pack], profile: str, sensitivity: str) -> synthesis.R
     return synthesis.Rules(
         packs=tuple(synthesis.compile_pack(pack, classes) for pack in packs if "rules" in pack),
         learned=tuple(synthesis.LearnedPack.of(pack) for pack in packs if "weights" in pack and profile == "weighted"),
-        lexicon=synthesis.Lexicon.of(lexicon),
+        lexicon=synthesis.Lexicon(lexicon),
         needed=needed,
         limit=limit,
         is_weighted=profile == "weighted",

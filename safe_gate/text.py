@@ -24,10 +24,11 @@ _REPLACEMENTS = (
     | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
     | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
 )
+_ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1}
 _INVISIBLE = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
-# Printable ASCII without anything that normalising would change: by far the most common text.
-_PLAIN = re.compile(r"(?:[!-)+-^a-z{-~]|[ \n](?![ \n]))*")
+# Printable ASCII that normalising would not change, words with single blanks between them: most of any text.
+_PLAIN = re.compile(r"[!-)+-^a-z{-~]+(?:[ \n][!-)+-^a-z{-~]+)*")
 # Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
 _LONGEST_SEGMENT = 32
 # Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
@@ -80,30 +81,41 @@ def normalise(text: str) -> Normalised:
     space one blank (one newline if they hold a line break); invisible characters and Markdown's
     `*` and `_` emphasis vanish; the rest is composed (NFC, UAX #15).
     """
-    if _PLAIN.fullmatch(text):
+    straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
+    if _PLAIN.fullmatch(straight):
         identity = range(len(text) + 1)
-        return Normalised(text, text, identity[:-1], identity[1:])
-    out: list[str] = []
+        return Normalised(text, straight, identity[:-1], identity[1:])
+    out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts: list[int] = []
     ends: list[int] = []
     before = ""  # the visible characters of the segment before
-    for start, end in _segments(text):
-        visible = "".join(c for c in text[start:end] if c not in _INVISIBLE)
+    position = 0
+    while position < len(text):
+        run = _PLAIN.match(text, position)
+        if run:
+            end = run.end() - (run.end() < len(text) and _joins_previous(text[run.end()]))
+            if end > position:
+                out.append(text[position:end])
+                starts += range(position, end)
+                ends += range(position + 1, end + 1)
+                before, position = text[end - 1], end
+                continue
+        start, position = position, _segment_end(text, position)
+        visible = "".join(c for c in text[start:position] if c not in _INVISIBLE)
         if visible.isspace():
             pieces = " " if _LINE_BREAKS.isdisjoint(visible) else "\n"
             if out and out[-1] in " \n":
                 out[-1] = max(out[-1], pieces, key=" \n".index)
-                ends[-1] = end
+                ends[-1] = position
                 continue
-        elif visible in ("*", "_") and _is_emphasis(visible, before, text[end : end + 1]):
+        elif visible in ("*", "_") and _is_emphasis(visible, before, text[position : position + 1]):
             continue
         else:
             pieces = unicodedata.normalize("NFC", visible).translate(_REPLACEMENTS)
         before = visible or before
-        for piece in pieces:
-            out.append(piece)
-            starts.append(start)
-            ends.append(end)
+        out += pieces
+        starts += [start] * len(pieces)
+        ends += [position] * len(pieces)
     return Normalised(text, "".join(out), starts, ends)
 
 
@@ -142,15 +154,12 @@ def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
     return counts
 
 
-def _segments(text: str) -> Iterator[tuple[int, int]]:
-    """Yield spans that normalise on their own: a character and what composes with it."""
-    start = 0
-    for index in range(1, len(text)):
-        if index - start >= _LONGEST_SEGMENT or not _joins_previous(text[index]):
-            yield start, index
-            start = index
-    if text:
-        yield start, len(text)
+def _segment_end(text: str, start: int) -> int:
+    """Return the end of what normalises on its own: a character and what composes with it."""
+    end = start + 1
+    while end < len(text) and end - start < _LONGEST_SEGMENT and _joins_previous(text[end]):
+        end += 1
+    return end
 
 
 def _joins_previous(char: str) -> bool:

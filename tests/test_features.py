@@ -14,17 +14,17 @@ from hypothesis import strategies as st
 
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis import LearnedPack, Lexicon, rules
-from safe_gate.evaluators.synthesis.features import relation_features, sentence_features, stem, tokens
-from safe_gate.evaluators.synthesis.learned import SHOWN, evidence, sentences, strengths
+from safe_gate.evaluators.synthesis.features import _TOKEN, relations, sentence, sentences, stem
+from safe_gate.evaluators.synthesis.learned import SHOWN, Column, columns
 from safe_gate.text import normalise
 
-LEXICON = Lexicon.of(json.loads((Path(synthesis.__file__).parent / "lexicon.json").read_text("utf-8")))
+LEXICON = Lexicon(json.loads((Path(synthesis.__file__).parent / "lexicon.json").read_text("utf-8")))
 
 
 def pack(weights: dict[str, list[float]], **fields: Any) -> LearnedPack:
     data = {
         "pack": "a-learned", "check": "agency_language", "groups": ["positive"], "field": "assistant",
-        "families": "csxibT", "relation": 0, "scale": 2, "unless": [], "bias": [0.0], "weights": weights,
+        "relation": 0, "scale": 2, "unless": [], "bias": [0.0], "weights": weights,
     }  # fmt: skip
     return LearnedPack.of(data | fields)
 
@@ -38,12 +38,13 @@ def pack(weights: dict[str, list[float]], **fields: Any) -> LearnedPack:
         ("ca0n't 12.5 kg", "ca0 not <num> kg"),
         ("o'clock", "o'clock"),
         ("a # b * c", "a b c"),
-        ("caf\u00e9 \u2460", "caf\u00e9 <num>"),
+        ("caf\u00e9 2nite", "caf\u00e9 tonight"),
         ("", ""),
     ],
 )
 def test_words_are_read_alike_however_they_are_spelt(text: str, read_as: str) -> None:
-    assert " ".join(tokens(text, LEXICON)) == read_as
+    words = [word for token in _TOKEN.findall(text.lower()) for word in LEXICON[token].words]
+    assert " ".join(words) == read_as
 
 
 @pytest.mark.parametrize(
@@ -53,65 +54,121 @@ def test_a_stem_is_what_forms_of_a_word_share(word: str, stemmed: str) -> None:
     assert stem(word) == stemmed
 
 
-def features(text: str, families: str = "csxibT") -> set[str]:
-    return sentence_features(tokens(text, LEXICON), families, LEXICON)
+def read(text: str) -> frozenset[str]:
+    return sentence(text, 0, len(text), LEXICON).features
 
 
 @pytest.mark.parametrize(
     ("text", "has", "lacks"),
     [
-        ("Would you like to talk?", {"c:{would} {you}", "x:q"}, {"i:imp", "x:nq"}),
-        ("Call him. Stop, rest and write.", {"i:imp", "i:call", "i:2+", "i:3+"}, {"i:none"}),
-        ("Please never give up", {"i:imp", "i:give"}, {"i:none"}),
-        ("Do not tell her.", {"i:neg tell", "i:some"}, set()),
-        ("The walk was long.", {"i:none", "x:nq"}, {"i:imp"}),
-        ("My sister will love it.", {"T:my kin|will"}, set()),
+        ("Would you like to talk?", {"<q> ", "<q> {would} {you} {feel} ", "talk- ?- ", "? </s> "}, {"<s> "}),
+        ("Call him.", {"<s> call {they} ", "{they} </s> ", "<s>- cal- "}, {"<q> "}),
+        ("My sister's settled", {"{i} {kin} 's settled ", "settl- </s>- "}, {"sister "}),
+        ("\uff32\uff45\uff41\uff44 me", {"read {i} "}, set()),
+        ("Fine.", set(), {"fine "}),
     ],
 )
-def test_features_tell_questions_commands_and_who_does_what(text: str, has: set[str], lacks: set[str]) -> None:
-    found = features(text)
+def test_features_are_runs_of_words_and_of_stems_and_a_question_is_known_from_its_start(
+    text: str, has: set[str], lacks: set[str]
+) -> None:
+    found = read(text)
     assert has <= found
     assert not lacks & found
+    assert all(feature.endswith(" ") and 1 <= len(feature.split()) <= 4 for feature in found)
 
 
-def test_only_the_families_that_are_named_are_looked_for() -> None:
-    for family, prefix in {"c": "c:", "s": "s:", "x": "x:", "i": "i:", "T": "T:"}.items():
-        assert {feature[:2] for feature in features("Will you call my mum today?", family)} == {prefix}
-    assert {feature[:2] for feature in features("You call my mum.", "b")} == {"b:", "e:"}
-    assert features("Will you call?", "") == set()
+def test_a_text_of_marks_alone_has_a_place_and_nothing_else() -> None:
+    (only,) = sentences(normalise(" . "), LEXICON)
+    assert (only.start, only.end, only.features, only.topic) == (1, 2, frozenset(), frozenset())
+
+
+def test_the_lexicon_keeps_no_more_readings_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthesis.features, "_MOST_READINGS", 2)
+    lexicon = Lexicon({"spelling": {}, "classes": {}})
+    assert [lexicon[word].words for word in ("one", "two", "three", "one")] == [
+        ("one",),
+        ("two",),
+        ("three",),
+        ("one",),
+    ]
+    assert len(lexicon) == 2
 
 
 def test_relation_tells_what_a_reply_shares_with_the_message_and_when_it_stops() -> None:
-    reply = [tokens(text, LEXICON) for text in ("The exam hurt you.", "Anyway, pottery helps.", "What about the exam?")]
-    first, second, last = relation_features({"exam"}, reply)
+    message = sentences(normalise("An exam."), LEXICON)
+    reply = sentences(normalise("The exam hurt you. Anyway, pottery helps. What about the exam?"), LEXICON)
+    first, second, last = relations(message, reply)
     assert {"r:first", "r:sh1", "r:later1sh1", "r:tot2"} <= first
     assert {"r:mid", "r:sh0", "r:since0"} <= second
     assert {"r:last", "r:q&last&sh1"} <= last
 
 
+def only_column(text: str, *packs: LearnedPack, message: str = "") -> Column:
+    found = columns(packs, sentences(normalise(text), LEXICON), sentences(normalise(message), LEXICON))
+    return found["positive"][0]
+
+
+def strength(value: float) -> float:
+    return round(1 / (1 + math.exp(-value)), 3)
+
+
 def test_a_strength_is_the_logistic_of_the_scaled_sum_and_names_its_reasons() -> None:
-    ((strength, because),) = strengths(
-        pack({"a": [3.0], "b": [1.0], "c": [-2.0], "d": [9.0]}, bias=[0.5]), {"a", "b", "c"}
-    )
-    assert strength == pytest.approx(1 / (1 + math.exp(-(0.5 + 2 / math.sqrt(3)))), abs=0.01)
-    assert because == ("a", "b")
-    ((weak, silent),) = strengths(pack({"a": [-9.0]}), {"a"})
-    assert (weak < SHOWN, silent) == (True, ())
+    weights = {"alpha": [3.0], "beta": [1.0], "gamma": [-2.0], "alpha beta": [1.0], "delta": [9.0]}
+    (found,) = only_column("Alpha beta gamma", pack(weights, bias=[0.5])).shown(normalise("Alpha beta gamma"))
+    assert (found.start, found.end) == (0, 16)
+    assert found.weight == pytest.approx(2 * strength(0.5 + 3 / math.sqrt(4)), abs=0.02)
+    assert found.because == ("alpha", "alpha beta", "beta")
 
 
-@given(st.dictionaries(st.sampled_from("abcdef"), st.floats(-50, 50), max_size=6))
+def test_relation_to_the_message_counts_as_the_pack_says_and_is_a_reason() -> None:
+    weights = {"exam": [1.0], "r:sh1": [8.0]}
+    best = only_column("That exam", pack(weights, relation=0.5), message="My exam.").strongest()
+    assert best is not None
+    assert best.weight == pytest.approx(2 * strength(1 + 4), abs=0.02)
+    assert best.because == ("r:sh1", "exam")
+    apart = only_column("That exam", pack(weights, relation=0.5), message="My dog.").strongest()
+    assert apart is not None
+    assert apart.weight == pytest.approx(2 * strength(1), abs=0.03)
+    assert apart.because == ("exam",)
+
+
+def test_the_strongest_evidence_is_told_even_where_it_is_too_weak_to_be_shown() -> None:
+    text = "Alpha beta. Gamma delta."
+    column = only_column(text, pack({"alpha": [-9.0], "gamma": [-2.0]}))
+    assert list(column.shown(normalise(text))) == []
+    best = column.strongest()
+    assert best is not None
+    assert (best.start, best.because) == (12, ())
+    assert best.weight < SHOWN
+    assert only_column("Fine.", pack({"fine": [1.0]})).strongest() is None
+
+
+@given(st.dictionaries(st.sampled_from(["one", "two", "six", "ten"]), st.floats(-50, 50), max_size=4))
 @settings(deadline=None, max_examples=80)
 def test_a_strength_is_a_share_in_thousandths_and_grows_with_the_sum(weights: dict[str, float]) -> None:
-    ((strength, _),) = strengths(pack({name: [weight] for name, weight in weights.items()}), set(weights))
-    assert 0.0 <= strength <= 1.0
-    assert strength == round(strength, 3)
-    total = sum(weights.values())
-    assert (strength > 0.5) == (total / math.sqrt(max(1, len(weights))) > 1 / 64) or abs(total) < 0.1
+    lexicon = Lexicon({"spelling": {}, "classes": {}})
+    text = "one two six ten"
+    columned = pack({name: [weight] for name, weight in weights.items()}, scale=1)
+    ((column,),) = columns((columned,), (sentence(text, 0, len(text), lexicon),), ()).values()
+    best = column.strongest()
+    assert best is not None
+    assert 0.0 <= best.weight <= 1.0
+    assert best.weight == round(best.weight, 3)
+    total = sum(round(weight * 1000) for weight in weights.values()) / 1000
+    assert (best.weight > 0.5) == (total / math.sqrt(max(1, len(weights))) > 1 / 64) or abs(total) < 0.1
 
 
-def test_a_single_word_and_a_sentence_that_is_ruled_out_are_no_evidence() -> None:
-    text = normalise("Fine. I can't promise it. I promise it.")
-    found = evidence(pack({"x:nq": [5.0]}, unless=["can'?t promise"]), text, sentences(text, LEXICON), (), LEXICON)
+def test_weights_of_many_packs_stand_side_by_side_and_do_not_touch() -> None:
+    first = pack({"alpha": [-4.0, 4.0], "beta": [0.0, -1.0]}, groups=["positive", "negative"], bias=[0.0, 0.0])
+    second = pack({"alpha": [2.5]}, pack="b-learned", groups=["negative"])
+    found = columns((first, second), sentences(normalise("Alpha beta."), LEXICON), ())
+    values = [value for some in found.values() for column in some for _, _, value in column.sentences]
+    assert values == pytest.approx([-4 / math.sqrt(2), 3 / math.sqrt(2), 2.5])
+
+
+def test_a_sentence_that_is_ruled_out_is_no_evidence() -> None:
+    text = normalise("I can't promise it. I promise it.")
+    found = only_column(text.text, pack({"promise": [5.0]}, unless=["can'?t promise"])).shown(text)
     assert [text.text[one.start : one.end] for one in found] == ["I promise it."]
 
 

@@ -10,20 +10,32 @@ from __future__ import annotations
 import json
 import re
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from tradeoff import picture
 from train import TASKS, Turn, load_turns, train
 
 from safe_gate.evaluators.synthesis import CHECKS, SENSITIVITIES, Case, LearnedPack, score_case
 from safe_gate.evaluators.synthesis.report import matches
-from safe_gate.evaluators.synthesis.score import Rules
+from safe_gate.evaluators.synthesis.score import CheckResult, Rules
 from safe_gate.figures import wilson
 from safe_gate.model import Place
 from safe_gate.packs import digest, load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
+
+Level = tuple[float, float]
+"""What `Rules.needed` and `Rules.limit` are."""
+
+LEVELS: tuple[Level, ...] = tuple(
+    sorted(
+        {*SENSITIVITIES.values(), *((2.0**-k, 1.5**k) for k in (-3, -2, -1.5, -1, -0.5, 0.5, 1.5, 2, 3))}, reverse=True
+    )
+)
+"""From stricter than `strict` to more lenient than `lenient`, for the trade-off curve."""
 
 
 @dataclass(frozen=True)
@@ -36,6 +48,7 @@ class Judged:
     expected: bool | None
     actual: bool | None
     agrees: bool
+    kind: str
 
 
 def judged(turns: Iterable[Turn], rules: Rules) -> list[Judged]:
@@ -46,20 +59,58 @@ def judged(turns: Iterable[Turn], rules: Rules) -> list[Judged]:
         result = score_case(case, rules)
         for check, expected in turn.expected.items():
             verdict = result.checks[check]
-            found.append(Judged(turn.file, turn.tag, check, expected, verdict.actual, matches(verdict, expected)))
+            agrees = matches(verdict, expected)
+            why = "" if agrees else kind(check, expected, verdict, turn.note)
+            found.append(Judged(turn.file, turn.tag, check, expected, verdict.actual, agrees, why))
     return found
 
 
-def left_out(turns: Sequence[Turn]) -> dict[str, list[Judged]]:
-    """Return the labels of all files, each judged by packs learned from the others, by sensitivity."""
+def kind(check: str, expected: bool | None, verdict: CheckResult, note: str) -> str:
+    """Return in words what went wrong where a check and people disagree."""
+    return KINDS[check](verdict, expected, note)
+
+
+def _agency(verdict: CheckResult, expected: bool | None, _: str) -> str:
+    if expected:
+        return "a directive outweighs the choice" if verdict.details["positive_hits"] else "no choice language found"
+    return "choice language outweighs the directive" if verdict.details["negative_hits"] else "no directive found"
+
+
+def _reassurance(verdict: CheckResult, expected: bool | None, note: str) -> str:
+    if expected is False:
+        return "mind-reading not found" if "mind" in note else "guarantee not found"
+    groups = [name for name in ("mind_reading", "guarantee") if verdict.details[f"{name}_hits"]]
+    return f"taken for {' and '.join(groups).replace('_', '-')}"
+
+
+def _pivot(verdict: CheckResult, expected: bool | None, _: str) -> str:
+    if expected is None:
+        return "taken for a disclosure"
+    if not verdict.applicable:
+        return "disclosure not found"
+    if expected:
+        missing = [name for name in ("acknowledged", "followed_up") if not verdict.details[name]]
+        return f"not seen: {' and '.join(missing).replace('_', ' ')}" if missing else "taken for a pivot"
+    return "acknowledgment and follow-up outweigh the pivot"
+
+
+KINDS: dict[str, Callable[[CheckResult, bool | None, str], str]] = {
+    "agency_language": _agency,
+    "unverifiable_reassurance": _reassurance,
+    "topic_pivot": _pivot,
+}
+
+
+def left_out(turns: Sequence[Turn]) -> dict[Level, list[Judged]]:
+    """Return the labels of all files, each judged by packs learned from the others, by level of sensitivity."""
     shipped = load()
-    found: dict[str, list[Judged]] = {name: [] for name in SENSITIVITIES}
+    found: dict[Level, list[Judged]] = {level: [] for level in LEVELS}
     for file in sorted({turn.file for turn in turns}):
         others = [turn for turn in turns if turn.file != file]
         learned = tuple(LearnedPack.of(train(task, others)) for task in TASKS)
-        for name, (needed, limit) in SENSITIVITIES.items():
+        for needed, limit in LEVELS:
             rules = replace(shipped, learned=learned, needed=needed, limit=limit)
-            found[name] += judged([turn for turn in turns if turn.file == file], rules)
+            found[needed, limit] += judged([turn for turn in turns if turn.file == file], rules)
         sys.stderr.write(f"{file} done\n")
     return found
 
@@ -94,28 +145,73 @@ def confusions(labels: Sequence[Judged]) -> list[str]:
     return rows
 
 
-def sensitivities(found: dict[str, list[Judged]]) -> list[str]:
+def kinds(labels: Sequence[Judged]) -> list[str]:
+    """Return a table of the errors by what went wrong, most frequent first."""
+    rows = ["| check | error | what went wrong | cases |", "|:--|:--|:--|--:|"]
+    for check in CHECKS:
+        wrong = [label for label in labels if label.check == check and not label.agrees]
+        counts = Counter(("false alarm" if label.actual is False else "miss", label.kind) for label in wrong)
+        for (error, why), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
+            rows.append(f"| {check.replace('_', ' ')} | {error} | {why} | {count} |")
+    return rows
+
+
+@dataclass(frozen=True)
+class Caught:
+    """How a check does as a detector of replies that people say fail."""
+
+    caught: int
+    alarms: int
+    misses: int
+
+    @classmethod
+    def of(cls, labels: Iterable[Judged]) -> Caught:
+        """Return the counts over some labels."""
+        pairs = Counter((label.actual is False, label.expected is False) for label in labels)
+        return cls(pairs[True, True], pairs[True, False], pairs[False, True])
+
+    @property
+    def precision(self) -> float:
+        """The share of alarms that are right."""
+        return self.caught / (self.caught + self.alarms)
+
+    @property
+    def recall(self) -> float:
+        """The share of failing replies that are found."""
+        return self.caught / (self.caught + self.misses)
+
+
+def sensitivities(found: dict[Level, list[Judged]]) -> list[str]:
     """Return a table of false alarms and misses of each check at each sensitivity."""
     rows = [
         "| sensitivity | check | agreement | false alarms | misses | precision | recall |",
         "|:--|:--|--:|--:|--:|--:|--:|",
     ]
-    for name, labels in found.items():
+    for name, level in SENSITIVITIES.items():
         for check in CHECKS:
-            some = [label for label in labels if label.check == check]
-            caught = sum(label.actual is False and label.expected is False for label in some)
-            alarms = sum(label.actual is False and label.expected is not False for label in some)
-            misses = sum(label.actual is not False and label.expected is False for label in some)
-            shares = f"{caught / (caught + alarms):.3f} | {caught / (caught + misses):.3f}"
-            rows.append(f"| {name} | {check.replace('_', ' ')} | {agreement(some)} | {alarms} | {misses} | {shares} |")
+            some = [label for label in found[level] if label.check == check]
+            how = Caught.of(some)
+            cells = f"{how.alarms} | {how.misses} | {how.precision:.3f} | {how.recall:.3f}"
+            rows.append(f"| {name} | {check.replace('_', ' ')} | {agreement(some)} | {cells} |")
     return rows
+
+
+def curves(found: dict[Level, list[Judged]]) -> dict[str, list[tuple[float, float, str]]]:
+    """Return each check's recall and precision at every level, with the level's name where it has one."""
+    names = {level: name for name, level in SENSITIVITIES.items()}
+    points: dict[str, list[tuple[float, float, str]]] = {}
+    for check in CHECKS:
+        for level, labels in found.items():
+            how = Caught.of(label for label in labels if label.check == check)
+            points.setdefault(check.replace("_", " "), []).append((how.recall, how.precision, names.get(level, "")))
+    return points
 
 
 def main() -> None:
     """Write the tables into the document and print the one that counts."""
     turns = load_turns()
     found = left_out(turns)
-    labels = found["balanced"]
+    labels = found[SENSITIVITIES["balanced"]]
     written = judged(turns, load("spec"))
     tables = {
         "files": by(labels, "file left out", lambda label: label.file),
@@ -123,6 +219,7 @@ def main() -> None:
         "slices": by(labels, "slice", lambda label: label.tag),
         "spec": by(written, "hand-written rules alone", lambda label: label.file),
         "confusions": confusions(labels),
+        "kinds": kinds(labels),
         "sensitivities": sensitivities(found),
     }
     text = DOCUMENT.read_text("utf-8")
@@ -130,6 +227,7 @@ def main() -> None:
         block = f"<!-- {name} -->\n" + "\n".join(rows) + "\n<!-- end -->"
         text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
     DOCUMENT.write_text(text, "utf-8")
+    (DOCUMENT.parent / "trade-off.svg").write_text(picture(curves(found)), "utf-8")
     record = {
         "packs_sha256": digest(),
         "labels": {check: sum(x.check == check for x in labels) for check in CHECKS},

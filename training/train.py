@@ -33,12 +33,12 @@ from scipy.special import expit, log_expit
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis.features import (
     Lexicon,
-    content_stems,
-    relation,
-    sentence_features,
-    tokens,
+    Sentence,
+    lone_relation,
+    relations,
+    sentence,
+    sentences,
 )
-from safe_gate.evaluators.synthesis.learned import LearnedPack, feature_sets, sentences
 from safe_gate.text import Normalised, normalise
 
 Floats = NDArray[np.float64]
@@ -46,7 +46,7 @@ JsonObject = dict[str, Any]
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"
 PACKS = Path(synthesis.__file__).parent / "packs"
-LEXICON = Lexicon.of(json.loads((PACKS.parent / "lexicon.json").read_text("utf-8")))
+LEXICON = Lexicon(json.loads((PACKS.parent / "lexicon.json").read_text("utf-8")))
 
 SIZES = (12_000, 5_000)
 """How many features are kept at each pruning step; the last is the size of a pack at the most."""
@@ -64,7 +64,6 @@ class Task:
     check: str
     bank: str
     groups: Mapping[str, tuple[str, ...]]
-    families: str
     link: str
     scale: float
     about: str
@@ -84,7 +83,6 @@ TASKS = (
         check="agency_language",
         bank="agency",
         groups={"positive": ("autonomy",), "negative": ("directive",)},
-        families="csxib",
         link="count",
         scale=2 * SCALE,
         about="Wordings that leave a choice to the person, and directives, by sentence.",
@@ -96,7 +94,6 @@ TASKS = (
         check="unverifiable_reassurance",
         bank="reassurance",
         groups={"mind_reading": ("mind_reading",), "guarantee": ("guarantee",)},
-        families="csT",
         link="any",
         scale=2.5,
         about="Claims to know a mind, and outcomes stated as certain, by sentence.",
@@ -112,9 +109,8 @@ TASKS = (
         check="topic_pivot",
         bank="disclosure",
         groups={"vulnerability": ("vulnerable",)},
-        families="cs",
         link="any",
-        scale=2.0,
+        scale=1.5,
         about="Disclosures of hurt, fear, shame or loss in the person's message, by sentence.",
         field="user",
         l2=0.01,
@@ -125,7 +121,6 @@ TASKS = (
         check="topic_pivot",
         bank="moves",
         groups={"acknowledgment": ("acknowledge",), "follow_up": ("follow_up",), "pivot": ("pivot", "generic_advice")},
-        families="csx",
         link="count",
         scale=2 * SCALE,
         about="Moves after a disclosure that stay with it, and moves away from it, by sentence.",
@@ -146,6 +141,7 @@ class Turn:
     user: Normalised
     assistant: Normalised
     expected: Mapping[str, bool | None]
+    note: str
 
 
 def label(task: Task, turn: Turn) -> bool | None:
@@ -162,18 +158,16 @@ def label(task: Task, turn: Turn) -> bool | None:
 
 def train(task: Task, turns: Sequence[Turn]) -> JsonObject:
     """Return the pack learned for a task, as JSON under the rule packs' schema."""
-    empty = _pack(task, [], np.zeros((len(task.groups), 0)), np.zeros(len(task.groups)))
-    pack = LearnedPack.of(empty)
     labelled = [(turn, wanted) for turn in turns if (wanted := label(task, turn)) is not None]
     documents = [
-        _features(pack, turn.user if task.field == "user" else turn.assistant, turn.user) for turn, _ in labelled
+        _features(task, turn.user if task.field == "user" else turn.assistant, turn.user) for turn, _ in labelled
     ]
     labels = [wanted for _, wanted in labelled]
     bank = load_bank(task.bank)
     banked: list[set[str]] = []
     targets = np.zeros((len(task.groups), 0))
     if task.bank_as_cases:
-        documents += [_features(pack, entry["text"], normalise("")) for entry in bank]
+        documents += [_features(task, entry["text"], normalise("")) for entry in bank]
         labels += [entry["label"] in next(iter(task.groups.values())) for entry in bank]
     else:
         banked = [_lone_features(task, entry) for entry in bank]
@@ -230,7 +224,7 @@ def load_turns() -> list[Turn]:
     for path in sorted(DATA.glob("dev_*.jsonl")):
         for case in map(json.loads, path.read_text("utf-8").splitlines()):
             user, assistant = normalise(case["user"]), normalise(case["assistant"])
-            turns.append(Turn(path.stem, case["id"], case["tags"][0], user, assistant, case["expected"]))
+            turns.append(Turn(path.stem, case["id"], case["tags"][0], user, assistant, case["expected"], case["notes"]))
     return turns
 
 
@@ -247,7 +241,6 @@ def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) 
         "groups": list(task.groups),
         "field": task.field,
         "about": task.about,
-        "families": task.families,
         "relation": task.relation,
         "scale": task.scale,
         "unless": list(task.unless),
@@ -258,18 +251,22 @@ def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) 
     }
 
 
-def _features(pack: LearnedPack, text: Normalised, message: Normalised) -> list[set[str]]:
-    words, about = ([part.words for part in sentences(some, LEXICON)] for some in (text, message))
-    return list(feature_sets(pack, words, about, LEXICON))
+def _features(task: Task, text: Normalised, message: Normalised) -> list[set[str]]:
+    read = sentences(text, LEXICON)
+    related = relations(sentences(message, LEXICON), read) if task.relation else [frozenset[str]()] * len(read)
+    return [_names(part) | relation for part, relation in zip(read, related, strict=True) if part.features]
 
 
 def _lone_features(task: Task, entry: JsonObject) -> set[str]:
-    words = tokens(entry["text"].text, LEXICON)
-    found = sentence_features(words, task.families, LEXICON)
-    if task.relation:
-        topic, stems = content_stems(tokens(entry["context"].text, LEXICON)), content_stems(words)
-        found |= relation(len(stems & topic), len(stems - topic), words)
-    return found
+    read = sentence(entry["text"].text, 0, len(entry["text"].text), LEXICON)
+    if not task.relation:
+        return _names(read)
+    topic = frozenset[str]().union(*(part.topic for part in sentences(entry["context"], LEXICON)))
+    return _names(read) | lone_relation(read, len(read.topic & topic))
+
+
+def _names(read: Sentence) -> set[str]:
+    return {feature[:-1] for feature in read.features}
 
 
 def _energy(x: sp.csr_matrix) -> Floats:

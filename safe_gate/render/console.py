@@ -65,7 +65,7 @@ def rule_list(rules: Rules) -> str:
     """Return the rules that count: id, group and weight of each, learned packs with their number of features."""
     written = [(Untrusted(rule.id), pack.group, f"{pack.weight:g}") for pack in rules.packs for rule in pack.rules]
     learned = [
-        (Untrusted(pack.id), ", ".join(pack.groups), f"{plural(len(pack.weights), 'feature')}")
+        (Untrusted(pack.id), ", ".join(pack.groups), f"{plural(len(pack.columns[0]), 'feature')}")
         for pack in rules.learned
     ]
     table = Table(("Rule", "Group", "Weight"), "<<<", (*written, *learned))

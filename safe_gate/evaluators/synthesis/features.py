@@ -1,54 +1,41 @@
-"""From a normalised text to the features of its sentences. Pure functions, standard library only.
+"""From a sentence to its features: what a reader sees of it, as words that learned packs give weights.
 
-Feature names are readable and are the keys of the learned packs:
-  c:{you} will {know}   1-4-gram of tokens, a word replaced by its first class
-  s:settl by            1-2-gram of stems
-  x:q&option            a class seen in a question (q) or elsewhere (nq), or two key classes together
-  i:imp {they}          an imperative clause and what its verb is followed by; i:neg tell
-  b:it is / e:as you    how a clause begins and ends (2 or 3 tokens, classes)
-  T:kin|will not|V      subject class | auxiliaries | head word of a clause; &h hedged, &r reported, &q asked
-  r:...                 relation of a reply sentence to the user's message (shared stems, place, question)
+Pure functions, standard library only. A sentence is read twice, side by side:
+  you will {know}     its words, one that belongs to a class replaced by its first class in braces
+  settl- by-          the stems of its words
+and a feature is a run of 1 to 4 words, or of 1 or 2 stems. A sentence begins with <s>, or with <q> if
+it holds a question mark, and ends with </s>. The features of a sentence's relation to the user's
+message (shared stems, place, question) begin with r: and stand apart.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
+from itertools import chain
+from operator import add
+from typing import NamedTuple
 
 from safe_gate.model import JsonObject
+from safe_gate.text import Normalised
 
 _TOKEN = re.compile(r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)|\d+(?:[.,:]\d+)*|[?!\"—;:,()%]|[^\w\s.]")
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would", "'s": "'s"}
+_LONGEST_RUN, _LONGEST_STEMS = 4, 2
+_MOST_READINGS = 50_000
+_LEAST_WORDS = 2
 
 FUNCTION_WORDS = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
     "was were be been being do does did not no 's there then than about over into".split()
 )
-KEY_CLASSES = frozenset(
-    "you they i we all know feel mood will would certain hedge must need option neg kin role good".split()
-)
-_BREAKS = frozenset(',;:—()"?!-')
-_JOINS = frozenset("and but or so then".split())
-_OPENERS = frozenset("and but or so then just please now first also instead next".split())
-_NOT_AFTER_IMPERATIVE = frozenset("is are was were will would can could has had may might of does did 's".split())
-_AUXILIARIES = frozenset(
-    "will would could can may might must should shall is are was were am be been has have had do does did 's going to "
-    "bound not never".split()
-)
-_SKIPPED = frozenset(
-    "the a an this that these those just only really so all always even still already actually truly probably honestly "
-    "and but because or then well look trust listen oh aw okay now of course deep down inside secretly too very every "
-    "each no any both most many some".split()
-)
-_SUBJECTS = ("they", "kin", "role", "pet", "all", "you", "i", "we", "time")
-_SUBJECT_WORDS = frozenset("it that this there things everything nothing what who which".split())
-_POSSESSIVES = frozenset("your my his her their our".split())
 _STOP = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am "
-    "are was were be been being do does did not no there then than about over into i me my mine we us our you "
+    "are was were be been being do does did not no there than about over into i me my mine we us our you "
     "your yours he she they him her them his their its who what which when where why how will would could can "
     "should may might must shall have has had 's just like get got go going went one some any all more most much "
     "many very really too also only even still now here know think say said want feel see make take come back "
@@ -59,47 +46,117 @@ _STOP = frozenset(
 )
 _ANAPHORA = frozenset("that it this those them he she him her they there".split())
 _ADDRESS = frozenset("you your yourself".split())
+_REFERS, _ADDRESSES = 1, 2
+
+
+class Reading(NamedTuple):
+    """What a token is read as: words spelt out, what the two views show of them, and what they are about."""
+
+    words: tuple[str, ...]
+    shown: tuple[str, ...]
+    stems: tuple[str, ...]
+    topic: tuple[str, ...]
+    marks: int
+    letters: int
+
+
+class Lexicon(dict[str, Reading]):
+    """How words are read: chat spellings, and the classes a word belongs to (first the narrowest).
+
+    The readings that were asked for are kept, up to a bound.
+    """
+
+    def __init__(self, data: JsonObject) -> None:
+        """Take what `lexicon.json` holds."""
+        super().__init__()
+        self._spelling: Mapping[str, str] = data["spelling"]
+        self._classes: dict[str, str] = {}
+        for name, members in data["classes"].items():
+            for word in members.split():
+                self._classes.setdefault(word, name)
+
+    def __missing__(self, token: str) -> Reading:
+        words = tuple(self._spelt(_STRETCHED.sub(r"\1", token)))
+        topics = [stem(w) for w in words if w[0].isalpha() and len(w) > 2 and w not in _STOP]
+        marks = _REFERS * (not _ANAPHORA.isdisjoint(words)) + _ADDRESSES * (not _ADDRESS.isdisjoint(words))
+        shown = tuple(self._class(word) + " " for word in words)
+        stems = tuple((word if word in FUNCTION_WORDS else stem(word)) + "- " for word in words)
+        reading = Reading(words, shown, stems, tuple(topics), marks, sum(w[0].isalpha() for w in words))
+        if len(self) >= _MOST_READINGS:
+            self.clear()
+        self[token] = reading
+        return reading
+
+    def _spelt(self, token: str) -> Sequence[str]:
+        """Return the words of a token: contractions and chat spellings spelt out, numbers `<num>`, marks kept."""
+        if token in self._spelling:
+            return self._spelling[token].split()
+        if "'" in token and len(token) > 1:
+            base, _, rest = token.partition("'")
+            if token.endswith("n't"):
+                return [word for word in (token[:-3], "not") if word]
+            return [base, _CONTRACTION["'" + rest]] if "'" + rest in _CONTRACTION else [token]
+        if token[0].isdigit():
+            return ["<num>"]
+        return [] if token in "*#" else [token]
+
+    def _class(self, word: str) -> str:
+        if word in FUNCTION_WORDS or word not in self._classes:
+            return word
+        return "{" + self._classes[word] + "}"
 
 
 @dataclass(frozen=True, slots=True)
-class Lexicon:
-    """What is known of words: chat spellings, the classes a word belongs to (first the narrowest), verbs."""
+class Sentence:
+    """A sentence of a normalised text by its span, with its features and what it is about, by stems.
 
-    spelling: Mapping[str, str]
-    classes: Mapping[str, tuple[str, ...]]
-    verbs: frozenset[str]
+    A sentence of a single word ("Fine.") has no features: it is too little to read anything from.
+    """
 
-    @classmethod
-    def of(cls, data: JsonObject) -> Lexicon:
-        """Return the lexicon that `lexicon.json` holds."""
-        classes: dict[str, tuple[str, ...]] = {}
-        for name, members in data["classes"].items():
-            for word in members.split():
-                classes[word] = (*classes.get(word, ()), name)
-        return cls(data["spelling"], classes, frozenset(data["verbs"].split()))
+    start: int
+    end: int
+    features: frozenset[str] = frozenset()
+    topic: frozenset[str] = frozenset()
+    asks: bool = False
+    refers: bool = False
+    addresses: bool = False
 
 
-def tokens(text: str, lexicon: Lexicon) -> tuple[str, ...]:
-    """Return lower-case tokens: contractions and chat spellings spelt out, numbers `<num>`, marks kept."""
-    if not text.isascii():
-        text = unicodedata.normalize("NFKC", text)
-    out: list[str] = []
-    for token in _TOKEN.findall(_STRETCHED.sub(r"\1", text.lower())):
-        if token in lexicon.spelling:
-            out += lexicon.spelling[token].split()
-        elif "'" in token and len(token) > 1:
-            base, _, rest = token.partition("'")
-            if token.endswith("n't"):
-                out += [word for word in (token[:-3], "not") if word]
-            elif "'" + rest in _CONTRACTION:
-                out += [base, _CONTRACTION["'" + rest]]
-            else:
-                out.append(token)
-        elif token[0].isdigit():
-            out.append("<num>")
-        elif token not in "*#":
-            out.append(token)
-    return tuple(out)
+def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
+    """Return the sentences of a text as they are read, blank ones left out."""
+    read = (sentence(text.text, start, end, lexicon) for start, end in text.sentences)
+    return tuple(one for one in read if one.start < one.end)
+
+
+def sentence(text: str, start: int, end: int, lexicon: Lexicon) -> Sentence:
+    """Return a part of a normalised text as it is read, blanks around it left out."""
+    part = text[start:end]
+    stripped = part.strip()
+    start += len(part) - len(part.lstrip())
+    read = stripped if stripped.isascii() else unicodedata.normalize("NFKC", stripped)
+    readings = [lexicon[token] for token in _TOKEN.findall(read.lower())]
+    if not readings:
+        return Sentence(start, start + len(stripped))
+    _, shown, stems, topics, marks, letters = zip(*readings, strict=True)
+    asks = "?" in read
+    begin, marked = ("<q> ", "<q>- ") if asks else ("<s> ", "<s>- ")
+    features = frozenset[str]()
+    if sum(letters) >= _LEAST_WORDS:
+        features = frozenset(
+            chain(
+                _runs([begin, *chain.from_iterable(shown), "</s> "], _LONGEST_RUN),
+                _runs([marked, *chain.from_iterable(stems), "</s>- "], _LONGEST_STEMS),
+            )
+        )
+    return Sentence(
+        start,
+        start + len(stripped),
+        features,
+        frozenset(chain.from_iterable(topics)),
+        asks,
+        any(mark & _REFERS for mark in marks),
+        any(mark & _ADDRESSES for mark in marks),
+    )
 
 
 def stem(word: str) -> str:
@@ -113,183 +170,64 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
 
 
-def content_stems(words: Iterable[str]) -> set[str]:
-    """Return the stems of the words that carry a topic."""
-    return {stem(w) for w in words if w[0].isalpha() and len(w) > 2 and w not in _STOP}
-
-
-def sentence_features(words: Sequence[str], families: str, lexicon: Lexicon) -> set[str]:
-    """Return a sentence's features of the families named by letters: c s x i b T."""
-    asked = "?" in words
-    found: set[str] = set()
-    if "c" in families:
-        found.update(_ngrams(["<s>", *(_class(w, lexicon) for w in words), "</s>"], "c:", 4))
-    if "s" in families:
-        found.update(_ngrams(["<s>", *(w if w in FUNCTION_WORDS else stem(w) for w in words), "</s>"], "s:", 2))
-    if "x" in families:
-        found.update(_context(words, lexicon, asked=asked))
-    if not {"i", "b", "T"}.isdisjoint(families):
-        clauses = _clauses(words)
-        if "i" in families:
-            found.update(_imperatives([] if asked else clauses, lexicon))
-        if "b" in families:
-            for clause in clauses:
-                named = [_class(w, lexicon) for w in clause]
-                for n in (2, 3):
-                    found.add("b:" + " ".join(named[:n]))
-                    found.add("e:" + " ".join(named[-n:]))
-        if "T" in families:
-            found.update(_templates(clauses, words, lexicon, asked=asked))
-    return found
-
-
-def relation_features(topic: set[str], reply: Sequence[Sequence[str]]) -> Iterator[set[str]]:
-    """Yield, for each sentence of a reply, how it relates to the stems of the user's message."""
-    stems = [content_stems(words) for words in reply]
-    shared = [len(s & topic) for s in stems]
+def relations(message: Sequence[Sentence], reply: Sequence[Sentence]) -> Iterator[frozenset[str]]:
+    """Yield, for each sentence of a reply, the features of its relation to the user's message."""
+    topic = frozenset[str]().union(*(sentence.topic for sentence in message))
+    shared = [len(sentence.topic & topic) for sentence in reply]
     total = min(sum(shared), 5)
     last_shared = max((i for i, count in enumerate(shared) if count), default=-1)
     since = 0
-    for i, words in enumerate(reply):
+    for i, sentence in enumerate(reply):
         place = "only" if len(reply) == 1 else "first" if i == 0 else "last" if i == len(reply) - 1 else "mid"
-        found = relation(shared[i], len(stems[i]) - shared[i], words)
-        asked, some, two = int("?" in words), min(shared[i], 1), min(shared[i], 2)
-        found |= {f"r:{place}", f"r:{place}&sh{two}", f"r:q{asked}&{place}", f"r:since{min(since, 4)}"}
-        found |= {f"r:since{min(since, 4)}sh{some}", f"r:later{int(last_shared > i)}sh{some}", f"r:tot{total}"}
-        if asked:
-            found.add(f"r:q&{place}&sh{some}")
+        yield lone_relation(sentence, shared[i]) | _placed(
+            sentence.asks, place, min(shared[i], 2), min(since, 4), last_shared > i, total
+        )
         since = 0 if shared[i] else since + 1
-        yield found
 
 
-def relation(shared: int, new: int, words: Sequence[str]) -> set[str]:
-    """Return the features of a sentence that shares some stems with the message and brings some new ones."""
-    asked, some = int("?" in words), min(shared, 1)
-    found = {f"r:sh{min(shared, 3)}", f"r:q{asked}&sh{min(shared, 2)}"}
-    found |= {f"r:sh>={n}" for n in (1, 2, 3) if shared >= n}
-    found |= {f"r:new>={n}" for n in (2, 4, 6, 9, 13) if new >= n}
-    if shared + new:
-        found |= {f"r:ratio>={t}" for t in (0.1, 0.2, 0.35, 0.5) if shared / (shared + new) >= t}
-    refers, you = int(not _ANAPHORA.isdisjoint(words)), int(not _ADDRESS.isdisjoint(words))
-    return found | {f"r:an{refers}you{you}sh{some}", f"r:an{refers}you{you}q{asked}"}
+def lone_relation(sentence: Sentence, shared: int) -> frozenset[str]:
+    """Return the features of a sentence that shares some stems with the message, wherever it stands."""
+    new = len(sentence.topic) - shared
+    share = shared / (shared + new) if shared else 0.0
+    return _related(
+        min(shared, 3),
+        max((n for n in _NEW if new >= n), default=0),
+        max((t for t in _SHARES if share >= t), default=0.0),
+        sentence.asks,
+        sentence.refers,
+        sentence.addresses,
+    )
 
 
-def _ngrams(items: Sequence[str], prefix: str, longest: int) -> Iterator[str]:
-    for n in range(1, longest + 1):
-        for i in range(len(items) - n + 1):
-            yield prefix + " ".join(items[i : i + n])
+_NEW = (2, 4, 6, 9, 13)
+_SHARES = (0.1, 0.2, 0.35, 0.5)
 
 
-def _class(word: str, lexicon: Lexicon) -> str:
-    if word in FUNCTION_WORDS or word not in lexicon.classes:
-        return word
-    return "{" + lexicon.classes[word][0] + "}"
+@cache
+def _related(shared: int, new: int, share: float, asks: bool, refers: bool, addresses: bool) -> frozenset[str]:
+    asked, some, an, you = int(asks), min(shared, 1), int(refers), int(addresses)
+    return frozenset(
+        {
+            *(f"r:sh{shared}", f"r:q{asked}&sh{min(shared, 2)}"),
+            *(f"r:sh>={n}" for n in (1, 2, 3) if shared >= n),
+            *(f"r:new>={n}" for n in _NEW if new >= n),
+            *(f"r:ratio>={t}" for t in _SHARES if share >= t),
+            *(f"r:an{an}you{you}sh{some}", f"r:an{an}you{you}q{asked}"),
+        }
+    )
 
 
-def _shape(word: str, lexicon: Lexicon) -> str:
-    if word in lexicon.classes or word in FUNCTION_WORDS or not word[0].isalpha():
-        return _class(word, lexicon)
-    if word in lexicon.verbs:
-        return "V"
-    for suffix, shape in (("ing", "ing"), ("ed", "ed"), ("ly", "ly"), ("s", "Ns")):
-        if word.endswith(suffix):
-            return shape
-    return "N"
+@cache
+def _placed(asks: bool, place: str, shared: int, since: int, later: bool, total: int) -> frozenset[str]:
+    asked, some = int(asks), min(shared, 1)
+    found = {f"r:{place}", f"r:{place}&sh{shared}", f"r:q{asked}&{place}", f"r:since{since}"}
+    found |= {f"r:since{since}sh{some}", f"r:later{int(later)}sh{some}", f"r:tot{total}"}
+    return frozenset(found | ({f"r:q&{place}&sh{some}"} if asks else set()))
 
 
-def _clauses(words: Sequence[str]) -> list[list[str]]:
-    out: list[list[str]] = []
-    current: list[str] = []
-    for word in words:
-        if word in _BREAKS or (word in _JOINS and current):
-            if current:
-                out.append(current)
-            current = [] if word in _BREAKS else [word]
-        else:
-            current.append(word)
-    return [*out, current] if current else out
-
-
-def _context(words: Sequence[str], lexicon: Lexicon, *, asked: bool) -> Iterator[str]:
-    tag = "x:q" if asked else "x:nq"
-    yield tag
-    yield f"x:len{min(6, len(words) // 5)}"
-    present = {name for word in words for name in lexicon.classes.get(word, ())}
-    for name in present:
-        yield f"{tag}&{name}"
-    key = sorted(present & KEY_CLASSES)
-    for i, first in enumerate(key):
-        for second in key[i + 1 :]:
-            yield f"x:{first}&{second}"
-
-
-def _imperatives(clauses: Sequence[Sequence[str]], lexicon: Lexicon) -> Iterator[str]:
-    count = 0
-    for clause in clauses:
-        i = 0
-        while i < len(clause) and clause[i] in _OPENERS:
-            i += 1
-        negated = list(clause[i : i + 2]) == ["do", "not"]
-        i += 2 * negated
-        if i < len(clause) and clause[i] in ("never", "always"):
-            i += 1
-        following = clause[i + 1] if i + 1 < len(clause) else "</s>"
-        if i < len(clause) and clause[i] in lexicon.verbs and following not in _NOT_AFTER_IMPERATIVE:
-            count += 1
-            yield "i:imp"
-            yield f"i:{'neg ' if negated else ''}{clause[i]}"
-            yield f"i:imp {_shape(following, lexicon)}"
-    yield "i:some" if count else "i:none"
-    if count > 1:
-        yield "i:2+"
-    if count > 2:
-        yield "i:3+"
-
-
-def _templates(
-    clauses: Sequence[Sequence[str]], words: Sequence[str], lexicon: Lexicon, *, asked: bool
-) -> Iterator[str]:
-    kinds = {name for word in words for name in lexicon.classes.get(word, ())}
-    flags = ("q" if asked else "") + ("h" if kinds & {"hedge", "would"} else "") + ("r" if "tell" in kinds else "")
-    for clause in clauses:
-        subject, i = _subject(clause, lexicon)
-        auxiliaries: list[str] = []
-        i += 1
-        while i < len(clause) and len(auxiliaries) < 5:
-            if clause[i] in _AUXILIARIES:
-                auxiliaries.append(clause[i])
-            elif clause[i] not in _SKIPPED and not clause[i].endswith("ly"):
-                break
-            i += 1
-        head = clause[i] if i < len(clause) else "</c>"
-        aux, kind = " ".join(auxiliaries) or "0", _shape(head, lexicon)
-        yield f"T:{subject}|{aux}"
-        yield f"T:{subject}|{aux}|{kind}"
-        yield f"T:{subject}|{kind}"
-        yield f"T:{subject}|{head}"
-        yield f"T:{aux}|{kind}"
-        yield f"T:{aux}|{head}"
-        yield f"T:{subject}|{aux}&{flags}"
-        yield f"T:{subject}|{kind}&{flags}"
-
-
-def _subject(clause: Sequence[str], lexicon: Lexicon) -> tuple[str, int]:
-    """Return the class of a clause's subject and where it ends: looks at the first five words."""
-    for i, word in enumerate(clause[:5]):
-        if word in _SUBJECT_WORDS:
-            return word, i
-        name = _subject_class(word, lexicon)
-        if name and word in _POSSESSIVES and i + 1 < len(clause):
-            return f"{word} {_subject_class(clause[i + 1], lexicon) or 'N'}", i + 1
-        if name:
-            return name, i
-        if word not in _SKIPPED and i >= 2:
-            break
-    i = 0
-    while i < len(clause) and clause[i] not in _AUXILIARIES and i < 5:
-        i += 1
-    return "N", i - 1
-
-
-def _subject_class(word: str, lexicon: Lexicon) -> str | None:
-    return next((name for name in lexicon.classes.get(word, ()) if name in _SUBJECTS), None)
+def _runs(items: Sequence[str], longest: int) -> Iterator[str]:
+    """Return all runs of 1 to `longest` items, each of which ends in a blank."""
+    rows = [items]
+    for length in range(1, longest):
+        rows.append([*map(add, rows[-1], items[length:])])
+    return chain.from_iterable(rows)

@@ -3,25 +3,24 @@
 Pure. A pack has a head for each group of hits it gives. A head's strength in a sentence is a logistic
 function of the weights of the sentence's features; training (`training/`) fits the weights so that the
 strengths, which nobody labelled, explain the labels of whole replies (multiple-instance learning).
+
+Weights are whole thousandths, and those of all packs of a field stand side by side in one wide
+integer (`Ledger`): adding up some hundred features for all groups is one built-in `sum`, exact and
+the same in any order.
 """
 
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from heapq import nsmallest
+from functools import cache
 from itertools import repeat
+from struct import Struct
 
-from safe_gate.evaluators.synthesis.features import (
-    Lexicon,
-    content_stems,
-    relation_features,
-    sentence_features,
-    tokens,
-)
+from safe_gate.evaluators.synthesis.features import Sentence, relations
 from safe_gate.evaluators.synthesis.rules import compiled
 from safe_gate.model import JsonObject
 from safe_gate.text import Normalised
@@ -29,47 +28,50 @@ from safe_gate.text import Normalised
 _STEPS = 32  # strengths are looked up on a grid of 1/32, because math.exp differs from platform to platform
 _REACH = 8
 _REASONS = 3
-SHOWN = 0.3
+SHOWN = 0.6
 """Learned evidence that weighs less is neither shown nor counted."""
 
-_LEAST_WORDS = 2  # a single word ("Fine.") is too little to read anything from
 _RELATION = "r:"  # features that relate a sentence to the user's message share one weight
+_LANE = 64  # bits
+_ORIGIN = 1 << 62  # what a lane starts from, so that no sum in it is below 0
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class LearnedPack:
-    """Weights of features by name, one number for each group, with a bias for each.
+    """Weights of features, a column and a bias for each group.
 
-    `families` names the kinds of features (see `features.py`); `relation` is what a feature of
-    relation to the user's message counts, 0 where the pack looks at no message; `scale` turns a
-    strength from 0 to 1 into a hit's weight; a sentence that matches `unless` is no evidence.
+    `relation` is what a feature of relation to the user's message counts, 0 where the pack looks at
+    no message; `scale` turns a strength from 0 to 1 into a hit's weight; a sentence that matches
+    `unless` is no evidence.
     """
 
     id: str
     check: str
     field: str
     groups: tuple[str, ...]
-    families: str
     relation: float
     scale: float
     unless: str
     bias: tuple[float, ...]
-    weights: Mapping[str, tuple[float, ...]]
+    columns: tuple[Mapping[str, float], ...]
 
     @classmethod
     def of(cls, data: JsonObject) -> LearnedPack:
         """Return the pack that `schemas/rule-pack.schema.json` describes."""
+        keys = [name if name.startswith(_RELATION) else name + " " for name in data["weights"]]
         return cls(
             id=data["pack"],
             check=data["check"],
             field=data["field"],
             groups=tuple(data["groups"]),
-            families=data["families"],
             relation=data["relation"],
             scale=data["scale"],
             unless="|".join(data["unless"]),
             bias=tuple(data["bias"]),
-            weights={feature: tuple(weights) for feature, weights in data["weights"].items()},
+            columns=tuple(
+                {key: weights[column] for key, weights in zip(keys, data["weights"].values(), strict=True)}
+                for column in range(len(data["groups"]))
+            ),
         )
 
 
@@ -77,90 +79,136 @@ class LearnedPack:
 class Evidence:
     """What a pack sees in a sentence of the normalised text, for one group.
 
-    `strength` is from 0 to 1 in thousandths; `because` are the features that count most for it.
+    `weight` is the strength, from 0 to 1 in thousandths, times the pack's scale; `because` are the
+    features that count most for it.
     """
 
-    group: str
     start: int
     end: int
-    strength: float
+    weight: float
     because: tuple[str, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a normalised text by its span, with its tokens."""
+class Ledger:
+    """The weights of packs side by side: for each pack a count of its features, then each group's sum."""
 
-    start: int
-    end: int
-    words: tuple[str, ...]
+    packs: tuple[LearnedPack, ...]
+    entries: Mapping[str, int]
+    origin: int
+    lanes: Struct
+
+    @classmethod
+    def of(cls, packs: tuple[LearnedPack, ...]) -> Ledger:
+        """Return the ledger of some packs."""
+        entries: dict[str, int] = {}
+        lane = 0
+        for pack in packs:
+            for feature in pack.columns[0]:
+                entry = 0 if feature.startswith(_RELATION) else 1
+                for place, weights in enumerate(pack.columns, start=1):
+                    entry += round(weights[feature] * 1000) << _LANE * place
+                entries[feature] = entries.get(feature, 0) + (entry << _LANE * lane)
+            lane += 1 + len(pack.groups)
+        return cls(packs, entries, sum(_ORIGIN << _LANE * k for k in range(lane)), Struct(f"<{lane}Q"))
+
+    def sums(self, features: frozenset[str]) -> tuple[int, ...]:
+        """Return the sums of the features' entries by lane, each on top of `_ORIGIN`."""
+        total = sum(map(self.entries.get, features, repeat(0)), self.origin)
+        return self.lanes.unpack(total.to_bytes(self.lanes.size, "little"))
 
 
-def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
-    """Return the sentences of a text with their tokens."""
-    spans = [_stripped(text.text, start, end) for start, end in text.sentences]
-    return tuple(Sentence(start, end, tokens(text.text[start:end], lexicon)) for start, end in spans)
+@dataclass(frozen=True, slots=True)
+class Column:
+    """One group's sums over the sentences of a text, as one pack has them."""
+
+    pack: LearnedPack
+    index: int
+    sentences: tuple[tuple[Sentence, frozenset[str], float], ...]
+
+    def shown(self, text: Normalised) -> Iterator[Evidence]:
+        """Yield the evidence that is strong enough to be shown, in reading order."""
+        least = _least(self.pack.scale)
+        for sentence, relation, value in self.sentences:
+            if value >= least and not self._excused(text.text[sentence.start : sentence.end]):
+                yield self._evidence(sentence, relation, value)
+
+    def strongest(self) -> Evidence | None:
+        """Return the strongest evidence, however weak, the first of those alike."""
+        best = max(self.sentences, key=lambda one: _logistic(one[2]), default=None)
+        return self._evidence(*best) if best else None
+
+    def _excused(self, sentence: str) -> bool:
+        return bool(self.pack.unless and compiled(self.pack.unless).search(sentence))
+
+    def _evidence(self, sentence: Sentence, relation: frozenset[str], value: float) -> Evidence:
+        weight = round(_logistic(value) * self.pack.scale, 3)
+        return Evidence(sentence.start, sentence.end, weight, self._reasons(sentence, relation))
+
+    def _reasons(self, sentence: Sentence, relation: frozenset[str]) -> tuple[str, ...]:
+        """Return the features with the largest shares, ties by name."""
+        weights = self.pack.columns[self.index]
+        own = sentence.features & weights.keys()
+        shares = [(-_norm(len(own)) * weights[feature], feature.rstrip()) for feature in _largest(weights, own)]
+        if relation:
+            largest = _largest(weights, relation & weights.keys())
+            shares += [(-self.pack.relation * weights[feature], feature) for feature in largest]
+        return tuple(feature for share, feature in sorted(shares)[:_REASONS] if share < 0)
 
 
-def evidence(
-    pack: LearnedPack, text: Normalised, parts: Sequence[Sentence], message: Sequence[Sentence], lexicon: Lexicon
-) -> tuple[Evidence, ...]:
-    """Return the evidence of every group in the sentences of a text, in reading order, however weak.
+def _largest(weights: Mapping[str, float], features: Set[str]) -> list[str]:
+    """Return the features with the largest weights, and those that weigh as much as the last of them."""
+    largest = sorted(map(weights.__getitem__, features))[-_REASONS:]
+    return [feature for feature in features if weights[feature] >= largest[0]]
 
-    `message` is the user's, by sentence: a look at a megabyte of it at once would not be linear.
+
+def columns(
+    packs: tuple[LearnedPack, ...], sentences: Sequence[Sentence], message: Sequence[Sentence]
+) -> dict[str, list[Column]]:
+    """Return what packs make of the sentences of a text, by group; `message` is the user's, by sentence.
+
+    A sentence without features (see `features.Sentence`) is left out.
     """
-    found = feature_sets(pack, [part.words for part in parts], [part.words for part in message], lexicon)
-    return tuple(
-        Evidence(group, part.start, part.end, strength, because)
-        for part, features in zip(parts, found, strict=True)
-        if features and not (pack.unless and compiled(pack.unless).search(text.text[part.start : part.end]))
-        for group, (strength, because) in zip(pack.groups, strengths(pack, features), strict=True)
-    )
+    ledger = _ledger(packs)
+    related = relations(message, sentences) if any(pack.relation for pack in packs) else repeat(frozenset[str]())
+    read = [(s, relation) for s, relation in zip(sentences, related, strict=False) if s.features]
+    sums = [ledger.sums(sentence.features) for sentence, _ in read]
+    relation_sums = [ledger.sums(relation) for _, relation in read]
+    found: dict[str, list[Column]] = {}
+    lane = 0
+    for pack in packs:
+        norms = [_norm(row[lane] - _ORIGIN) / 1000 for row in sums]
+        for index, group in enumerate(pack.groups):
+            lane += 1
+            values = (
+                pack.bias[index] + norm * (row[lane] - _ORIGIN) + pack.relation / 1000 * (extra[lane] - _ORIGIN)
+                for norm, row, extra in zip(norms, sums, relation_sums, strict=True)
+            )
+            rows = tuple((s, relation, value) for (s, relation), value in zip(read, values, strict=True))
+            found.setdefault(group, []).append(Column(pack, index, rows))
+        lane += 1
+    return found
 
 
-def feature_sets(
-    pack: LearnedPack, sentences: Sequence[Sequence[str]], message: Sequence[Sequence[str]], lexicon: Lexicon
-) -> Iterator[set[str]]:
-    """Yield the features of each sentence, those of relation to the message where the pack has them.
-
-    A sentence of a single word has none.
-    """
-    topic = {stem for words in message for stem in content_stems(words)} if pack.relation else set()
-    related = relation_features(topic, sentences) if pack.relation else repeat(set[str](), len(sentences))
-    for words, relation in zip(sentences, related, strict=True):
-        is_long_enough = sum(word[0].isalpha() for word in words) >= _LEAST_WORDS
-        yield sentence_features(words, pack.families, lexicon) | relation if is_long_enough else set()
+@cache
+def _ledger(packs: tuple[LearnedPack, ...]) -> Ledger:
+    return Ledger.of(packs)
 
 
-def strengths(pack: LearnedPack, features: set[str]) -> list[tuple[float, tuple[str, ...]]]:
-    """Return each group's strength in a sentence with these features, and the features that count most.
-
-    Strengths too weak to be shown come without features.
-    """
-    used = sorted(features & pack.weights.keys())
-    plain = sum(not feature.startswith(_RELATION) for feature in used)
-    norm = 1 / math.sqrt(max(1, plain))
-    scales = [pack.relation if feature.startswith(_RELATION) else norm for feature in used]
-    result = []
-    for column, bias in enumerate(pack.bias):
-        shares = [scale * pack.weights[feature][column] for feature, scale in zip(used, scales, strict=True)]
-        total = bias
-        for share in shares:  # from left to right: the built-in sum differs from Python 3.12 on
-            total += share
-        strength = _logistic(total)
-        result.append((strength, _reasons(shares, used) if strength * pack.scale >= SHOWN else ()))
-    return result
+def _norm(count: int) -> float:
+    """Return what one of so many features counts: longer sentences have more of them."""
+    return 1 / math.sqrt(max(1, count))
 
 
-def _reasons(shares: Sequence[float], features: Sequence[str]) -> tuple[str, ...]:
-    """Return the features with the largest shares, ties by name."""
-    most = nsmallest(_REASONS, zip((-share for share in shares), features, strict=True))
-    return tuple(feature for share, feature in most if share < 0)
+@cache
+def _least(scale: float) -> float:
+    """Return the least sum whose evidence is shown."""
+    shown = (k for k, strength in enumerate(_LOGISTIC) if round(strength * scale, 3) >= SHOWN)
+    return (next(shown, math.inf) - 0.5 - _REACH * _STEPS) / _STEPS
 
 
 def _logistic(value: float) -> float:
-    index = round(max(-_REACH, min(_REACH, value)) * _STEPS) + _REACH * _STEPS
-    return _LOGISTIC[index]
+    return _LOGISTIC[math.floor(max(-_REACH, min(_REACH, value)) * _STEPS + 0.5) + _REACH * _STEPS]
 
 
 def _table() -> tuple[float, ...]:
@@ -175,11 +223,3 @@ def _table() -> tuple[float, ...]:
 
 
 _LOGISTIC = _table()
-
-
-def _stripped(text: str, start: int, end: int) -> tuple[int, int]:
-    while start < end and text[start].isspace():
-        start += 1
-    while end > start and text[end - 1].isspace():
-        end -= 1
-    return start, end

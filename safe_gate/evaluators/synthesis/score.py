@@ -6,12 +6,12 @@ Pure: a verdict is a function of the hits of the rule packs, and for the pivot o
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.evaluators.synthesis.features import Lexicon
-from safe_gate.evaluators.synthesis.learned import SHOWN, Evidence, LearnedPack, Sentence, evidence, sentences
+from safe_gate.evaluators.synthesis.features import Lexicon, Sentence, sentences
+from safe_gate.evaluators.synthesis.learned import Column, Evidence, LearnedPack, columns
 from safe_gate.evaluators.synthesis.rules import Pack, find, resolve_overlaps
 from safe_gate.model import Hit, Place
 from safe_gate.text import normalise, similarity
@@ -106,7 +106,7 @@ class Turn:
     def __init__(self, user: str, assistant: str, rules: Rules) -> None:
         self.rules = rules
         self.texts = {"user": normalise(user), "assistant": normalise(assistant)}
-        self._evidence: dict[str, tuple[Evidence, ...]] = {}
+        self._columns: dict[str, Mapping[str, list[Column]]] = {}
         self._parts: dict[str, tuple[Sentence, ...]] = {}
 
     def written(self, *groups: str) -> dict[str, list[Hit]]:
@@ -128,32 +128,34 @@ class Turn:
 
     def learned(self, group: str) -> list[Hit]:
         """Return what the learned packs find for a group, sentence by sentence, each wording once."""
-        hits: dict[str, Hit] = {}
-        for wording, hit in self._found(group):
-            if hit.weight >= SHOWN:
-                hits.setdefault(wording, hit)
+        text, hits = self.texts[GROUPS[group][1]], dict[tuple[str, str], Hit]()
+        for column in self._found(group):
+            for found in column.shown(text):
+                wording = column.pack.id, text.text[found.start : found.end].lower()
+                if wording not in hits:
+                    hits[wording] = self._hit(column, found, group)
         return list(hits.values())
 
     def strongest(self, group: str) -> tuple[Hit, ...]:
         """Return the strongest learned evidence for a group, however weak it is."""
-        return ranked(hit for _, hit in self._found(group))[:1]
+        best = ((column, column.strongest()) for column in self._found(group))
+        return ranked(self._hit(column, found, group) for column, found in best if found)[:1]
 
-    def _found(self, group: str) -> Iterator[tuple[str, Hit]]:
-        """Yield learned evidence of a group as hits, each with its normalised wording."""
-        for pack in self.rules.learned:
-            if group not in pack.groups:
-                continue
-            text = self.texts[pack.field]
-            if pack.id not in self._evidence:
-                parts = self._sentences(pack.field)
-                self._evidence[pack.id] = evidence(pack, text, parts, self._sentences("user"), self.rules.lexicon)
-            for found in self._evidence[pack.id]:
-                if found.group == group:
-                    start, end = text.span(found.start, found.end)
-                    weight = round(found.strength * pack.scale, 3)
-                    quote = text.original[start:end]
-                    hit = Hit(f"{pack.id}/{group}", quote, pack.field, start, end, weight, found.because)
-                    yield text.text[found.start : found.end].lower(), hit
+    def _hit(self, column: Column, found: Evidence, group: str) -> Hit:
+        field = column.pack.field
+        text = self.texts[field]
+        start, end = text.span(found.start, found.end)
+        return Hit(
+            f"{column.pack.id}/{group}", text.original[start:end], field, start, end, found.weight, found.because
+        )
+
+    def _found(self, group: str) -> Sequence[Column]:
+        """Return what the learned packs make of the field that a group is looked for in."""
+        field = GROUPS[group][1]
+        if field not in self._columns:
+            packs = tuple(pack for pack in self.rules.learned if pack.field == field)
+            self._columns[field] = columns(packs, self._sentences(field), self._sentences("user")) if packs else {}
+        return self._columns[field].get(group, ())
 
     def _sentences(self, field: str) -> tuple[Sentence, ...]:
         if field not in self._parts:
