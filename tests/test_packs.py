@@ -104,6 +104,12 @@ def one_rule(**rule: Any) -> synthesis.Pack:
         ({"pattern": "fine", "unless_after": [r"^, but"]}, "It is fine, but so. Fine.", ["Fine"]),
         ({"pattern": "so it is"}, "So it is. So it is. So it is.", ["So it is"]),
         ({"pattern": r"\s+ok\s+"}, "is  ok   now", ["ok"]),
+        (
+            {"pattern": "don't|['a] you'?ll"},
+            "Dont, don't; a youll, ' you'll.",
+            ["Dont", "don't", "a youll", "' you'll"],
+        ),
+        ({"pattern": "go", "start": True}, "On. \U0001f49b Go, (go) we go", ["Go", "go"]),
     ],
 )
 def test_a_condition_decides_what_counts(rule: dict[str, Any], text: str, hits: list[str]) -> None:
