@@ -23,6 +23,8 @@ _REPLACEMENTS = (
     | {ord("…"): "..."}
     | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
     | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
+    # bold, script and other letters "of mathematics" that people dress words up with
+    | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
 )
 _INVISIBLE = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")

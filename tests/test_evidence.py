@@ -179,8 +179,8 @@ def test_no_verdict_of_a_labelled_case_hangs_on_how_it_was_typed(name: str, prof
     for data in LABELLED:
         user, assistant = data["user"], data["assistant"]
         as_recorded, retyped = (
-            score_case(Case(data["id"], *texts, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
-            for texts in ((user, assistant), (RETYPED[name](user), RETYPED[name](assistant)))
+            score_case(Case(data["id"], said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
+            for said, answer in ((user, assistant), (RETYPED[name](user), RETYPED[name](assistant)))
         )
         assert_quoted(retyped)
         if [check.actual for check in as_recorded.checks.values()] != [c.actual for c in retyped.checks.values()]:
@@ -199,8 +199,8 @@ def test_no_verdict_of_a_labelled_case_hangs_on_how_it_was_typed(name: str, prof
 def test_an_apostrophe_left_out_changes_no_hand_written_verdict(user: str, reply: str) -> None:
     rules = packs.load("spec")
     with_, without = (
-        score_case(Case("a", *texts, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
-        for texts in ((user, reply), (user.replace("'", ""), reply.replace("'", "")))
+        score_case(Case("a", said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
+        for said, answer in ((user, reply), (user.replace("'", ""), reply.replace("'", "")))
     )
     assert [hit.rule.split("/")[0] for hit in hits(with_)] == [hit.rule.split("/")[0] for hit in hits(without)]
     assert_quoted(without)
