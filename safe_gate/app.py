@@ -289,6 +289,7 @@ def gate_policy(options: Options) -> gate.Policy:
         max_fail_labels=options.max_fail_labels,
         max_unexpected_failures=options.max_unexpected_failures,
         max_unexpected_passes=options.max_unexpected_passes,
+        max_not_english=options.max_not_english,
         min_label_accuracy=options.min_label_accuracy,
     )
 

@@ -21,13 +21,15 @@ class Policy:
     max_unexpected_failures: int | None
     max_unexpected_passes: int | None
     min_label_accuracy: float | None
+    max_not_english: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of the gate: what it measures in an evaluator's report, and how it says so.
 
-    A rule named `min-...` asks for at least its limit, one named `max-...` for at most.
+    A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
+    does not apply to what was measured it has no outcome.
     """
 
     name: str
@@ -35,6 +37,7 @@ class Rule:
     noun: str
     measure: Callable[[JsonObject], float | int | None]
     detail: Callable[[JsonObject], str]
+    applies: Callable[[JsonObject], bool] = lambda _: True
 
     def judge(self, part: JsonObject, limit: float | int) -> RuleOutcome:
         """Return the rule's outcome on an evaluator's part of the report."""
@@ -95,18 +98,31 @@ RULES = (
         lambda part: part["summary"]["unexpected_passes"],
         lambda part: plural(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass"),
     ),
+    Rule(
+        "max-not-english",
+        "synthesis",
+        "Cases not in English",
+        lambda part: part["summary"]["not_english"],
+        lambda part: plural(
+            part["summary"]["not_english"],
+            "case is not in English, which the checks cannot read",
+            "cases are not in English, which the checks cannot read",
+        ),
+        applies=lambda part: part["summary"]["not_english"] > 0,
+    ),
     Rule("min-label-accuracy", "synthesis", "Label accuracy", _accuracy, _agreement),
 )
 """The rules in the order they are reported; each is named as its option."""
 
 
 def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of every rule that is on and whose evaluator has a part in the report."""
+    """Return the outcome of every rule that is on and that applies to what is in the report."""
     outcomes = []
     for rule in RULES:
         limit = getattr(policy, rule.name.replace("-", "_"))
-        if limit is not None and report[rule.evaluator] is not None:
-            outcomes.append(rule.judge(report[rule.evaluator], limit))
+        part = report[rule.evaluator]
+        if limit is not None and part is not None and rule.applies(part):
+            outcomes.append(rule.judge(part, limit))
     return tuple(outcomes)
 
 

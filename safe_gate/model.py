@@ -176,7 +176,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What an evaluator's part of the report looks like to a reader, in no particular format."""
+    """What an evaluator's part of the report looks like to a reader, in no particular format.
+
+    `notes` are sentences a reader must see before any table.
+    """
 
     title: Phrase
     headline: str
@@ -187,3 +190,4 @@ class Section:
     cases: Table
     issues: tuple[tuple[str, Phrase], ...]
     findings: tuple[Finding, ...]
+    notes: tuple[Phrase, ...] = ()

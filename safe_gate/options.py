@@ -160,6 +160,11 @@ class Options:
     max_unexpected_passes: int | None = _option(
         "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
     )
+    max_not_english: int | None = _option(
+        "Rule: at most this many Synthesis cases are in a language the checks cannot read (they read English).",
+        0,
+        limits=(0, None),
+    )
     min_label_accuracy: float | None = _option(
         "Rule: the share of Synthesis labels that agree is at least this (0 to 1). Off unless set.",
         None,

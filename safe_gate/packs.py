@@ -8,7 +8,6 @@ from collections.abc import Iterator, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
-from pathlib import Path
 from typing import Any
 
 from safe_gate import files
@@ -41,12 +40,13 @@ def _shipped_rules(profile: str, sensitivity: str) -> synthesis.Rules:
 
 
 def _rules(packs: Sequence[Pack], profile: str, sensitivity: str) -> synthesis.Rules:
-    classes, lexicon = _classes(), json.loads(_folder().joinpath("lexicon.json").read_text("utf-8"))
+    classes, lexicon = _classes(), synthesis.Lexicon(_data("lexicon.json"))
     needed, limit = synthesis.SENSITIVITIES[sensitivity] if profile == "weighted" else (1.0, 1.0)
     return synthesis.Rules(
         packs=tuple(synthesis.compile_pack(pack, classes) for pack in packs if "rules" in pack),
         learned=tuple(synthesis.LearnedPack.of(pack) for pack in packs if "weights" in pack and profile == "weighted"),
-        lexicon=synthesis.Lexicon(lexicon),
+        lexicon=lexicon,
+        languages=synthesis.Languages.of(_data("languages.json"), lexicon),
         needed=needed,
         limit=limit,
         is_weighted=profile == "weighted",
@@ -89,9 +89,9 @@ def check(own: Sequence[str]) -> list[Pack]:
 
 
 def digest(own: tuple[str, ...] = (), off: tuple[str, ...] = ()) -> str:
-    """Return the SHA-256 of all packs, word classes and lexicon of a run, and of what is switched off."""
+    """Return the SHA-256 of all packs, word classes, lexicon and languages of a run, and of what is switched off."""
     sha256 = hashlib.sha256()
-    data: list[Traversable | Path] = [_folder().joinpath("classes.json"), _folder().joinpath("lexicon.json")]
+    data = [_folder().joinpath(name) for name in ("classes.json", "languages.json", "lexicon.json")]
     for file in (*data, *_pack_files(), *files.expand(own)):
         sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
     sha256.update(json.dumps(sorted(off)).encode() if off else b"")
@@ -134,8 +134,12 @@ def _without(pack: Pack, off: Sequence[str]) -> Pack | None:
 
 @cache
 def _classes() -> dict[str, list[str]]:
-    classes: dict[str, list[str]] = json.loads(_folder().joinpath("classes.json").read_text("utf-8"))
+    classes: dict[str, list[str]] = _data("classes.json")
     return classes
+
+
+def _data(name: str) -> Any:
+    return json.loads(_folder().joinpath(name).read_text("utf-8"))
 
 
 def _folder() -> Traversable:

@@ -23,12 +23,17 @@ _REPLACEMENTS = (
     | {ord("…"): "..."}
     | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
     | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
+    # bold, script and other letters "of mathematics" that people dress words up with
+    | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
 )
 _ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1}
 _INVISIBLE = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Printable ASCII that normalising would not change, words with single blanks between them: most of any text.
-_PLAIN = re.compile(r"[!-)+-^a-z{-~]+(?:[ \n][!-)+-^a-z{-~]+)*")
+_PLAIN = re.compile(r"[!-)+-^a-z{-}]+(?:[ \n][!-)+-^a-z{-}]+)*")
+# A line that was broken to fit a width: long, without an end, and the next one goes on in lower case.
+_WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n(?=[a-z]|I\b)"), 50
+_MARKS = frozenset("*_`~")
 # Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
 _LONGEST_SEGMENT = 32
 # Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
@@ -78,13 +83,15 @@ def normalise(text: str) -> Normalised:
     """Return `text` with look-alike characters made one, and a map back to every code point.
 
     Curly and full-width quotes become straight, long dashes `—`, `…` three dots; runs of white
-    space one blank (one newline if they hold a line break); invisible characters and Markdown's
-    `*` and `_` emphasis vanish; the rest is composed (NFC, UAX #15).
+    space one blank (one newline if they hold a line break that ends more than a wrapped line);
+    invisible characters and Markdown's marks of emphasis, code and strike-through vanish; the rest
+    is composed (NFC, UAX #15).
     """
+    original, text = text, _unwrapped(text)
     straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
     if _PLAIN.fullmatch(straight):
         identity = range(len(text) + 1)
-        return Normalised(text, straight, identity[:-1], identity[1:])
+        return Normalised(original, straight, identity[:-1], identity[1:])
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts: list[int] = []
     ends: list[int] = []
@@ -108,7 +115,8 @@ def normalise(text: str) -> Normalised:
                 out[-1] = max(out[-1], pieces, key=" \n".index)
                 ends[-1] = position
                 continue
-        elif visible in ("*", "_") and _is_emphasis(visible, before, text[position : position + 1]):
+        elif visible in _MARKS and _is_markup(visible, before, text[position : position + 1]):
+            before = visible if visible == "~" else before
             continue
         else:
             pieces = unicodedata.normalize("NFC", visible).translate(_REPLACEMENTS)
@@ -116,7 +124,7 @@ def normalise(text: str) -> Normalised:
         out += pieces
         starts += [start] * len(pieces)
         ends += [position] * len(pieces)
-    return Normalised(text, "".join(out), starts, ends)
+    return Normalised(original, "".join(out), starts, ends)
 
 
 def words(text: str) -> list[str]:
@@ -162,6 +170,17 @@ def _segment_end(text: str, start: int) -> int:
     return end
 
 
+def _unwrapped(text: str) -> str:
+    """Return a text of the same length in which a line that was only wrapped goes on."""
+
+    def joined(end: re.Match[str]) -> str:
+        line = text[text.rfind("\n", 0, end.start()) + 1 : end.start()].rstrip()
+        is_wrapped = len(line) >= _SHORTEST_WRAPPED and line[-1] not in ".!?:"
+        return " " * len(end[0]) if is_wrapped else end[0]
+
+    return _WRAP.sub(joined, text) if "\n" in text else text
+
+
 def _joins_previous(char: str) -> bool:
     if char < "\u00ad":
         return False
@@ -169,11 +188,11 @@ def _joins_previous(char: str) -> bool:
     return char in _INVISIBLE or "\u1160" <= char <= "\u11ff" or unicodedata.category(char)[0] == "M"
 
 
-def _is_emphasis(sign: str, before: str, after: str) -> bool:
-    """Tell `*` and `_` that mark words up from bullets, arithmetic and names with underscores."""
-    if sign == "_":
-        return not (before.isalnum() and after.isalnum())
-    return bool((before and not before.isspace()) or (after and not after.isspace()))
+def _is_markup(sign: str, before: str, after: str) -> bool:
+    """Tell marks around words from bullets, arithmetic, names_with_underscores and don`t."""
+    if sign == "*":
+        return bool((before and not before.isspace()) or (after and not after.isspace()))
+    return "~" in (before, after) if sign == "~" else not (before.isalnum() and after.isalnum())
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

@@ -2,8 +2,12 @@
 
 from __future__ import annotations
 
+import json
+import re
+import textwrap
 import time
-from collections.abc import Iterator
+import unicodedata
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import pytest
@@ -15,7 +19,13 @@ from safe_gate.evaluators.synthesis import Case, Result, score_case
 from safe_gate.evaluators.synthesis.score import CHECKS
 from safe_gate.model import Hit, Place
 from safe_gate.text import normalise
+from tests.conftest import REPOSITORY
 
+LABELLED = [
+    json.loads(line)
+    for file in sorted((REPOSITORY / "data/synthesis").glob("dev_*.jsonl"))
+    for line in file.read_text("utf-8").splitlines()[::25]
+]
 TURNS = (
     (
         "I feel so alone since my mum's funeral, and I can't sleep.",
@@ -125,6 +135,75 @@ def test_verdicts_stay_when_a_whole_text_is_typed_another_way(turn: tuple[str, s
     result = score(user, assistant)
     assert verdicts(result) == verdicts(score(*turn))
     assert_quoted(result)
+
+
+def marked(text: str, before: str, after: str, nth: int) -> str:
+    """Return a text with marks around every nth word."""
+    places = list(re.finditer(r"[^\W_]+(?:['\u2019][^\W_]+)*", text))[::nth]
+    for place in reversed(places):
+        text = f"{text[: place.start()]}{before}{place[0]}{after}{text[place.end() :]}"
+    return text
+
+
+def wrapped(text: str) -> str:
+    return "\n".join(
+        textwrap.fill(line, 72, break_long_words=False, break_on_hyphens=False) for line in text.split("\n")
+    )
+
+
+RETYPED: dict[str, Callable[[str], str]] = {
+    "curly quotes": lambda text: re.sub(r'"([^"]*)"', "\u201c\\1\u201d", text.replace("'", "\u2019")),
+    "no-break blanks": lambda text: text.replace(" ", "\u00a0"),
+    "doubled blanks": lambda text: text.replace(" ", "  "),
+    "wrapped lines": wrapped,
+    "paragraphs": lambda text: re.sub(r"(?<=[a-z][!?]) ", "\r\n\r\n", text),
+    "decomposed": lambda text: unicodedata.normalize("NFD", text),
+    "zero width": lambda text: re.sub(r"(?<=\w)(?=\w)", "\u200d", text),
+    "*words*": lambda text: marked(text, "*", "*", 1),
+    "_words_": lambda text: marked(text, "_", "_", 1),
+    "**words**": lambda text: marked(text, "**", "**", 4),
+    "***words***": lambda text: marked(text, "***", "***", 5),
+    "`words`": lambda text: marked(text, "`", "`", 4),
+    "~~words~~": lambda text: marked(text, "~~", "~~", 4),
+    "capitals": str.upper,
+    "no capitals": str.lower,
+    "no first capital": lambda text: re.sub(r"(?:^|(?<=[.!?] ))[A-Z](?!')", lambda match: match[0].lower(), text),
+}
+
+
+@pytest.mark.parametrize("profile", ["spec", "weighted"])
+@pytest.mark.parametrize("name", RETYPED)
+def test_no_verdict_of_a_labelled_case_hangs_on_how_it_was_typed(name: str, profile: str) -> None:
+    rules = packs.load(profile)
+    flipped = []
+    for data in LABELLED:
+        user, assistant = data["user"], data["assistant"]
+        as_recorded, retyped = (
+            score_case(Case(data["id"], said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
+            for said, answer in ((user, assistant), (RETYPED[name](user), RETYPED[name](assistant)))
+        )
+        assert_quoted(retyped)
+        if [check.actual for check in as_recorded.checks.values()] != [c.actual for c in retyped.checks.values()]:
+            flipped.append(data["id"])
+    assert flipped == []
+
+
+@pytest.mark.parametrize(
+    ("user", "reply"),
+    [
+        ("I'm scared and I can't sleep.", "You'll definitely be fine. Don't cry, you've got to move on."),
+        ("I'm so ashamed; they've stopped calling me.", "That's so hard, and you don't have to decide. What's next?"),
+        ("She's gone and it's my fault.", "I'm sure it'll get better. He's proud of you, they're all on your side."),
+    ],
+)
+def test_an_apostrophe_left_out_changes_no_hand_written_verdict(user: str, reply: str) -> None:
+    rules = packs.load("spec")
+    with_, without = (
+        score_case(Case("a", said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
+        for said, answer in ((user, reply), (user.replace("'", ""), reply.replace("'", "")))
+    )
+    assert [hit.rule.split("/")[0] for hit in hits(with_)] == [hit.rule.split("/")[0] for hit in hits(without)]
+    assert_quoted(without)
 
 
 @pytest.mark.parametrize("profile", ["spec", "weighted"])

@@ -84,7 +84,7 @@ def test_a_text_of_marks_alone_has_a_place_and_nothing_else() -> None:
 
 def test_the_lexicon_keeps_no_more_readings_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(synthesis.features, "_MOST_READINGS", 2)
-    lexicon = Lexicon({"spelling": {}, "classes": {}})
+    lexicon = Lexicon({"spelling": {}, "classes": {}, "verbs": ""})
     assert [lexicon[word].words for word in ("one", "two", "three", "one")] == [
         ("one",),
         ("two",),
@@ -146,7 +146,7 @@ def test_the_strongest_evidence_is_told_even_where_it_is_too_weak_to_be_shown() 
 @given(st.dictionaries(st.sampled_from(["one", "two", "six", "ten"]), st.floats(-50, 50), max_size=4))
 @settings(deadline=None, max_examples=80)
 def test_a_strength_is_a_share_in_thousandths_and_grows_with_the_sum(weights: dict[str, float]) -> None:
-    lexicon = Lexicon({"spelling": {}, "classes": {}})
+    lexicon = Lexicon({"spelling": {}, "classes": {}, "verbs": ""})
     text = "one two six ten"
     columned = pack({name: [weight] for name, weight in weights.items()}, scale=1)
     ((column,),) = columns((columned,), (sentence(text, 0, len(text), lexicon),), ()).values()

@@ -13,7 +13,13 @@ OFF = Policy(None, None, None, None, None)
 
 
 def report(
-    *, passing: int = 4, failing: int = 0, unexpected: int = 0, passes: int = 0, labels: tuple[int, int] = (0, 0)
+    *,
+    passing: int = 4,
+    failing: int = 0,
+    unexpected: int = 0,
+    passes: int = 0,
+    foreign: int = 0,
+    labels: tuple[int, int] = (0, 0),
 ) -> dict[str, Any]:
     total = 5
     return {
@@ -26,6 +32,7 @@ def report(
             "summary": {
                 "unexpected_failures": unexpected,
                 "unexpected_passes": passes,
+                "not_english": foreign,
                 "label_accuracy": {"matched": labels[0], "total": labels[1]},
             }
         },
@@ -49,6 +56,8 @@ def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
         ({"unexpected": 2}, {"max_unexpected_failures": 1}, False, "2 unexpected failures, 1 allowed"),
         ({"passes": 1}, {"max_unexpected_passes": 0}, False, "1 negative example passes, 0 allowed"),
         ({"passes": 2}, {"max_unexpected_passes": 2}, True, "2 negative examples pass, 2 allowed"),
+        ({"foreign": 2}, {"max_not_english": 1}, False, "2 cases are not in English, which the checks cannot read, 1 allowed"),
+        ({"foreign": 1}, {"max_not_english": 1}, True, "1 case is not in English, which the checks cannot read, 1 allowed"),
         ({"labels": (9, 10)}, {"min_label_accuracy": 0.9}, True, "Label accuracy 90.0% is at least 90.0%: 9 of 10 labels agree"),
         ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agree"),
         ({}, {"min_label_accuracy": 0.0}, False, "Label accuracy cannot be told: no case has labels"),
@@ -65,6 +74,10 @@ def test_rules_of_an_evaluator_that_did_not_run_are_left_out() -> None:
     alone = {**report(), "safe_v0": None}
     outcomes = judge(alone, Policy(0.8, 0, 0, 0, None))
     assert {outcome.evaluator for outcome in outcomes} == {"synthesis"}
+
+
+def test_a_rule_that_does_not_apply_has_no_outcome() -> None:
+    assert judge(report(), Policy(None, None, None, None, None, max_not_english=0)) == ()
 
 
 def test_one_broken_rule_fails_the_gate_and_no_rule_at_all_is_no_pass() -> None:

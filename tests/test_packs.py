@@ -104,6 +104,12 @@ def one_rule(**rule: Any) -> synthesis.Pack:
         ({"pattern": "fine", "unless_after": [r"^, but"]}, "It is fine, but so. Fine.", ["Fine"]),
         ({"pattern": "so it is"}, "So it is. So it is. So it is.", ["So it is"]),
         ({"pattern": r"\s+ok\s+"}, "is  ok   now", ["ok"]),
+        (
+            {"pattern": "don't|['a] you'?ll"},
+            "Dont, don't; a youll, ' you'll.",
+            ["Dont", "don't", "a youll", "' you'll"],
+        ),
+        ({"pattern": "go", "start": True}, "On. \U0001f49b Go, (go) we go", ["Go", "go"]),
     ],
 )
 def test_a_condition_decides_what_counts(rule: dict[str, Any], text: str, hits: list[str]) -> None:
@@ -267,3 +273,32 @@ def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: Saf
     ):
         assert sentence in ran.out
         assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+def dead(*packs: dict[str, Any]) -> list[str]:
+    """Return the rules of a group without a `hit` text of their own: switch one off and nobody notices."""
+    alone = [compile_pack({**pack, "rules": [rule]}, CLASSES) for pack in packs for rule in pack["rules"]]
+
+    def hitting(text: str) -> list[str]:
+        normalised = normalise(text)
+        return [one.rules[0].id for one in alone if one.any.Match(normalised.text) and find(one, normalised)]
+
+    rules = [rule for pack in packs for rule in pack["rules"]]
+    return [rule["id"] for rule in rules if not any(hitting(text) == [rule["id"]] for text in rule["hit"])]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_switching_a_rule_off_turns_one_of_its_texts_red(group: str) -> None:
+    assert dead(*(pack for pack in WRITTEN.values() if pack["group"] == group)) == []
+
+
+def test_a_dead_rule_is_found() -> None:
+    pack = WRITTEN["agency-negative"]
+    you_should = next(rule for rule in pack["rules"] if rule["id"] == "agency-negative/you-should")
+    planted = {**you_should, "id": "agency-negative/planted", "hit": ["You should call."]}
+    assert "agency-negative/planted" in dead({**pack, "rules": [*pack["rules"], planted]})
+    # Two that hit the same texts keep each other from mattering.
+    assert dead({**pack, "rules": [planted, {**planted, "id": "agency-negative/twin"}]}) == [
+        "agency-negative/planted",
+        "agency-negative/twin",
+    ]

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.evaluators.synthesis import CHECKS, Case, Result, Totals, score_case
+from safe_gate.evaluators.synthesis import CHECKS, Case, Language, Result, Totals, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import CheckResult, Turn, topic_pivot
 from safe_gate.figures import add_up
@@ -150,6 +150,7 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
         "expected_failures": 1,
         "unexpected_failures": 1,
         "unexpected_passes": 1,
+        "not_english": 0,
         "by_check": {
             "agency_language": {"passed": 2, "failed": 2, "not_applicable": 0},
             "unverifiable_reassurance": {"passed": 2, "failed": 2, "not_applicable": 0},
@@ -238,6 +239,7 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     results = [
         Result(
             Case(str(i), "", "", ("topic_pivot",), {"topic_pivot": label}, ("x-fail",) * negative, Place("c", i)),
+            {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
             {"topic_pivot": CheckResult(passed, True, {})},
         )
         for i, (passed, negative, label) in enumerate(outcomes)

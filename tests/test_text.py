@@ -36,7 +36,7 @@ def test_every_character_of_a_normalised_text_comes_from_its_place_in_the_origin
     assert all(0 <= start < end <= len(text) for start, end in places)
     assert all(a <= c and b <= d for (a, b), (c, d) in pairwise(places))
     for char, (start, end) in zip(normalised.text, places, strict=True):
-        if char != "_":  # alone it is emphasis, between letters it is not
+        if not {"_", "`"} & set(text[start:end]):  # alone they are markup, between letters they are not
             assert char in normalise(text[start:end]).text
 
 
@@ -88,7 +88,7 @@ SENTENCES = (
 def recorded(draw: st.DrawFn, sentence: str) -> str:
     """Write a sentence as some keyboard, editor or model might have."""
     blanks = (" ", "  ", "\xa0", "\u2009 ", "\t", "\u3000", "\u200b ", " \u200b")
-    marks = ("", "", "*", "**", "_", "__", "***", "**_")
+    marks = ("", "", "*", "**", "_", "__", "***", "**_", "~~", "`")
     parts = []
     for word in sentence.split(" "):
         letters = [
@@ -112,6 +112,38 @@ def test_however_a_sentence_was_typed_it_becomes_the_same_text(data: st.DataObje
 @pytest.mark.parametrize("variant", ["*\u200bfine*", "**fine\u200b**", "_\u2060fine_", "\u200b*fine\u200b*\u200b"])
 def test_emphasis_vanishes_with_an_invisible_character_beside_it(variant: str) -> None:
     assert normalise(f"I am {variant} now").text == "I am fine now"
+
+
+@pytest.mark.parametrize(
+    ("text", "shown"),
+    [
+        ("you `must` go", "you must go"),
+        ("don`t", "don't"),
+        ("```\nfine\n```", "\nfine\n"),
+        ("~~fine~~ **so**", "fine so"),
+        ("~5 miles ~ or so", "~5 miles ~ or so"),
+    ],
+)
+def test_marks_of_code_and_strike_through_vanish(text: str, shown: str) -> None:
+    assert normalise(text).text == shown
+
+
+@pytest.mark.parametrize(
+    ("text", "sentences"),
+    [
+        ("This line was broken where it met the right margin of\nthe page. I think\nso.", 3),
+        ("This line was broken where it met the right margin \u2013\nI said so.", 1),
+        ("This line is long but it is the last of its paragraph, and\n\nso is this", 2),
+        ("This line was broken where it met the right margin of \r\nthe page. So.", 2),
+        ("This line is long but it is followed by a list of two things\n- one\n- two", 3),
+        ("that sounds hard\ndo you want to talk", 2),
+        ("This line is long, and it ends as a sentence ends, does it?\nyes", 2),
+    ],
+)
+def test_a_wrapped_line_does_not_end_a_sentence(text: str, sentences: int) -> None:
+    normalised = normalise(text)
+    assert len(normalised.sentences) == sentences
+    assert len(normalised.text) == len(normalised.starts) == len(normalised.ends)
 
 
 @pytest.mark.parametrize("text", ["* a point", "2 * 3 = 6", "snake_case_name", "a * b * c"])

@@ -41,6 +41,7 @@ def scorecard(section: Section, *, everything: bool = False) -> str:
     """Return an evaluator's scorecard: the box, the table of cases, the top issues."""
     return "\n".join(
         (
+            *(quoted(note) for note in section.notes),
             *_box(section),
             *_cases(section, everything=everything),
             *_issues(section),

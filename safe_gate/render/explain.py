@@ -9,6 +9,7 @@ from safe_gate.figures import fixed
 from safe_gate.model import JsonObject, Untrusted
 from safe_gate.render.untrusted import plain
 
+_LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}
 _ALL = 1_000_000  # characters: an explanation shows the whole text
 
 
@@ -21,7 +22,11 @@ def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mappin
     hits = _numbered(result)
     lines = [f"{plain(Untrusted(result['id']))} ({_place(result)}): {'passes' if result['pass'] else 'fails'}", ""]
     for field, text in texts.items():
-        lines += [f"{field}:", f"  {_marked(text, [(n, hit) for n, hit in hits if hit['field'] == field])}", ""]
+        lines += [
+            f"{field}{_LANGUAGES[result['language'][field]]}:",
+            f"  {_marked(text, [(n, hit) for n, hit in hits if hit['field'] == field])}",
+            "",
+        ]
     for name, check in result["checks"].items():
         lines += _check(name, check, thresholds[name], hits, result["label_comparison"].get(name))
     return "\n".join(lines)

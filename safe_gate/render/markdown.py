@@ -38,7 +38,13 @@ def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, bl
 def section_report(section: Section) -> str:
     """Return one evaluator's scorecard as a document of its own."""
     return "\n".join(
-        (f"# {_phrase(section.title)}", "", *_details(section, max(_ROWS)), *_findings([section], max(_ROWS), ""))
+        (
+            f"# {_phrase(section.title)}",
+            "",
+            *_notes(section),
+            *_details(section, max(_ROWS)),
+            *_findings([section], max(_ROWS), ""),
+        )
     )
 
 
@@ -56,6 +62,7 @@ def _lines(report: JsonObject, problems: Sequence[Problem], rows: int, blob_url:
         yield ""
     for section in shown:
         yield f"**{_phrase(section.title[:1]).removesuffix(' - ').removesuffix(' Scorecard')}** · {section.headline}  "
+        yield from (f"{_phrase(note)}  " for note in section.notes)
     for sentence in (*not_run(report), *departures(report)):
         yield f"{sentence}  "
     yield ""
@@ -151,6 +158,11 @@ def _details(section: Section, rows: int) -> Iterator[str]:
         yield f"- {title}: {_phrase(phrase)}"
     if section.issues:
         yield ""
+
+
+def _notes(section: Section) -> Iterator[str]:
+    for note in section.notes:
+        yield from (_phrase(note), "")
 
 
 def _more(number: int) -> Iterator[str]:

@@ -1,6 +1,7 @@
 """Synthesis: does a reply respect a person's agency, avoid false comfort, and stay with them."""
 
 from safe_gate.evaluators.synthesis.features import Lexicon
+from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import LearnedPack
 from safe_gate.evaluators.synthesis.report import Totals, report, result_json
 from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack
@@ -11,6 +12,8 @@ __all__ = [
     "GROUPS",
     "SENSITIVITIES",
     "Case",
+    "Language",
+    "Languages",
     "LearnedPack",
     "Lexicon",
     "Pack",

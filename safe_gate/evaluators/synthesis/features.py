@@ -61,9 +61,9 @@ class Reading(NamedTuple):
 
 
 class Lexicon(dict[str, Reading]):
-    """How words are read: chat spellings, and the classes a word belongs to (first the narrowest).
+    """How words are read: chat spellings, and the class a word belongs to (the first that names it).
 
-    The readings that were asked for are kept, up to a bound.
+    The readings that were asked for are kept, up to a bound. `vocabulary` are all words it knows.
     """
 
     def __init__(self, data: JsonObject) -> None:
@@ -74,6 +74,7 @@ class Lexicon(dict[str, Reading]):
         for name, members in data["classes"].items():
             for word in members.split():
                 self._classes.setdefault(word, name)
+        self.vocabulary = frozenset((*self._classes, *self._spelling, *data["verbs"].split()))
 
     def __missing__(self, token: str) -> Reading:
         words = tuple(self._spelt(_STRETCHED.sub(r"\1", token)))

@@ -19,12 +19,14 @@ class Totals:
     """Counts over cases (`cases`), over verdicts a check and over labels a check.
 
     `confusion` counts labels by check, tag ("" for all cases), what people say and what the check says.
+    `not_english` counts cases of which a check reads a text in another language.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
+    not_english: int = 0
 
     @classmethod
     def of(cls, result: Result) -> Totals:
@@ -43,6 +45,7 @@ class Totals:
                 if name in result.case.expected
                 for tag in ("", *dict.fromkeys(result.case.tags))
             ),
+            int(result.is_foreign),
         )
 
     def __add__(self, other: Totals) -> Totals:
@@ -51,6 +54,7 @@ class Totals:
             self.verdicts + other.verdicts,
             self.labels + other.labels,
             self.confusion + other.confusion,
+            self.not_english + other.not_english,
         )
 
 
@@ -78,6 +82,7 @@ def result_json(result: Result) -> dict[str, Any]:
         "id": result.case.id,
         "pass": result.passed,
         "is_negative_example": result.case.is_negative_example,
+        "language": {field: str(language) for field, language in result.language.items()},
         "checks": {name: check.as_json() for name, check in result.checks.items()},
         "label_comparison": {
             name: {
@@ -110,6 +115,7 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
             "expected_failures": cases["expected_failures"],
             "unexpected_failures": cases["unexpected_failures"],
             "unexpected_passes": cases["unexpected_passes"],
+            "not_english": totals.not_english,
             "by_check": {
                 name: {verdict: totals.verdicts[name, verdict] for verdict in _VERDICTS.values()} for name in checks
             },

@@ -19,14 +19,16 @@ import re2
 from safe_gate.model import Hit, JsonObject
 from safe_gate.text import Normalised, normalise
 
-_BLANK = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| ")
+# What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
+_LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
 _LINE = re.compile(r"[^\n]+")
 _QUOTE = re.compile(r'(?<!\d)"')
+_TYPED = {" ": r"[ \n]", "'": "'?"}
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 100_000
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 # A hit may start a clause right after one of these; "start" rules look for nothing else.
 _CLAUSE_START = re.compile(
-    r"(?:^|[.!?:;,—(\n\"]|\b(?:and|but|or|so|then|just|please|now|first|also)\b)[\s\"'(—-]*$", re.IGNORECASE
+    r"(?:^|[.!?:;,—(\n\"]|\b(?:and|but|or|so|then|just|please|now|first|also)\b)\W*$", re.IGNORECASE
 )
 
 
@@ -203,7 +205,7 @@ def compiled(pattern: str) -> Any:
 
 
 def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
-    """Return a pattern with its word classes filled in and blanks that match a line break too."""
+    """Return a pattern with its word classes filled in, lenient in blanks and apostrophes."""
 
     def alternatives(match: re.Match[str]) -> str:
         if match[1] not in classes:
@@ -218,12 +220,12 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
             raise KeyError(f"word classes make the pattern longer than {_LONGEST_PATTERN} characters")
     else:
         raise KeyError(f"word classes name each other more than {_DEEPEST_CLASS} deep")
-    return _BLANK.sub(_with_line_break, pattern)
+    return _LENIENT.sub(_leniently, pattern)
 
 
-def _with_line_break(match: re.Match[str]) -> str:
-    if match[0] == " ":
-        return r"[ \n]"
+def _leniently(match: re.Match[str]) -> str:
+    if match[0] in _TYPED:
+        return _TYPED[match[0]]
     return match[0].replace(" ", r" \n") if match[0].startswith("[") else match[0]
 
 

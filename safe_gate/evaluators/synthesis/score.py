@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.evaluators.synthesis.features import Lexicon, Sentence, sentences
+from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import Column, Evidence, LearnedPack, columns
 from safe_gate.evaluators.synthesis.rules import Pack, find, resolve_overlaps
 from safe_gate.model import Hit, Place
@@ -64,9 +65,10 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case scored: a result for each check that was asked for."""
+    """One case scored: the language of both texts, and a result for each check that was asked for."""
 
     case: Case
+    language: Mapping[str, Language]
     checks: Mapping[str, CheckResult]
 
     @property
@@ -74,19 +76,26 @@ class Result:
         """Tell whether every check passed."""
         return all(check.passed for check in self.checks.values())
 
+    @property
+    def is_foreign(self) -> bool:
+        """Tell whether some check reads a text that is not English."""
+        return any(reads_foreign(name, self.language) for name in self.checks)
+
 
 @dataclass(frozen=True, slots=True)
 class Rules:
     """Everything a verdict depends on besides the case.
 
     `packs` are hand-written, `learned` come from training and need the lexicon; under the profile
-    `spec` there are no learned ones and every hit weighs 1. `needed` is what an agency or pivot
-    score must reach to pass, `limit` what a sentence's evidence must reach to count against a reply.
+    `spec` there are no learned ones, every hit weighs 1, and every language is judged. `needed` is
+    what an agency or pivot score must reach to pass, `limit` what a sentence's evidence must reach
+    to count against a reply.
     """
 
     packs: tuple[Pack, ...]
     learned: tuple[LearnedPack, ...]
     lexicon: Lexicon
+    languages: Languages
     needed: float = 1.0
     limit: float = 1.0
     is_weighted: bool = False
@@ -294,7 +303,31 @@ def asks(rules: Rules) -> Mapping[str, str]:
     }
 
 
+def reads_foreign(check: str, language: Mapping[str, str]) -> bool:
+    """Tell whether a check reads a text that is not English: the reply, and for the pivot the message too."""
+    fields = {field for of, field in GROUPS.values() if of == check}
+    return any(language[field] == Language.OTHER for field in fields)
+
+
 def score_case(case: Case, rules: Rules) -> Result:
-    """Return the result of every check the case asks for, in the order of `CHECKS`."""
+    """Return the result of every check the case asks for, in the order of `CHECKS`.
+
+    Of a text in another language nothing can be known: the check is not applicable. The profile
+    `spec` judges it all the same; the specification knows no languages.
+    """
     turn = Turn(case.user, case.assistant, rules)
-    return Result(case, {name: check(turn) for name, check in CHECKS.items() if name in case.checks})
+    language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
+    return Result(
+        case,
+        language,
+        {
+            name: _not_judged(check, rules) if rules.is_weighted and reads_foreign(name, language) else check(turn)
+            for name, check in CHECKS.items()
+            if name in case.checks
+        },
+    )
+
+
+def _not_judged(check: Callable[[Turn], CheckResult], rules: Rules) -> CheckResult:
+    nothing = check(Turn("", "", rules))
+    return CheckResult(True, False, {"applicable": False, **nothing.details})

@@ -5,13 +5,15 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from itertools import islice
 
-from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD
+from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
 from safe_gate.figures import fixed, percent, plural, share
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
 
 _QUOTED_HITS = 3
+_NAMED_CASES = 5
 
 
 def section(report: JsonObject) -> Section:
@@ -42,7 +44,18 @@ def section(report: JsonObject) -> Section:
         ),
         issues=(),
         findings=tuple(_finding(result) for result in report["results"] if _is_unexpected(result)),
+        notes=tuple(_foreign(summary["not_english"], report["results"])),
     )
+
+
+def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
+    """Yield a sentence that names the cases the checks cannot read."""
+    if count:
+        foreign = (r["id"] for r in results if any(reads_foreign(check, r["language"]) for check in r["checks"]))
+        ids = [words for one in islice(foreign, _NAMED_CASES) for words in (Untrusted(one), ", ")]
+        cases = plural(count, "case is", "cases are")
+        more = f" and {count - _NAMED_CASES} more" if count > _NAMED_CASES else ""
+        yield (f"{cases} not in English, which the checks cannot read: ", *ids[:-1], f"{more}.")
 
 
 def _labels(accuracy: JsonObject) -> str:

@@ -1,0 +1,76 @@
+"""Whether a text is English, the only language the packs can read. Pure, and linear in the text.
+
+Two questions: are most letters Latin, and do the small words that every sentence needs belong to
+English or to other languages (`languages.json`)? Names, typos and slang are in no list and count for
+nothing, and a few words are often too little to tell.
+"""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from enum import StrEnum
+
+from safe_gate.evaluators.synthesis.features import Lexicon
+from safe_gate.model import JsonObject
+
+
+class Language(StrEnum):
+    """What a text is written in, as far as the packs care."""
+
+    ENGLISH = "english"
+    OTHER = "other"
+    UNCLEAR = "unclear"
+
+
+# Letters of other scripts: not Latin ones and not letter-like signs.
+_FOREIGN_LETTER = re.compile(r"[^\W\d_\u0000-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u218f\uff21-\uff5a]")
+_LATIN_LETTER = re.compile(r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]")
+# Words between blanks, less what stands around them: no links, no tags, no code.
+_WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
+_INSIDE_WORD = re.compile("['-]")
+_PLENTY = 5  # different small words of English leave no doubt, unless half as many are of other languages
+_FEWEST_WORDS = 8  # fewer, without a small word of any language, may be a list or a cry
+_LEAST_SHARE = 0.15  # of words known as English
+
+
+@dataclass(frozen=True, slots=True)
+class Languages:
+    """Small words of English and of other languages, loans in English, and more words of English."""
+
+    english: frozenset[str]
+    other: frozenset[str]
+    loans: frozenset[str]
+    vocabulary: frozenset[str]
+
+    @classmethod
+    def of(cls, data: JsonObject, lexicon: Lexicon) -> Languages:
+        """Return what `languages.json` and the lexicon know."""
+        other = frozenset(word for words in data["other"].values() for word in words.split())
+        return cls(frozenset(data["english"].split()), other, frozenset(data["loans"].split()), lexicon.vocabulary)
+
+    def language(self, text: str) -> Language:
+        """Return the language of a normalised text."""
+        if not text.isascii():
+            foreign = len(_FOREIGN_LETTER.findall(text))
+            if foreign > 1 and foreign > len(_LATIN_LETTER.findall(text)):
+                return Language.OTHER
+        at_a_glance = set(text.lower().split())
+        if len(self.english & at_a_glance) >= max(_PLENTY, 2 * len(self.other & at_a_glance)):
+            return Language.ENGLISH
+        words = _words(text)
+        english = sum(word in self.english for word in words)
+        known = english + sum(word in self.vocabulary and word not in self.english for word in words)
+        other = sum(word in self.other or not (word.isascii() or word in self.loans) for word in words)
+        if other > english and (other > 1 or (not known and len(words) > 1)):
+            return Language.OTHER
+        if known < _LEAST_SHARE * len(words) and len(words) >= _FEWEST_WORDS:
+            return Language.OTHER
+        return Language.ENGLISH if english else Language.UNCLEAR
+
+
+def _words(text: str) -> list[str]:
+    """Return the words of a text in lower case, without those with a capital inside it: they are names."""
+    found = _WORD.findall(text.lower() if text.isupper() else text)
+    parts = [part for word in found for part in _INSIDE_WORD.split(word)]
+    return [part.lower() for i, part in enumerate(parts) if i == 0 or part[0].islower() or part == "I"]
