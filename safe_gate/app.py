@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
@@ -284,13 +284,7 @@ def safe_policy(options: Options) -> safe_v0.Policy:
 
 def gate_policy(options: Options) -> gate.Policy:
     """Return the limits of the gate's rules under these options."""
-    return gate.Policy(
-        min_pass_rate=options.min_pass_rate,
-        max_fail_labels=options.max_fail_labels,
-        max_unexpected_failures=options.max_unexpected_failures,
-        max_unexpected_passes=options.max_unexpected_passes,
-        min_label_accuracy=options.min_label_accuracy,
-    )
+    return gate.Policy(**{field.name: getattr(options, field.name) for field in fields(gate.Policy)})
 
 
 # --- judging ------------------------------------------------------------------------------------

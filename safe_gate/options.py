@@ -90,6 +90,12 @@ def _weight(metric: str) -> Any:
     )
 
 
+def _accuracy(labels: str) -> Any:
+    return _option(
+        f"Rule: the share of {labels} that agree is at least this (0 to 1). Off unless set.", None, limits=(0, 1)
+    )
+
+
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Options:
     """The settings of a run."""
@@ -160,11 +166,10 @@ class Options:
     max_unexpected_passes: int | None = _option(
         "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
     )
-    min_label_accuracy: float | None = _option(
-        "Rule: the share of Synthesis labels that agree is at least this (0 to 1). Off unless set.",
-        None,
-        limits=(0, 1),
-    )
+    min_label_accuracy: float | None = _accuracy("Synthesis labels")
+    min_label_accuracy_agency_language: float | None = _accuracy("labels of `agency_language`")
+    min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")
+    min_label_accuracy_topic_pivot: float | None = _accuracy("labels of `topic_pivot`")
     cr_pass: float = _threshold("CR", "pass", 0.8)
     cr_review: float = _threshold("CR", "review", 0.5)
     ah_pass: float = _threshold("AH", "pass", 1.0)
