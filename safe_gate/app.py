@@ -113,7 +113,7 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
 
     if not options.synthesis_cases:
         return complain((_missing("--cases", "the JSONL file that holds the case"),), effects)
-    rules = packs.load(options.profile, options.sensitivity, options.rules, options.rules_off)
+    rules = _synthesis_rules(options)
     problems: list[Problem] = []
     ids: list[str] = []
     for item in files.synthesis_cases(options.synthesis_cases):
@@ -134,7 +134,7 @@ def list_rules(options: Options, effects: Effects) -> int:
     """List the rules that would count, hand-written and learned. Returns 0 or 3."""
     from safe_gate.render import console
 
-    effects.out(console.rule_list(packs.load(options.profile, "balanced", options.rules, options.rules_off)))
+    effects.out(console.rule_list(_synthesis_rules(options)))
     return EXIT_CODES[Verdict.PASS]
 
 
@@ -231,7 +231,7 @@ def measure_synthesis(options: Options) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name."""
     problems: tuple[Problem, ...] = ()
     try:
-        rules = packs.load(options.profile, options.sensitivity, options.rules, options.rules_off)
+        rules = _synthesis_rules(options)
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
     cases = files.synthesis_cases(options.synthesis_cases)
@@ -262,6 +262,10 @@ def _sorted_out(
         elif not problems:  # with a problem there will be no verdict: keep looking for others only
             results.append(measure(item))
     return results, tuple(problems), tuple(inputs)
+
+
+def _synthesis_rules(options: Options) -> synthesis.Rules:
+    return packs.load(options.profile, options.sensitivity, options.rules, options.rules_off, options.rule_weights)
 
 
 def safe_policy(options: Options) -> safe_v0.Policy:
@@ -324,13 +328,18 @@ def _report(
         **{name: parts.get(name) for name in EVALUATORS},
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-            "packs_sha256": packs.digest(options.rules, options.rules_off) if verdict is not Verdict.ERROR else "",
+            "packs_sha256": (
+                packs.digest(options.rules, options.rules_off, options.rule_weights)
+                if verdict is not Verdict.ERROR
+                else ""
+            ),
             "policy": {
                 **asdict(gate_policy(options)),
                 "profile": options.profile,
                 "sensitivity": options.sensitivity,
                 "rules": list(options.rules),
                 "rules_off": list(options.rules_off),
+                "rule_weights": dict(options.rule_weights or {}),
             },
         },
     }

@@ -191,7 +191,7 @@ def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequenc
     common: dict[str, Any] = {"dest": setting.name, "default": argparse.SUPPRESS, "help": help_}
     if setting.kind is bool:
         command.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
-    elif setting.is_list:
+    elif setting.is_list or setting.is_mapping:
         command.add_argument(*flags, nargs="+", action="extend", metavar=setting.metavar, **common)
     else:
         command.add_argument(*flags, metavar=setting.metavar, **common)

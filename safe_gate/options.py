@@ -48,8 +48,15 @@ class Setting:
         return get_origin(self.kind) is tuple
 
     @property
+    def is_mapping(self) -> bool:
+        """Whether the option takes numbers by id: an object in the config file, elsewhere `ID=NUMBER`, one a line."""
+        return bool(self.kind == Mapping[str, float] | None)
+
+    @property
     def metavar(self) -> str:
         """What stands for the value in `--help`."""
+        if self.is_mapping:
+            return "ID=N"
         if self.choices:
             return "|".join(self.choices)
         return "N" if self.low is not None else "TEXT"
@@ -150,6 +157,13 @@ class Options:
         "Synthesis: ids of rules or packs that do not count; one a line.",
         (),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
+    )
+    rule_weights: Mapping[str, float] | None = _option(
+        "Synthesis, weighted: what hits of a rule or a pack weigh, `ID=WEIGHT`, one a line; "
+        "a learned pack's weights are multiplied.",
+        None,
+        limits=(0, 1000),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),
     )
     min_pass_rate: float = _option(
         "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).", 0.8, limits=(0, 1)

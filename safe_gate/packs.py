@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -20,19 +20,26 @@ Pack = dict[str, Any]
 
 
 def load(
-    profile: str = "weighted", sensitivity: str = "balanced", own: tuple[str, ...] = (), off: tuple[str, ...] = ()
+    profile: str = "weighted",
+    sensitivity: str = "balanced",
+    own: Sequence[str] = (),
+    off: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
 ) -> synthesis.Rules:
     """Return everything a Synthesis verdict depends on besides the case.
 
-    `own` are a team's pack files, `off` ids of rules or packs that do not count. The profile `spec`
-    leaves learned packs out. Raises CannotJudge with every problem of a pack: its shape, a pattern
-    that cannot run, an id that is taken, a text that a rule promises to hit or miss and does not.
+    `own` are a team's pack files, `off` ids of rules or packs that do not count, `weights` what hits
+    weigh by the id of their rule or pack. The profile `spec` leaves learned packs out. Raises
+    CannotJudge with every problem of a pack: its shape, a pattern that cannot run, an id that is
+    taken, a text that a rule promises to hit or miss and does not.
     """
-    if not own and not off:
+    weights = weights or {}
+    if not own and not off and not weights:
         return _shipped_rules(profile, sensitivity)
     packs = [*shipped(), *check(own)]
-    _refuse_unknown(off, packs)
-    return _rules([kept for pack in packs if (kept := _without(pack, off))], profile, sensitivity)
+    _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights)}, packs)
+    kept = [_weighed(left, weights) for pack in packs if (left := _without(pack, off))]
+    return _rules(kept, profile, sensitivity)
 
 
 @cache
@@ -88,13 +95,14 @@ def check(own: Sequence[str]) -> list[Pack]:
     return found
 
 
-def digest(own: tuple[str, ...] = (), off: tuple[str, ...] = ()) -> str:
-    """Return the SHA-256 of all packs, word classes and lexicon of a run, and of what is switched off."""
+def digest(own: Sequence[str] = (), off: Sequence[str] = (), weights: Mapping[str, float] | None = None) -> str:
+    """Return the SHA-256 of all packs, word classes and lexicon of a run, of what is switched off, of set weights."""
     sha256 = hashlib.sha256()
     data: list[Traversable | Path] = [_folder().joinpath("classes.json"), _folder().joinpath("lexicon.json")]
     for file in (*data, *_pack_files(), *files.expand(own)):
         sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
     sha256.update(json.dumps(sorted(off)).encode() if off else b"")
+    sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
     return sha256.hexdigest()
 
 
@@ -112,14 +120,30 @@ def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
             yield Problem(place, f"hits {json.dumps(text)}, which it promises to miss", rule["id"], "miss")
 
 
-def _refuse_unknown(off: Sequence[str], packs: Sequence[Pack]) -> None:
+def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:
+    """Raise CannotJudge for ids that a setting names and nothing has."""
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack.get("rules", ())}
-    unknown = [one for one in off if one not in known]
-    if unknown:
-        words = "is the id of no rule and of no pack"
-        raise CannotJudge(
-            *(Problem(Place("rules-off"), words + suggestion(one, sorted(known)), one) for one in unknown)
-        )
+    words = "is the id of no rule and of no pack"
+    problems = [
+        Problem(Place(setting), words + suggestion(one, sorted(known)), one)
+        for setting, ids in given.items()
+        for one in ids
+        if one not in known
+    ]
+    if problems:
+        raise CannotJudge(*problems)
+
+
+def _weighed(pack: Pack, weights: Mapping[str, float]) -> Pack:
+    """Return a pack with the weights that are set: its rules' in place of their own, a learned one's times its own."""
+    factor = weights.get(pack["pack"])
+    if "rules" not in pack:
+        return pack if factor is None else {**pack, "scale": pack["scale"] * factor}
+    rules = [
+        rule if (weight := weights.get(rule["id"], factor)) is None else {**rule, "weight": weight}
+        for rule in pack["rules"]
+    ]
+    return {**pack, "rules": rules}
 
 
 def _without(pack: Pack, off: Sequence[str]) -> Pack | None:

@@ -204,11 +204,12 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
     ("arguments", "mention"),
     [
         (("rules", "--rules-off", "agency-negative/you-shoud"), 'did you mean "agency-negative/you-should"?'),
+        (("rules", "--rule-weights", "agency-positve=2"), 'rule-weights: agency-positve: is the id of no rule and of no pack (did you mean "agency-positive"?)'),
         (("rules", "--rules", "nowhere.json"), "nowhere.json: matches no file"),
         (("rules", "fly"), "expected: rules, or rules test PACK"),
         (("rules", "test"), "expected: rules, or rules test PACK"),
     ],
-)
+)  # fmt: skip
 def test_rules_that_are_not_there_are_named(safe_gate: SafeGate, arguments: tuple[str, ...], mention: str) -> None:
     ran = safe_gate(*arguments)
     assert ran.code == 3
@@ -253,6 +254,41 @@ def test_a_broken_condition_and_a_learned_pack_are_refused(safe_gate: SafeGate) 
 def test_shipped_packs_serve_the_check_of_their_group() -> None:
     for pack in WRITTEN.values():
         assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
+
+
+def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGate) -> None:
+    write_pack()
+    write_cases(Path("c.jsonl"), turn("a", assistant="The refund is on its way.", checks=["unverifiable_reassurance"]))
+    command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own.json")
+    digests = set()
+    overrides = ("{}", '{"team-guarantee": 0.125}', '{"team-guarantee": 0, "team-guarantee/refund": 2}')
+    for code, weights in zip((1, 0, 1), overrides, strict=True):
+        Path("safe.config.json").write_text(f'{{"rule-weights": {weights}}}', "utf-8")
+        ran = safe_gate(*command)
+        assert ran.code == code, ran.log
+        digests.add(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
+    assert len(digests) == 3
+    assert "Synthesis ran with 2 weights of the repository's own." in ran.out
+    assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
+
+
+def test_a_rule_may_weigh_other_than_its_pack(safe_gate: SafeGate) -> None:
+    rule = OWN["rules"][0]
+    lighter = rule | {"id": "team-guarantee/lighter", "weight": 0.125}
+    Path("own.json").write_text(json.dumps(OWN | {"weight": 0.75, "rules": [rule, lighter]}), "utf-8")
+
+    def weights(*arguments: str) -> dict[str, str]:
+        listed = safe_gate("rules", "--rules", "own.json", *arguments).out
+        rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in listed.splitlines() if "│" in line]
+        return {row[0]: row[2] for row in rows}
+
+    assert weights()["team-guarantee/refund"] == "0.75"
+    assert weights()["team-guarantee/lighter"] == "0.125"
+    assert weights("--profile", "spec")["team-guarantee/lighter"] == "1"
+    some = weights("--rule-weights", "team-guarantee=3", "team-guarantee/refund=2", "agency-learned=0.5")
+    assert (some["team-guarantee/refund"], some["team-guarantee/lighter"]) == ("2", "3")
+    assert weights()["agency-learned"].startswith("0 to 6 by ")
+    assert some["agency-learned"].startswith("0 to 3 by ")
 
 
 def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: SafeGate) -> None:

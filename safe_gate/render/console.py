@@ -62,10 +62,14 @@ def rules(report: JsonObject) -> str:
 
 
 def rule_list(rules: Rules) -> str:
-    """Return the rules that count: id, group and weight of each, learned packs with their number of features."""
-    written = [(Untrusted(rule.id), pack.group, f"{pack.weight:g}") for pack in rules.packs for rule in pack.rules]
+    """Return the rules that count: id, group and what a hit weighs; a learned one weighs by its features."""
+    written = [
+        (Untrusted(rule.id), pack.group, f"{pack.weights[rule.id] if rules.is_weighted else 1:g}")
+        for pack in rules.packs
+        for rule in pack.rules
+    ]
     learned = [
-        (Untrusted(pack.id), ", ".join(pack.groups), f"{plural(len(pack.weights), 'feature')}")
+        (Untrusted(pack.id), ", ".join(pack.groups), f"0 to {pack.scale:g} by {plural(len(pack.weights), 'feature')}")
         for pack in rules.learned
     ]
     table = Table(("Rule", "Group", "Weight"), "<<<", (*written, *learned))

@@ -48,14 +48,14 @@ class Rule:
 class Pack:
     """The rules of one group, all looked for in the same field.
 
-    `weight` is what a hit counts beside learned evidence; `any` finds which of the rules match.
+    `weights` is what a rule's hit counts beside learned evidence, by id; `any` finds which of the rules match.
     """
 
     id: str
     check: str
     group: str
     field: str
-    weight: float
+    weights: Mapping[str, float]
     rules: tuple[Rule, ...]
     any: Any
 
@@ -102,8 +102,8 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
             why = error.args[0]
             raise ValueError(f"rule {rule['id']}: {why.decode() if isinstance(why, bytes) else why}") from error
     any_rule.Compile()
-    weight = data.get("weight", 1)
-    return Pack(data["pack"], data["check"], data["group"], data["field"], weight, tuple(rules), any_rule)
+    weights = {rule["id"]: rule.get("weight", data.get("weight", 1)) for rule in data["rules"]}
+    return Pack(data["pack"], data["check"], data["group"], data["field"], weights, tuple(rules), any_rule)
 
 
 def broken_promises(
