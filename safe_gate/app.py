@@ -8,7 +8,7 @@ from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from safe_gate import __version__, files, gate, packs
+from safe_gate import __version__, files, gate, packs, train
 from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
 from safe_gate.figures import add_up, plural
 from safe_gate.github import ApiError, commands
@@ -143,6 +143,29 @@ def try_packs(paths: Sequence[str], effects: Effects) -> int:
     found = packs.check(paths)
     rules = sum(len(pack.get("rules", ())) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: every text is hit and missed as promised")
+    return EXIT_CODES[Verdict.PASS]
+
+
+def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
+    """Learn from labelled cases, say what it gains, and write the packs that gain into the folder `out`.
+
+    Without a folder nothing is written. Returns 0; too few labels and the like are CannotJudge.
+    """
+    from safe_gate.render import console
+
+    lesson = train.train(patterns, options)
+    for problem in lesson.left:
+        effects.err(console.problem(problem))
+    effects.out(console.gains(lesson.gains))
+    paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
+    if out:
+        for path, pack in zip(paths, lesson.packs, strict=True):
+            files.write(path, jsonreport.pack_json(pack))
+    names = " ".join(console.path_words(path.as_posix()) for path in paths)
+    if names and out:
+        effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
+    elif names:
+        effects.out("Nothing is written without --out FOLDER.")
     return EXIT_CODES[Verdict.PASS]
 
 

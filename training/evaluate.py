@@ -14,12 +14,13 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from train import TASKS, Turn, load_turns, train
+from ship import learn, load_turns
 
 from safe_gate.evaluators.synthesis import CHECKS, SENSITIVITIES, Case, LearnedPack, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import Rules
 from safe_gate.figures import wilson
+from safe_gate.fit import TASKS, Turn
 from safe_gate.model import Place
 from safe_gate.packs import digest, load
 
@@ -56,7 +57,7 @@ def left_out(turns: Sequence[Turn]) -> dict[str, list[Judged]]:
     found: dict[str, list[Judged]] = {name: [] for name in SENSITIVITIES}
     for file in sorted({turn.file for turn in turns}):
         others = [turn for turn in turns if turn.file != file]
-        learned = tuple(LearnedPack.of(train(task, others)) for task in TASKS)
+        learned = tuple(LearnedPack.of(learn(task, others)) for task in TASKS)
         for name, (needed, limit) in SENSITIVITIES.items():
             rules = replace(shipped, learned=learned, needed=needed, limit=limit)
             found[name] += judged([turn for turn in turns if turn.file == file], rules)

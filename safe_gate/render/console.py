@@ -12,7 +12,8 @@ from tabulate import DataRow, Line, TableFormat
 from wcwidth import wcswidth
 
 from safe_gate.evaluators.synthesis import Rules
-from safe_gate.figures import plural
+from safe_gate.evaluators.synthesis.gain import Gain
+from safe_gate.figures import fixed, percent, plural, wilson
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
@@ -75,6 +76,40 @@ def rule_list(rules: Rules) -> str:
     table = Table(("Rule", "Group", "Weight"), "<<<", (*written, *learned))
     count = f"{plural(len(written), 'rule')}, {plural(len(learned), 'learned pack')}"
     return f"{_table(table, 'simple_outline')}\n{count}"
+
+
+def gains(found: Sequence[Gain]) -> str:
+    """Return what learning gains each check, on labels left out, and in words whether that is worth anything."""
+    rows = tuple(
+        (
+            gain.check,
+            str(gain.labels),
+            _share(gain.before, gain.labels),
+            _share(gain.after, gain.labels),
+            f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
+            str(gain.mended),
+            str(gain.spoiled),
+            _worth(gain),
+        )
+        for gain in found
+    )
+    header = ("Check", "Labels", "Before", "After", "Gain", "Mended", "Spoiled", "Worth")
+    notes = (
+        "Before and after: labels that agree with today's rules, and with a pack that learned from the others added;",
+        "no pack ever saw the labels it is measured on. In brackets: 95 % Wilson intervals.",
+    )
+    return "\n".join((_table(Table(header, "<>>>>>><", rows), "simple_outline"), *notes))
+
+
+def _share(part: int, whole: int) -> str:
+    low, high = (fixed(100 * end, 1) for end in wilson(part, whole))
+    return f"{percent(part / whole, 1)} ({low} to {high})"
+
+
+def _worth(gain: Gain) -> str:
+    if gain.after <= gain.before:
+        return "no gain: do not use this pack"
+    return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
 
 
 def problems(found: Sequence[Problem]) -> str:
