@@ -176,7 +176,10 @@ class Table:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """What an evaluator's part of the report looks like to a reader, in no particular format."""
+    """What an evaluator's part of the report looks like to a reader, in no particular format.
+
+    `details` are tables by title for those who want to know more; they may be folded or left out.
+    """
 
     title: Phrase
     headline: str
@@ -187,3 +190,4 @@ class Section:
     cases: Table
     issues: tuple[tuple[str, Phrase], ...]
     findings: tuple[Finding, ...]
+    details: tuple[tuple[str, Table], ...] = ()

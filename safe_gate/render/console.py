@@ -13,7 +13,7 @@ from wcwidth import wcswidth
 
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
-from safe_gate.figures import fixed, percent, plural, wilson
+from safe_gate.figures import plural, wilson, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
@@ -45,6 +45,7 @@ def scorecard(section: Section, *, everything: bool = False) -> str:
             *_box(section),
             *_cases(section, everything=everything),
             *_issues(section),
+            *(_details(section) if everything else ()),
             *_evidence(section, everything=everything),
             "",
         )
@@ -84,8 +85,8 @@ def gains(found: Sequence[Gain]) -> str:
         (
             gain.check,
             str(gain.labels),
-            _share(gain.before, gain.labels),
-            _share(gain.after, gain.labels),
+            with_interval(gain.before / gain.labels, *wilson(gain.before, gain.labels)),
+            with_interval(gain.after / gain.labels, *wilson(gain.after, gain.labels)),
             f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
             str(gain.mended),
             str(gain.spoiled),
@@ -99,11 +100,6 @@ def gains(found: Sequence[Gain]) -> str:
         "no pack ever saw the labels it is measured on. In brackets: 95 % Wilson intervals.",
     )
     return "\n".join((_table(Table(header, "<>>>>>><", rows), "simple_outline"), *notes))
-
-
-def _share(part: int, whole: int) -> str:
-    low, high = (fixed(100 * end, 1) for end in wilson(part, whole))
-    return f"{percent(part / whole, 1)} ({low} to {high})"
 
 
 def _worth(gain: Gain) -> str:
@@ -187,6 +183,13 @@ def _issues(section: Section) -> Iterator[str]:
         yield "Top Issues:"
         for title, phrase in section.issues:
             yield f"  {title}: {quoted(phrase)}"
+
+
+def _details(section: Section) -> Iterator[str]:
+    for title, table in section.details:
+        yield ""
+        yield f"{title}:"
+        yield _table(table, "simple_outline")
 
 
 def _evidence(section: Section, *, everything: bool) -> Iterator[str]:
