@@ -164,8 +164,8 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
     names = " ".join(console.path_words(path.as_posix()) for path in paths)
     if names and out:
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
-    elif names:
-        effects.out("Nothing is written without --out FOLDER.")
+    else:
+        effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no pack gains.")
     return EXIT_CODES[Verdict.PASS]
 
 

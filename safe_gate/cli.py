@@ -125,6 +125,8 @@ def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: 
 def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
     from safe_gate import app
 
+    if out and words[:1] != ["train"]:
+        raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
     if not words:
         return app.list_rules(options, effects)
     if words[0] == "test" and words[1:]:

@@ -67,7 +67,7 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
     learned = [
         {**pack, "about": worth[task.check]}
         for task, pack in zip(tasks, corrections(cases), strict=True)
-        if task.check in worth
+        if task.check in worth and pack["weights"]
     ]
     return Lesson(found, tuple(learned), tuple(left))
 

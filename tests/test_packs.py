@@ -209,6 +209,7 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
         (("rules", "--rules", "nowhere.json"), "nowhere.json: matches no file"),
         (("rules", "fly"), "expected: rules, rules test PACK"),
         (("rules", "test"), "expected: rules, rules test PACK"),
+        (("rules", "--out", "x"), "--out: is for rules train"),
         (("rules", "train"), "or rules train CASES"),
     ],
 )  # fmt: skip

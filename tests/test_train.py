@@ -77,7 +77,17 @@ def test_cases_that_the_rules_know_gain_nothing_and_the_table_says_so(safe_gate:
     assert ran.code == 0
     for check in (CHECK, "unverifiable_reassurance", "topic_pivot"):
         assert row(ran, check)[-1] == "no gain: do not use this pack"
+    assert ran.out.endswith("Nothing is written: no pack gains.\n")
     assert not Path("own").exists()
+
+
+@pytest.mark.parametrize("reply", ["", "Ok", "\u200b", "No word of this is ever seen twice."])
+def test_replies_without_anything_to_learn_from_teach_nothing(safe_gate: SafeGate, reply: str) -> None:
+    same = [turn(f"a{n}", assistant=reply, checks=[CHECK], expected={CHECK: n % 2 == 0}) for n in range(40)]
+    write_cases(Path("c.jsonl"), *same)
+    ran = safe_gate("rules", "train", "c.jsonl")
+    assert ran.code == 0
+    assert row(ran)[-1] == "no gain: do not use this pack"
 
 
 def test_the_same_cases_give_the_same_bytes(safe_gate: SafeGate) -> None:

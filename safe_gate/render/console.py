@@ -96,8 +96,8 @@ def gains(found: Sequence[Gain]) -> str:
     )
     header = ("Check", "Labels", "Before", "After", "Gain", "Mended", "Spoiled", "Worth")
     notes = (
-        "Before and after: labels that agree with today's rules, and with a pack that learned from the others added;",
-        "no pack ever saw the labels it is measured on. In brackets: 95 % Wilson intervals.",
+        "Before: labels that agree with today's rules. After: with what was learned added, which never saw the labels",
+        "it is measured on. In brackets: 95 % Wilson intervals.",
     )
     return "\n".join((_table(Table(header, "<>>>>>><", rows), "simple_outline"), *notes))
 
