@@ -4,7 +4,7 @@ VENV := .venv
 BIN := $(VENV)/bin
 READY := $(VENV)/.ready
 
-.PHONY: demo test lint fix bench train checks lock clean
+.PHONY: demo test lint fix bench train checks gains lock clean
 
 demo: $(READY) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -27,19 +27,21 @@ fix: $(READY) ## put right what a tool can put right
 bench: $(READY) ## wall time of whole runs as ratios to `python -c pass`
 	$(BIN)/python benchmarks/startup.py
 
-train: $(VENV)/.train ## learn the packs again from data/synthesis
-	OMP_NUM_THREADS=1 $(BIN)/python training/train.py
+train: $(READY) ## learn the packs again from data/synthesis
+	OMP_NUM_THREADS=1 $(BIN)/python training/ship.py
 
-checks: $(VENV)/.train ## measure the checks on files left out, and write docs/checks.md (a few minutes)
+checks: $(READY) ## measure the checks on files left out, and write docs/checks.md (a few minutes)
 	OMP_NUM_THREADS=1 $(BIN)/python training/evaluate.py
+
+gains: $(READY) ## measure what a team's own cases gain, and write docs/own-rules.md (some ten minutes)
+	OMP_NUM_THREADS=1 $(BIN)/python training/gains.py
 
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
 
 lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) pyproject.toml --output-file requirements.txt
 	$(LOCK) --group build --output-file requirements-build.txt
-	$(LOCK) pyproject.toml --group dev --output-file requirements-dev.txt
-	$(LOCK) --group train --output-file requirements-train.txt
+	$(LOCK) pyproject.toml --extra train --group dev --output-file requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
@@ -48,8 +50,4 @@ $(READY): requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $@
-
-$(VENV)/.train: $(READY) requirements-train.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-train.txt
 	@touch $@

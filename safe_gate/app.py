@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 
-from safe_gate import __version__, files, gate, packs
+from safe_gate import __version__, files, gate, packs, train
 from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
 from safe_gate.figures import add_up, plural
 from safe_gate.github import ApiError, commands
@@ -113,7 +113,7 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
 
     if not options.synthesis_cases:
         return complain((_missing("--cases", "the JSONL file that holds the case"),), effects)
-    rules = packs.load(options.profile, options.sensitivity, options.rules, options.rules_off)
+    rules = _synthesis_rules(options)
     problems: list[Problem] = []
     ids: list[str] = []
     for item in files.synthesis_cases(options.synthesis_cases):
@@ -134,7 +134,7 @@ def list_rules(options: Options, effects: Effects) -> int:
     """List the rules that would count, hand-written and learned. Returns 0 or 3."""
     from safe_gate.render import console
 
-    effects.out(console.rule_list(packs.load(options.profile, "balanced", options.rules, options.rules_off)))
+    effects.out(console.rule_list(_synthesis_rules(options)))
     return EXIT_CODES[Verdict.PASS]
 
 
@@ -143,6 +143,29 @@ def try_packs(paths: Sequence[str], effects: Effects) -> int:
     found = packs.check(paths)
     rules = sum(len(pack.get("rules", ())) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: every text is hit and missed as promised")
+    return EXIT_CODES[Verdict.PASS]
+
+
+def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
+    """Learn from labelled cases, say what it gains, and write the packs that gain into the folder `out`.
+
+    Without a folder nothing is written. Returns 0; too few labels and the like are CannotJudge.
+    """
+    from safe_gate.render import console
+
+    lesson = train.train(patterns, options)
+    for problem in lesson.left:
+        effects.err(console.problem(problem))
+    effects.out(console.gains(lesson.gains))
+    paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
+    if out:
+        for path, pack in zip(paths, lesson.packs, strict=True):
+            files.write(path, jsonreport.pack_json(pack))
+    names = " ".join(console.path_words(path.as_posix()) for path in paths)
+    if names and out:
+        effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
+    else:
+        effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no pack gains.")
     return EXIT_CODES[Verdict.PASS]
 
 
@@ -231,7 +254,7 @@ def measure_synthesis(options: Options) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name."""
     problems: tuple[Problem, ...] = ()
     try:
-        rules = packs.load(options.profile, options.sensitivity, options.rules, options.rules_off)
+        rules = _synthesis_rules(options)
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
     cases = files.synthesis_cases(options.synthesis_cases)
@@ -264,6 +287,10 @@ def _sorted_out(
     return results, tuple(problems), tuple(inputs)
 
 
+def _synthesis_rules(options: Options) -> synthesis.Rules:
+    return packs.load(options.profile, options.sensitivity, options.rules, options.rules_off, options.rule_weights)
+
+
 def safe_policy(options: Options) -> safe_v0.Policy:
     """Return how SAFE v0 scores under these options."""
     lower = {metric: metric.lower() for metric in safe_v0.METRICS}
@@ -284,14 +311,7 @@ def safe_policy(options: Options) -> safe_v0.Policy:
 
 def gate_policy(options: Options) -> gate.Policy:
     """Return the limits of the gate's rules under these options."""
-    return gate.Policy(
-        min_pass_rate=options.min_pass_rate,
-        max_fail_labels=options.max_fail_labels,
-        max_unexpected_failures=options.max_unexpected_failures,
-        max_unexpected_passes=options.max_unexpected_passes,
-        max_not_english=options.max_not_english,
-        min_label_accuracy=options.min_label_accuracy,
-    )
+    return gate.Policy(**{field.name: getattr(options, field.name) for field in fields(gate.Policy)})
 
 
 # --- judging ------------------------------------------------------------------------------------
@@ -331,13 +351,18 @@ def _report(
         **{name: parts.get(name) for name in EVALUATORS},
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-            "packs_sha256": packs.digest(options.rules, options.rules_off) if verdict is not Verdict.ERROR else "",
+            "packs_sha256": (
+                packs.digest(options.rules, options.rules_off, options.rule_weights)
+                if verdict is not Verdict.ERROR
+                else ""
+            ),
             "policy": {
                 **asdict(gate_policy(options)),
                 "profile": options.profile,
                 "sensitivity": options.sensitivity,
                 "rules": list(options.rules),
                 "rules_off": list(options.rules_off),
+                "rule_weights": dict(options.rule_weights or {}),
             },
         },
     }

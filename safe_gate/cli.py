@@ -23,6 +23,9 @@ _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
+# Sums of doubles depend on how many threads share them; set before numpy is imported.
+_ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
+
 _COMMANDS = {
     "run": (
         "evaluate, judge by the gate's rules, write reports and publish them",
@@ -41,8 +44,8 @@ _COMMANDS = {
         "exit codes: 0 shown, 3 no such case or error",
     ),
     "rules": (
-        "list the Synthesis rules, or run the texts of a pack's rules",
-        "exit codes: 0 listed or all as promised, 3 a problem",
+        "list the Synthesis rules, run the texts of a pack's rules, or learn packs from labelled cases",
+        "exit codes: 0 listed, all as promised, or learned; 3 a problem",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
 }
@@ -115,11 +118,23 @@ def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: 
     if command == "explain":
         return app.explain(options, arguments["id"], effects)
     if command == "rules":
-        words = arguments["words"]
-        if words and (words[0] != "test" or not words[1:]):
-            raise CannotJudge(Problem(Place("command line"), "expected: rules, or rules test PACK..."))
-        return app.try_packs(words[1:], effects) if words else app.list_rules(options, effects)
+        return _rules(arguments["words"], options, effects, out=arguments["out"])
     return app.run(options, effects)
+
+
+def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
+    from safe_gate import app
+
+    if out and words[:1] != ["train"]:
+        raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
+    if not words:
+        return app.list_rules(options, effects)
+    if words[0] == "test" and words[1:]:
+        return app.try_packs(words[1:], effects)
+    if words[0] == "train" and words[1:]:
+        os.environ.update(_ONE_THREAD)
+        return app.train_packs(words[1:], options, effects, out=out)
+    raise CannotJudge(Problem(Place("command line"), "expected: rules, rules test PACK..., or rules train CASES..."))
 
 
 def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command: str) -> Options:
@@ -179,7 +194,9 @@ def _parser() -> argparse.ArgumentParser:
         if name == "explain":
             command.add_argument("id", metavar="ID", help="the case's id")
         if name == "rules":
-            command.add_argument("words", nargs="*", metavar="test PACK", help="run the texts of these pack files")
+            words = "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases"
+            command.add_argument("words", nargs="*", metavar="test|train FILE", help=words)
+            command.add_argument("--out", default="", metavar="FOLDER", help="train: write the packs that gain here")
         if name == "validate":
             command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
     return parser
@@ -191,7 +208,7 @@ def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequenc
     common: dict[str, Any] = {"dest": setting.name, "default": argparse.SUPPRESS, "help": help_}
     if setting.kind is bool:
         command.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
-    elif setting.is_list:
+    elif setting.is_list or setting.is_mapping:
         command.add_argument(*flags, nargs="+", action="extend", metavar=setting.metavar, **common)
     else:
         command.add_argument(*flags, metavar=setting.metavar, **common)

@@ -65,6 +65,15 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     return max(0.0, low), min(1.0, high)
 
 
+def with_interval(value: float, low: float, high: float) -> str:
+    """Return a share with the ends of its interval, in percent.
+
+    >>> with_interval(0.5, 0.25, 0.75)
+    '50.0% (25.0 to 75.0)'
+    """
+    return f"{percent(value, 1)} ({fixed(100 * low, 1)} to {fixed(100 * high, 1)})"
+
+
 def fixed(value: float, digits: int = 2) -> str:
     """Return a figure with a fixed number of decimals, ties away from zero as JavaScript's toFixed.
 

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
+from safe_gate.evaluators.synthesis import CHECKS
 from safe_gate.figures import apart, plural
 from safe_gate.model import JsonObject, RuleOutcome, Verdict
 
@@ -21,6 +22,9 @@ class Policy:
     max_unexpected_failures: int | None
     max_unexpected_passes: int | None
     min_label_accuracy: float | None
+    min_label_accuracy_agency_language: float | None = None
+    min_label_accuracy_unverifiable_reassurance: float | None = None
+    min_label_accuracy_topic_pivot: float | None = None
     max_not_english: int | None = None
 
 
@@ -55,16 +59,26 @@ class Rule:
         return RuleOutcome(self.name, self.evaluator, value, limit, passed, message)
 
 
-def _accuracy(part: JsonObject) -> float | None:
-    labels = part["summary"]["label_accuracy"]
-    return labels["matched"] / labels["total"] if labels["total"] else None
+def _label_accuracy(check: str = "") -> Rule:
+    """Return the rule on how many labels agree: those of one check, or of all."""
+    name = f"min-label-accuracy-{check.replace('_', '-')}" if check else "min-label-accuracy"
+    noun = f"Label accuracy of {check.replace('_', ' ')}" if check else "Label accuracy"
+    nothing = "no case has a label of this check" if check else "no case has labels"
 
+    def labels(part: JsonObject) -> tuple[int, int]:
+        summary = part["summary"]
+        counts = summary["label_accuracy_by_check"].get(check) if check else summary["label_accuracy"]
+        return (counts["matched"], counts["total"]) if counts else (0, 0)
 
-def _agreement(part: JsonObject) -> str:
-    labels = part["summary"]["label_accuracy"]
-    return (
-        f"{labels['matched']} of {plural(labels['total'], 'label')} agree" if labels["total"] else "no case has labels"
-    )
+    def accuracy(part: JsonObject) -> float | None:
+        matched, total = labels(part)
+        return matched / total if total else None
+
+    def agreement(part: JsonObject) -> str:
+        matched, total = labels(part)
+        return f"{matched} of {plural(total, 'label')} agree" if total else nothing
+
+    return Rule(name, "synthesis", noun, accuracy, agreement)
 
 
 RULES = (
@@ -98,6 +112,8 @@ RULES = (
         lambda part: part["summary"]["unexpected_passes"],
         lambda part: plural(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass"),
     ),
+    _label_accuracy(),
+    *(_label_accuracy(check) for check in CHECKS),
     Rule(
         "max-not-english",
         "synthesis",
@@ -110,7 +126,6 @@ RULES = (
         ),
         applies=lambda part: part["summary"]["not_english"] > 0,
     ),
-    Rule("min-label-accuracy", "synthesis", "Label accuracy", _accuracy, _agreement),
 )
 """The rules in the order they are reported; each is named as its option."""
 

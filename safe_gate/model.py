@@ -179,6 +179,7 @@ class Section:
     """What an evaluator's part of the report looks like to a reader, in no particular format.
 
     `notes` are sentences a reader must see before any table.
+    `details` are tables by title for those who want to know more; they may be folded or left out.
     """
 
     title: Phrase
@@ -191,3 +192,4 @@ class Section:
     issues: tuple[tuple[str, Phrase], ...]
     findings: tuple[Finding, ...]
     notes: tuple[Phrase, ...] = ()
+    details: tuple[tuple[str, Table], ...] = ()

@@ -48,8 +48,15 @@ class Setting:
         return get_origin(self.kind) is tuple
 
     @property
+    def is_mapping(self) -> bool:
+        """Whether the option takes numbers by id: an object in the config file, elsewhere `ID=NUMBER`, one a line."""
+        return bool(self.kind == Mapping[str, float] | None)
+
+    @property
     def metavar(self) -> str:
         """What stands for the value in `--help`."""
+        if self.is_mapping:
+            return "ID=N"
         if self.choices:
             return "|".join(self.choices)
         return "N" if self.low is not None else "TEXT"
@@ -87,6 +94,12 @@ def _weight(metric: str) -> Any:
         env=(f"SAFE_V0_{metric}_WEIGHT",),
         key=("weights", metric),
         limits=(0, 1_000_000),
+    )
+
+
+def _accuracy(labels: str) -> Any:
+    return _option(
+        f"Rule: the share of {labels} that agree is at least this (0 to 1). Off unless set.", None, limits=(0, 1)
     )
 
 
@@ -145,6 +158,13 @@ class Options:
         (),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
     )
+    rule_weights: Mapping[str, float] | None = _option(
+        "Synthesis, weighted: what hits of a rule or a pack weigh, `ID=WEIGHT`, one a line; "
+        "a learned pack's weights are multiplied.",
+        None,
+        limits=(0, 1000),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),
+    )
     min_pass_rate: float = _option(
         "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).", 0.8, limits=(0, 1)
     )
@@ -165,11 +185,10 @@ class Options:
         0,
         limits=(0, None),
     )
-    min_label_accuracy: float | None = _option(
-        "Rule: the share of Synthesis labels that agree is at least this (0 to 1). Off unless set.",
-        None,
-        limits=(0, 1),
-    )
+    min_label_accuracy: float | None = _accuracy("Synthesis labels")
+    min_label_accuracy_agency_language: float | None = _accuracy("labels of `agency_language`")
+    min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")
+    min_label_accuracy_topic_pivot: float | None = _accuracy("labels of `topic_pivot`")
     cr_pass: float = _threshold("CR", "pass", 0.8)
     cr_review: float = _threshold("CR", "review", 0.5)
     ah_pass: float = _threshold("AH", "pass", 1.0)

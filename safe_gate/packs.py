@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
@@ -12,45 +12,105 @@ from typing import Any
 
 from safe_gate import files
 from safe_gate.evaluators import synthesis
-from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.figures import plural
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.validate import suggestion
 
 Pack = dict[str, Any]
 
 
 def load(
-    profile: str = "weighted", sensitivity: str = "balanced", own: tuple[str, ...] = (), off: tuple[str, ...] = ()
+    profile: str = "weighted",
+    sensitivity: str = "balanced",
+    own: Sequence[str] = (),
+    off: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
 ) -> synthesis.Rules:
     """Return everything a Synthesis verdict depends on besides the case.
 
-    `own` are a team's pack files, `off` ids of rules or packs that do not count. The profile `spec`
-    leaves learned packs out. Raises CannotJudge with every problem of a pack: its shape, a pattern
-    that cannot run, an id that is taken, a text that a rule promises to hit or miss and does not.
+    `own` are a team's pack files, `off` ids of rules or packs that do not count, `weights` what hits
+    weigh by the id of their rule or pack. The profile `spec` leaves learned packs out. Raises
+    CannotJudge with every problem of a pack: its shape, a pattern that cannot run, an id that is
+    taken, a text that a rule promises to hit or miss and does not.
     """
-    if not own and not off:
+    if not own and not off and not weights:
         return _shipped_rules(profile, sensitivity)
-    packs = [*shipped(), *check(own)]
-    _refuse_unknown(off, packs)
-    return _rules([kept for pack in packs if (kept := _without(pack, off))], profile, sensitivity)
+    return rules(gather(own, off, weights), profile, sensitivity)
 
 
 @cache
 def _shipped_rules(profile: str, sensitivity: str) -> synthesis.Rules:
-    return _rules(shipped(), profile, sensitivity)
+    return rules(shipped(), profile, sensitivity)
 
 
-def _rules(packs: Sequence[Pack], profile: str, sensitivity: str) -> synthesis.Rules:
-    classes, lexicon = _classes(), synthesis.Lexicon(_data("lexicon.json"))
+def gather(own: Sequence[str] = (), off: Sequence[str] = (), weights: Mapping[str, float] | None = None) -> list[Pack]:
+    """Return the packs of a run as data, in the order they are read. Raises CannotJudge as `load` does."""
+    packs = [*shipped(), *check(own)]
+    _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights or ())}, packs)
+    kept = [_weighed(left, weights or {}) for pack in packs if (left := _without(pack, off))]
+    ids = {pack["pack"] for pack in kept}
+    baseless = [pack for pack in kept if "corrects" in pack and pack["corrects"]["pack"] not in ids]
+    if baseless:
+        words = "corrects {}, which is switched off; switch off both or none"
+        raise CannotJudge(
+            *(Problem(Place("rules-off"), words.format(p["corrects"]["pack"]), p["pack"]) for p in baseless)
+        )
+    return kept
+
+
+def rules(packs: Sequence[Pack], profile: str = "weighted", sensitivity: str = "balanced") -> synthesis.Rules:
+    """Return gathered packs made ready to score by."""
+    classes = _classes()
     needed, limit = synthesis.SENSITIVITIES[sensitivity] if profile == "weighted" else (1.0, 1.0)
     return synthesis.Rules(
         packs=tuple(synthesis.compile_pack(pack, classes) for pack in packs if "rules" in pack),
-        learned=tuple(synthesis.LearnedPack.of(pack) for pack in packs if "weights" in pack and profile == "weighted"),
-        lexicon=lexicon,
-        languages=synthesis.Languages.of(_data("languages.json"), lexicon),
+        learned=tuple(synthesis.LearnedPack.of(pack) for pack in _learned(packs) if profile == "weighted"),
+        lexicon=lexicon(),
+        languages=synthesis.Languages.of(_data("languages.json"), lexicon()),
         needed=needed,
         limit=limit,
         is_weighted=profile == "weighted",
     )
+
+
+def _learned(packs: Sequence[Pack]) -> Iterator[Pack]:
+    """Yield the learned packs, each with its correction worked in and named."""
+    corrections = {pack["corrects"]["pack"]: pack for pack in packs if "corrects" in pack}
+    for pack in packs:
+        if "bias" in pack:
+            correction = corrections.get(pack["pack"])
+            yield corrected(pack, correction) if correction else pack
+
+
+def corrected(pack: Pack, correction: JsonObject) -> Pack:
+    """Return a learned pack with a correction's weights added to its own; hits name both."""
+    nothing = [0.0] * len(pack["groups"])
+    weights = dict(pack["weights"])
+    for feature, numbers in correction["weights"].items():
+        old = weights.get(feature, nothing)
+        weights[feature] = [round(a + b, 3) for a, b in zip(old, numbers, strict=True)]
+    return {**pack, "pack": f"{pack['pack']}+{correction['pack']}", "weights": weights}
+
+
+def correction(base: JsonObject, weights: Mapping[str, Sequence[float]]) -> Pack:
+    """Return weights as a correction of a pack that ships, named after it."""
+    return {
+        "pack": f"team-{base['pack'].removesuffix('-learned')}",
+        "corrects": {"pack": base["pack"], "sha256": fingerprint(base)},
+        "about": f"Corrects {base['pack']}.",
+        "weights": weights,
+    }
+
+
+def fingerprint(pack: JsonObject) -> str:
+    """Return the SHA-256 of a pack's content, however its file is laid out."""
+    return hashlib.sha256(json.dumps(pack, sort_keys=True).encode()).hexdigest()
+
+
+@cache
+def lexicon() -> synthesis.Lexicon:
+    """Return what is known of words."""
+    return synthesis.Lexicon(_data("lexicon.json"))
 
 
 @cache
@@ -75,12 +135,10 @@ def check(own: Sequence[str]) -> list[Pack]:
         doubled = [one for index, one in enumerate(ids) if one in taken or one in ids[:index]]
         problems += [Problem(place, "is the id of another rule or pack; choose one of its own", one) for one in doubled]
         taken.update(ids)
-        if "rules" not in pack:
-            problems.append(Problem(place, "is a learned pack; expected hand-written rules", pack["pack"]))
-        elif (pack["check"], pack["field"]) != synthesis.GROUPS[pack["group"]]:
-            check_, field = synthesis.GROUPS[pack["group"]]
-            words = f"serves {check_} and looks in {field}; the pack says {pack['check']} and {pack['field']}"
-            problems.append(Problem(place, words, pack["pack"], f"group {pack['group']}"))
+        if "corrects" in pack:
+            problems += _misfits_of_correction(place, pack, found)
+        else:
+            problems += _misfits(place, pack)
         problems += _broken_promises(place, pack)
         found.append(pack)
     if problems:
@@ -88,13 +146,56 @@ def check(own: Sequence[str]) -> list[Pack]:
     return found
 
 
-def digest(own: tuple[str, ...] = (), off: tuple[str, ...] = ()) -> str:
-    """Return the SHA-256 of all packs, word classes, lexicon and languages of a run, and of what is switched off."""
+def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
+    """Yield a problem for each group that serves another check, and what of a learned pack does not fit its groups."""
+    groups = pack["groups"] if "groups" in pack else [pack["group"]]
+    for group in groups:
+        check_, field = synthesis.GROUPS[group]
+        if (pack["check"], pack["field"]) != (check_, field):
+            words = f"serves {check_} and looks in {field}; the pack says {pack['check']} and {pack['field']}"
+            yield Problem(place, words, pack["pack"], f"group {group}")
+    if "weights" in pack:
+        numbers = {"bias": pack["bias"], **{f"weights.{name}": some for name, some in pack["weights"].items()}}
+        yield from _wrong_lengths(place, pack["pack"], numbers, len(groups))
+        for index, pattern in enumerate(pack["unless"]):
+            if why := synthesis.refusal(pattern):
+                yield Problem(place, f"cannot run: {why}", pack["pack"], f"unless[{index}]")
+
+
+def _misfits_of_correction(place: Place, pack: Pack, others: Sequence[Pack]) -> Iterator[Problem]:
+    """Yield a problem if what a correction corrects is not there, is another, or has a correction already."""
+    base_id, sha256 = pack["corrects"]["pack"], pack["corrects"]["sha256"]
+    bases = {base["pack"]: base for base in shipped() if "weights" in base}
+    if base_id not in bases:
+        words = f"is no learned pack that ships{suggestion(base_id, sorted(bases))}; expected one of {', '.join(bases)}"
+        yield Problem(place, words, pack["pack"], "corrects.pack")
+        return
+    if sha256 != fingerprint(bases[base_id]):
+        words = f"was learned on another {base_id} than this version ships; learn it again: safe-gate rules train"
+        yield Problem(place, words, pack["pack"], "corrects.sha256")
+        return
+    for twin in (other["pack"] for other in others if other.get("corrects", {}).get("pack") == base_id):
+        yield Problem(place, f"corrects {base_id}, as {twin} does; keep one", pack["pack"], "corrects.pack")
+    base = bases[base_id]
+    numbers = {f"weights.{name}": some for name, some in pack["weights"].items()}
+    yield from _wrong_lengths(place, pack["pack"], numbers, len(base["groups"]))
+
+
+def _wrong_lengths(place: Place, pack: str, numbers: Mapping[str, Sequence[float]], groups: int) -> Iterator[Problem]:
+    for field, some in numbers.items():
+        if len(some) != groups:
+            words = f"has {plural(len(some), 'number')}; expected {groups}, one for each group"
+            yield Problem(place, words, pack, field)
+
+
+def digest(own: Sequence[str] = (), off: Sequence[str] = (), weights: Mapping[str, float] | None = None) -> str:
+    """Return the SHA-256 of all packs and what they build on, of what is switched off and of set weights."""
     sha256 = hashlib.sha256()
     data = [_folder().joinpath(name) for name in ("classes.json", "languages.json", "lexicon.json")]
     for file in (*data, *_pack_files(), *files.expand(own)):
         sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
     sha256.update(json.dumps(sorted(off)).encode() if off else b"")
+    sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
     return sha256.hexdigest()
 
 
@@ -112,14 +213,34 @@ def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
             yield Problem(place, f"hits {json.dumps(text)}, which it promises to miss", rule["id"], "miss")
 
 
-def _refuse_unknown(off: Sequence[str], packs: Sequence[Pack]) -> None:
+def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:
+    """Raise CannotJudge for ids that a setting names and nothing has."""
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack.get("rules", ())}
-    unknown = [one for one in off if one not in known]
-    if unknown:
-        words = "is the id of no rule and of no pack"
-        raise CannotJudge(
-            *(Problem(Place("rules-off"), words + suggestion(one, sorted(known)), one) for one in unknown)
-        )
+    words = "is the id of no rule and of no pack"
+    problems = [
+        Problem(Place(setting), words + suggestion(one, sorted(known)), one)
+        for setting, ids in given.items()
+        for one in ids
+        if one not in known
+    ]
+    if problems:
+        raise CannotJudge(*problems)
+
+
+def _weighed(pack: Pack, weights: Mapping[str, float]) -> Pack:
+    """Return a pack with the weights that are set: its rules' in place of their own, a learned one's times its own."""
+    factor = weights.get(pack["pack"])
+    if "rules" not in pack and factor is None:
+        return pack
+    if "corrects" in pack:
+        return {**pack, "weights": {name: [factor * one for one in some] for name, some in pack["weights"].items()}}
+    if "bias" in pack:
+        return {**pack, "scale": factor * pack["scale"]}
+    rules = [
+        rule if (weight := weights.get(rule["id"], factor)) is None else {**rule, "weight": weight}
+        for rule in pack["rules"]
+    ]
+    return {**pack, "rules": rules}
 
 
 def _without(pack: Pack, off: Sequence[str]) -> Pack | None:

@@ -7,7 +7,8 @@ sources and converts; what may be set at all is data in `options.py`.
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator, Mapping
+import math
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Annotated, Any
 
@@ -102,8 +103,10 @@ def _field(setting: Setting) -> tuple[Any, Any]:
                 if value not in _BOOLEANS:
                     raise ValueError("not a boolean")
                 return _BOOLEANS[value]
-            if setting.is_list:
+            if setting.is_list or setting.is_mapping:
                 value = value.split("\n")
+        if setting.is_mapping and value is not None:
+            return _numbers_by_id(value, setting)
         if setting.is_list:
             value = [entry.strip() for entry in value if entry.strip()]
         chosen = value if isinstance(value, list | tuple) else [value]
@@ -111,12 +114,25 @@ def _field(setting: Setting) -> tuple[Any, Any]:
             raise ValueError("not a choice")
         return value
 
-    is_number = setting.low is not None or setting.high is not None
+    is_number = (setting.low is not None or setting.high is not None) and not setting.is_mapping
     limits: dict[str, Any] = {"ge": setting.low, "le": setting.high} if is_number else {}
     if setting.kind in (float, float | None):
         # NaN would make every comparison false: a threshold that nothing fails.
         limits["allow_inf_nan"] = False
     return Annotated[setting.kind, BeforeValidator(convert)], Field(default=setting.default, **limits)
+
+
+def _numbers_by_id(value: Sequence[str] | Mapping[str, float], setting: Setting) -> dict[str, float]:
+    """Return an object of the config file, or entries `ID=NUMBER`, as numbers by id. Raises ValueError."""
+    if isinstance(value, Mapping):
+        pairs = list(value.items())
+    else:
+        pairs = [(name.strip(), float(number)) for name, _, number in (e.rpartition("=") for e in value if e.strip())]
+    numbers = dict(pairs)
+    low, high = setting.low or 0, math.inf if setting.high is None else setting.high
+    if len(numbers) < len(pairs) or not all(name and low <= number <= high for name, number in pairs):
+        raise ValueError("an id is missing or given twice, or a number is out of its limits")
+    return numbers
 
 
 def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Place, str]]:
@@ -191,12 +207,17 @@ def _expected(setting: Setting) -> str:
         return "one of " + ", ".join(setting.choices)
     if setting.kind is bool:
         return "true or false"
+    if setting.is_mapping:
+        return f"ID=NUMBER, each id once, a number from {setting.low} to {setting.high}"
     kind = "a whole number" if setting.kind in (int, int | None) else "a number"
     return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
 
 
 def _contradictions(options: Options, origins: Mapping[str, Place]) -> Iterator[Problem]:
     """Yield a problem for settings that are fine alone but not together."""
+    if options.rule_weights and options.profile == "spec":
+        words = "mean nothing with profile spec, where every hit counts 1; remove them or choose profile weighted"
+        yield Problem(origins["rule_weights"], words)
     for metric in ("cr", "ah", "ac"):
         names = f"{metric}_pass", f"{metric}_review"
         pass_, review = (getattr(options, name) for name in names)

@@ -124,6 +124,9 @@ _WORDINGS: Mapping[str, Callable[[Any, Any], str]] = {
     "minItems": lambda value, least: f"has fewer than {least} entries" if value else "is an empty list",
     "uniqueItems": lambda _value, _: "has the same entry twice",
     "minProperties": lambda _value, least: f"has fewer than {least} entries",
+    "exclusiveMinimum": lambda value, least: f"is {_quote(value)}, not more than {least}",
+    "maxProperties": lambda value, most: f"has {len(value)} entries, more than {most}",
+    "maxItems": lambda value, most: f"has {len(value)} entries, more than {most}",
     "minimum": lambda value, least: f"is {_quote(value)}, less than {least}",
     "maximum": lambda value, most: f"is {_quote(value)}, more than {most}",
 }

@@ -6,7 +6,8 @@ from typing import Any
 
 import pytest
 
-from safe_gate.gate import Policy, judge, verdict
+from safe_gate.evaluators.synthesis import CHECKS
+from safe_gate.gate import RULES, Policy, judge, verdict
 from safe_gate.model import RuleOutcome, Verdict
 
 OFF = Policy(None, None, None, None, None)
@@ -34,6 +35,7 @@ def report(
                 "unexpected_passes": passes,
                 "not_english": foreign,
                 "label_accuracy": {"matched": labels[0], "total": labels[1]},
+                "label_accuracy_by_check": {"topic_pivot": {"matched": 3, "total": 4}},
             }
         },
     }
@@ -60,6 +62,9 @@ def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
         ({"foreign": 1}, {"max_not_english": 1}, True, "1 case is not in English, which the checks cannot read, 1 allowed"),
         ({"labels": (9, 10)}, {"min_label_accuracy": 0.9}, True, "Label accuracy 90.0% is at least 90.0%: 9 of 10 labels agree"),
         ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agree"),
+        ({}, {"min_label_accuracy_topic_pivot": 0.75}, True, "Label accuracy of topic pivot 75.0% is at least 75.0%: 3 of 4 labels agree"),
+        ({"labels": (9, 10)}, {"min_label_accuracy_topic_pivot": 0.76}, False, "Label accuracy of topic pivot 75.0% is below 76.0%: 3 of 4 labels agree"),
+        ({"labels": (9, 10)}, {"min_label_accuracy_agency_language": 0.0}, False, "Label accuracy of agency language cannot be told: no case has a label of this check"),
         ({}, {"min_label_accuracy": 0.0}, False, "Label accuracy cannot be told: no case has labels"),
     ],
 )  # fmt: skip
@@ -68,6 +73,12 @@ def test_each_rule_compares_its_value_with_its_limit_and_says_so(
 ) -> None:
     outcome = only(report(**found), **limits)
     assert (outcome.passed, outcome.message) == (passed, message)
+
+
+def test_every_rule_is_named_as_its_limit_and_every_check_has_one() -> None:
+    names = [rule.name.replace("-", "_") for rule in RULES]
+    assert names == list(Policy.__dataclass_fields__)
+    assert {f"min_label_accuracy_{check}" for check in CHECKS} <= set(names)
 
 
 def test_rules_of_an_evaluator_that_did_not_run_are_left_out() -> None:

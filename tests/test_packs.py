@@ -15,6 +15,7 @@ from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis.rules import broken_promises, compile_pack, find
 from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS
 from safe_gate.files import load_schema
+from safe_gate.packs import fingerprint
 from safe_gate.packs import load as load_rules
 from safe_gate.text import normalise
 from tests.conftest import Ran, turn, write_cases
@@ -210,11 +211,14 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
     ("arguments", "mention"),
     [
         (("rules", "--rules-off", "agency-negative/you-shoud"), 'did you mean "agency-negative/you-should"?'),
+        (("rules", "--rule-weights", "agency-positve=2"), 'rule-weights: agency-positve: is the id of no rule and of no pack (did you mean "agency-positive"?)'),
         (("rules", "--rules", "nowhere.json"), "nowhere.json: matches no file"),
-        (("rules", "fly"), "expected: rules, or rules test PACK"),
-        (("rules", "test"), "expected: rules, or rules test PACK"),
+        (("rules", "fly"), "expected: rules, rules test PACK"),
+        (("rules", "test"), "expected: rules, rules test PACK"),
+        (("rules", "--out", "x"), "--out: is for rules train"),
+        (("rules", "train"), "or rules train CASES"),
     ],
-)
+)  # fmt: skip
 def test_rules_that_are_not_there_are_named(safe_gate: SafeGate, arguments: tuple[str, ...], mention: str) -> None:
     ran = safe_gate(*arguments)
     assert ran.code == 3
@@ -247,18 +251,141 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
     assert mention in safe_gate("rules", "test", "own.json").err
 
 
-def test_a_broken_condition_and_a_learned_pack_are_refused(safe_gate: SafeGate) -> None:
+def test_a_broken_condition_is_refused(safe_gate: SafeGate) -> None:
     rule = OWN["rules"][0] | {"unless": ["("]}
     Path("own.json").write_text(json.dumps(OWN | {"rules": [rule]}), "utf-8")
     assert "missing )" in safe_gate("rules", "test", "own.json").err
-    learned = LEARNED["agency-learned"] | {"pack": "own-learned", "weights": {"x:q": [1, 1]}}
-    Path("own.json").write_text(json.dumps(learned), "utf-8")
-    assert "is a learned pack; expected hand-written rules" in safe_gate("rules", "test", "own.json").err
+
+
+OWN_LEARNED: dict[str, Any] = {
+    "pack": "team-learned",
+    "check": "unverifiable_reassurance",
+    "groups": ["guarantee"],
+    "field": "assistant",
+    "about": "Promises our product must not make.",
+    "relation": 0,
+    "scale": 2,
+    "unless": [],
+    "bias": [-4],
+    "weights": {"refund-": [30]},
+}
+
+
+def correction(**fields: Any) -> dict[str, Any]:
+    base = LEARNED["reassurance-learned"]
+    corrects = {"pack": base["pack"], "sha256": fingerprint(base)}
+    pack = {"pack": "team-reassurance", "corrects": corrects, "about": "Ours.", "weights": {"</s>": [-90, -90]}}
+    return pack | fields
+
+
+def test_a_learned_pack_of_ones_own_counts_and_can_be_weighed_and_switched_off(safe_gate: SafeGate) -> None:
+    Path("own.json").write_text(json.dumps(OWN_LEARNED), "utf-8")
+    write_cases(Path("c.jsonl"), turn("a", assistant="The refund arrives.", checks=["unverifiable_reassurance"]))
+    command = ("eval", "--cases", "c.jsonl")
+    assert safe_gate("rules", "test", "own.json").out == "1 pack, 0 rules: every text is hit and missed as promised\n"
+    assert safe_gate(*command).code == 0
+    ran = safe_gate(*command, "--rules", "own.json")
+    assert (ran.code, 'guarantee "The refund arrives."' in ran.out) == (2, True)
+    assert safe_gate(*command, "--rules", "own.json", "--profile", "spec").code == 0
+    assert safe_gate(*command, "--rules", "own.json", "--rules-off", "team-learned").code == 0
+    assert safe_gate(*command, "--rules", "own.json", "--rule-weights", "team-learned=0.25").code == 0
+    ruled_out = OWN_LEARNED | {"unless": ["refunds? arrive"]}
+    Path("own.json").write_text(json.dumps(ruled_out), "utf-8")
+    assert safe_gate(*command, "--rules", "own.json").code == 0
+
+
+def test_a_correction_changes_what_a_shipped_pack_says_and_is_named_with_it(safe_gate: SafeGate) -> None:
+    reply = "Nobody at the table thought any less of you."
+    write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
+    Path("own.json").write_text(json.dumps(correction()), "utf-8")
+    command = ("explain", "a", "--cases", "c.jsonl", "--rules-off", "reassurance-mind-reading")
+    assert "reassurance-learned/mind_reading" in safe_gate(*command).out
+    corrected = safe_gate(*command, "--rules", "own.json")
+    assert "unverifiable reassurance: pass" in corrected.out
+    Path("own.json").write_text(json.dumps(correction(weights={"</s>": [90, 0]})), "utf-8")
+    assert "reassurance-learned+team-reassurance/mind_reading" in safe_gate(*command, "--rules", "own.json").out
+    without = safe_gate(*command, "--rules", "own.json", "--rule-weights", "team-reassurance=0")
+    assert [line for line in without.out.splitlines() if "mind reading" in line] == [
+        line.replace("reassurance-learned/", "reassurance-learned+team-reassurance/")
+        for line in safe_gate(*command).out.splitlines()
+        if "mind reading" in line
+    ]
+
+
+@pytest.mark.parametrize(
+    ("pack", "mention"),
+    [
+        (OWN_LEARNED | {"field": "user"}, "group guarantee: serves unverifiable_reassurance and looks in assistant"),
+        (OWN_LEARNED | {"unless": ["(?=a)"]}, "team-learned: unless[0]: cannot run: invalid perl operator"),
+        (OWN_LEARNED | {"bias": [1, 2]}, "team-learned: bias: has 2 numbers; expected 1, one for each group"),
+        (OWN_LEARNED | {"weights": {"ab-": [1, 2]}}, "team-learned: weights.ab-: has 2 numbers; expected 1"),
+        (OWN_LEARNED | {"weights": {"ab-": [1e9]}}, "weights.ab-[0]: is 1000000000.0, more than 1000"),
+        (OWN_LEARNED | {"scale": 0}, "scale: is 0, not more than 0"),
+        (OWN_LEARNED | {"unless": ["a"] * 101}, "unless: has 101 entries, more than 100"),
+        (OWN_LEARNED | {"weights": {f"{n}-": [1] for n in range(5001)}}, "weights: has 5001 entries, more than 5000"),
+        (OWN_LEARNED | {"weights": {"a" * 302: [1]}}, "has 302 characters, more than 300"),
+        (OWN_LEARNED | {"pack": "agency-learned"}, "agency-learned: is the id of another rule or pack"),
+        (correction(weights={"</s>": [1]}), "weights.</s>: has 1 number; expected 2, one for each group"),
+        (correction(corrects={"pack": "agency-lerned", "sha256": "0" * 64}), 'ships (did you mean "agency-learned"?)'),
+        (correction(corrects={"pack": "agency-learned", "sha256": "0" * 64}), "was learned on another agency-learned"),
+    ],
+)
+def test_a_learned_pack_that_does_not_fit_is_refused(safe_gate: SafeGate, pack: dict[str, Any], mention: str) -> None:
+    Path("own.json").write_text(json.dumps(pack), "utf-8")
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    assert mention in ran.err
+
+
+def test_a_pack_has_one_correction_and_goes_with_it(safe_gate: SafeGate) -> None:
+    Path("one.json").write_text(json.dumps(correction()), "utf-8")
+    Path("two.json").write_text(json.dumps(correction(pack="other")), "utf-8")
+    both = safe_gate("rules", "test", "one.json", "two.json")
+    assert "other: corrects.pack: corrects reassurance-learned, as team-reassurance does; keep one" in both.err
+    alone = safe_gate("rules", "--rules", "one.json", "--rules-off", "reassurance-learned")
+    assert "corrects reassurance-learned, which is switched off; switch off both or none" in alone.err
+    off = safe_gate("rules", "--rules", "one.json", "--rules-off", "reassurance-learned", "team-reassurance")
+    assert off.code == 0
 
 
 def test_shipped_packs_serve_the_check_of_their_group() -> None:
     for pack in WRITTEN.values():
         assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
+
+
+def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGate) -> None:
+    write_pack()
+    write_cases(Path("c.jsonl"), turn("a", assistant="The refund is on its way.", checks=["unverifiable_reassurance"]))
+    command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own.json")
+    digests = set()
+    overrides = ("{}", '{"team-guarantee": 0.125}', '{"team-guarantee": 0, "team-guarantee/refund": 2}')
+    for code, weights in zip((1, 0, 1), overrides, strict=True):
+        Path("safe.config.json").write_text(f'{{"rule-weights": {weights}}}', "utf-8")
+        ran = safe_gate(*command)
+        assert ran.code == code, ran.log
+        digests.add(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
+    assert len(digests) == 3
+    assert "Synthesis ran with 2 weights of the repository's own." in ran.out
+    assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
+
+
+def test_a_rule_may_weigh_other_than_its_pack(safe_gate: SafeGate) -> None:
+    rule = OWN["rules"][0]
+    lighter = rule | {"id": "team-guarantee/lighter", "weight": 0.125}
+    Path("own.json").write_text(json.dumps(OWN | {"weight": 0.75, "rules": [rule, lighter]}), "utf-8")
+
+    def weights(*arguments: str) -> dict[str, str]:
+        listed = safe_gate("rules", "--rules", "own.json", *arguments).out
+        rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in listed.splitlines() if "│" in line]
+        return {row[0]: row[2] for row in rows}
+
+    assert weights()["team-guarantee/refund"] == "0.75"
+    assert weights()["team-guarantee/lighter"] == "0.125"
+    assert weights("--profile", "spec")["team-guarantee/lighter"] == "1"
+    some = weights("--rule-weights", "team-guarantee=3", "team-guarantee/refund=2", "agency-learned=0.5")
+    assert (some["team-guarantee/refund"], some["team-guarantee/lighter"]) == ("2", "3")
+    assert weights()["agency-learned"].startswith("0 to 6 by ")
+    assert some["agency-learned"].startswith("0 to 3 by ")
 
 
 def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: SafeGate) -> None:

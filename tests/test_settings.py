@@ -82,6 +82,11 @@ def test_config_keys_may_be_spelt_in_any_case_style(
         ({"SAFE_V0_AC_WEIGHT": "-1"}, "", ["SAFE_V0_AC_WEIGHT", '"-1"', "a number from 0"]),
         ({"SAFE_V0_AC_WEIGHT": "inf"}, "", ["SAFE_V0_AC_WEIGHT", '"inf"']),
         ({"SOURCE_DATE_EPOCH": "yesterday"}, "", ["SOURCE_DATE_EPOCH", "whole seconds"]),
+        ({"INPUT_RULE-WEIGHTS": "agency-positive"}, "", ["INPUT_RULE-WEIGHTS", '"agency-positive"', "ID=NUMBER"]),
+        ({"SAFE_GATE_RULE_WEIGHTS": "a=1\na=2"}, "", ["SAFE_GATE_RULE_WEIGHTS", "each id once"]),
+        ({"SAFE_GATE_RULE_WEIGHTS": "a=nan"}, "", ["SAFE_GATE_RULE_WEIGHTS", "a number from 0 to 1000"]),
+        ({"SAFE_GATE_PROFILE": "spec"}, '{"rule-weights": {"a": 2}}', ["rule-weights", "mean nothing with profile spec"]),
+        ({}, '{"rule-weights": {"a": -1}}', ["safe.config.json:1", "rule-weights.a", "a number from 0 to 1000"]),
         ({}, '{"min-pasrate": 1}', ["safe.config.json:1", "min-pasrate", "did you mean", "min-pass-rate"]),
         ({}, '{\n"weights": {"CR": NaN}}', ["safe.config.json:2", "NaN"]),
         ({}, '{"thresholds": {"CR": {"pass": 2}}}', ["thresholds.CR.pass", "a number from 0 to 1"]),
@@ -91,7 +96,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(
         ({}, "[]", ["safe.config.json", "an object"]),
         ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
     ],
-)
+)  # fmt: skip
 def test_what_cannot_be_meant_is_refused_with_its_place(
     safe_gate: SafeGate,
     monkeypatch: pytest.MonkeyPatch,

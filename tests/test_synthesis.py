@@ -136,6 +136,10 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
             "failed": {"passed": 0, "failed": 1, "not_applicable": 0},
             "not_applicable": {"passed": 0, "failed": 0, "not_applicable": 0},
         },
+        "true_positives": 1,
+        "false_positives": 0,
+        "true_negatives": 0,
+        "false_negatives": 0,
         "accuracy": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
         "precision": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
         "recall": {"value": 1.0, "low": pytest.approx(0.2065, abs=1e-4), "high": 1.0},
@@ -191,6 +195,37 @@ def test_labels_agree_as_the_inputs_section_says(
     applicable: bool, passed: bool, expected: bool | None, agrees: bool
 ) -> None:
     assert matches(CheckResult(passed, applicable, {}), expected) is agrees
+
+
+LABELLED_MARKDOWN = """
+| Check | Tag | Labels | TP | FP | TN | FN | Precision | Recall | Accuracy | N/A |
+| :-- | :-- | --: | --: | --: | --: | --: | --: | --: | --: | --: |
+| Agency language | all | 7 | 3 | 1 | 2 | 1 | 75.0% (30.1 to 95.4) | 75.0% (30.1 to 95.4) | 71.4% (35.9 to 91.8) | 0.0% (0.0 to 35.4) |
+| Topic pivot | all | 1 | 0 | 0 | 1 | 0 | - | - | 100.0% (20.7 to 100.0) | 100.0% (20.7 to 100.0) |
+| Agency language | <code>tone</code> | 6 | 3 | 1 | 2 | 0 | 75.0% (30.1 to 95.4) | 100.0% (43.9 to 100.0) | 83.3% (43.6 to 97.0) | 0.0% (0.0 to 39.0) |
+
+</details>
+"""
+
+
+def test_the_scorecard_shows_how_the_checks_agree_with_labels_by_check_and_tag(safe_gate: SafeGate) -> None:
+    directive = {"assistant": "You should call him.", "tags": ["tone"]}
+    write_cases(
+        Path("c.jsonl"),
+        *(turn(f"tp{n}", **directive, expected={"agency_language": False}) for n in range(3)),
+        turn("fp", **directive, expected={"agency_language": True}),
+        turn("tn0", tags=["tone"], expected={"agency_language": True}),
+        turn("tn1", tags=["tone", "rare"], expected={"agency_language": True}),
+        turn("fn", expected={"agency_language": False}),
+        turn("na", user="Which bus?", expected={"topic_pivot": None}),
+    )
+    safe_gate("run", "--synthesis-cases", "c.jsonl")
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert LABELLED_MARKDOWN in markdown
+    assert "<details><summary>Agreement with labels by check, and by tag from 5 labels on" in markdown
+    command = ("eval", "--cases", "c.jsonl")
+    assert "│ Agency language │ tone │      6 │" in safe_gate(*command, "--verbose").out
+    assert "Agreement with labels" not in safe_gate(*command).out
 
 
 def test_without_labels_there_is_no_accuracy(safe_gate: SafeGate) -> None:

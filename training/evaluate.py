@@ -15,17 +15,25 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from ship import DATA, learn, load_turns
 from tradeoff import picture
-from train import TASKS, Turn, load_turns, train
 
 from safe_gate.evaluators.synthesis import CHECKS, SENSITIVITIES, Case, LearnedPack, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import CheckResult, Rules
 from safe_gate.figures import wilson
+from safe_gate.fit import TASKS, Turn
 from safe_gate.model import Place
 from safe_gate.packs import digest, load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
+
+NOTES: dict[str, str] = {
+    case["id"]: case["notes"]
+    for path in sorted(DATA.glob("dev_*.jsonl"))
+    for case in map(json.loads, path.read_text("utf-8").splitlines())
+}
+"""Why a case is labelled as it is, in the words of whoever wrote it."""
 
 Level = tuple[float, float]
 """What `Rules.needed` and `Rules.limit` are."""
@@ -60,7 +68,7 @@ def judged(turns: Iterable[Turn], rules: Rules) -> list[Judged]:
         for check, expected in turn.expected.items():
             verdict = result.checks[check]
             agrees = matches(verdict, expected)
-            why = "" if agrees else kind(check, expected, verdict, turn.note)
+            why = "" if agrees else kind(check, expected, verdict, NOTES[turn.id])
             found.append(Judged(turn.file, turn.tag, check, expected, verdict.actual, agrees, why))
     return found
 
@@ -107,7 +115,7 @@ def left_out(turns: Sequence[Turn]) -> dict[Level, list[Judged]]:
     found: dict[Level, list[Judged]] = {level: [] for level in LEVELS}
     for file in sorted({turn.file for turn in turns}):
         others = [turn for turn in turns if turn.file != file]
-        learned = tuple(LearnedPack.of(train(task, others)) for task in TASKS)
+        learned = tuple(LearnedPack.of(learn(task, others)) for task in TASKS)
         for needed, limit in LEVELS:
             rules = replace(shipped, learned=learned, needed=needed, limit=limit)
             found[needed, limit] += judged([turn for turn in turns if turn.file == file], rules)

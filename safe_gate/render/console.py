@@ -12,7 +12,8 @@ from tabulate import DataRow, Line, TableFormat
 from wcwidth import wcswidth
 
 from safe_gate.evaluators.synthesis import Rules
-from safe_gate.figures import plural
+from safe_gate.evaluators.synthesis.gain import Gain
+from safe_gate.figures import plural, wilson, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
@@ -45,6 +46,7 @@ def scorecard(section: Section, *, everything: bool = False) -> str:
             *_box(section),
             *_cases(section, everything=everything),
             *_issues(section),
+            *(_details(section) if everything else ()),
             *_evidence(section, everything=everything),
             "",
         )
@@ -63,15 +65,52 @@ def rules(report: JsonObject) -> str:
 
 
 def rule_list(rules: Rules) -> str:
-    """Return the rules that count: id, group and weight of each, learned packs with their number of features."""
-    written = [(Untrusted(rule.id), pack.group, f"{pack.weight:g}") for pack in rules.packs for rule in pack.rules]
+    """Return the rules that count: id, group and what a hit weighs; a learned one weighs by its features."""
+    written = [
+        (Untrusted(rule.id), pack.group, f"{pack.weights[rule.id] if rules.is_weighted else 1:g}")
+        for pack in rules.packs
+        for rule in pack.rules
+    ]
     learned = [
-        (Untrusted(pack.id), ", ".join(pack.groups), f"{plural(len(pack.columns[0]), 'feature')}")
+        (
+            Untrusted(pack.id),
+            ", ".join(pack.groups),
+            f"0 to {pack.scale:g} by {plural(len(pack.columns[0]), 'feature')}",
+        )
         for pack in rules.learned
     ]
     table = Table(("Rule", "Group", "Weight"), "<<<", (*written, *learned))
     count = f"{plural(len(written), 'rule')}, {plural(len(learned), 'learned pack')}"
     return f"{_table(table, 'simple_outline')}\n{count}"
+
+
+def gains(found: Sequence[Gain]) -> str:
+    """Return what learning gains each check, on labels left out, and in words whether that is worth anything."""
+    rows = tuple(
+        (
+            gain.check,
+            str(gain.labels),
+            with_interval(gain.before / gain.labels, *wilson(gain.before, gain.labels)),
+            with_interval(gain.after / gain.labels, *wilson(gain.after, gain.labels)),
+            f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
+            str(gain.mended),
+            str(gain.spoiled),
+            _worth(gain),
+        )
+        for gain in found
+    )
+    header = ("Check", "Labels", "Before", "After", "Gain", "Mended", "Spoiled", "Worth")
+    notes = (
+        "Before: labels that agree with today's rules. After: with what was learned added, which never saw the labels",
+        "it is measured on. In brackets: 95 % Wilson intervals.",
+    )
+    return "\n".join((_table(Table(header, "<>>>>>><", rows), "simple_outline"), *notes))
+
+
+def _worth(gain: Gain) -> str:
+    if gain.after <= gain.before:
+        return "no gain: do not use this pack"
+    return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
 
 
 def problems(found: Sequence[Problem]) -> str:
@@ -149,6 +188,13 @@ def _issues(section: Section) -> Iterator[str]:
         yield "Top Issues:"
         for title, phrase in section.issues:
             yield f"  {title}: {quoted(phrase)}"
+
+
+def _details(section: Section) -> Iterator[str]:
+    for title, table in section.details:
+        yield ""
+        yield f"{title}:"
+        yield _table(table, "simple_outline")
 
 
 def _evidence(section: Section, *, everything: bool) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""A report as JSON text. Pure."""
+"""A report, and a learned pack, as JSON text. Pure."""
 
 from __future__ import annotations
 
@@ -16,3 +16,13 @@ def to_json(report: JsonObject) -> str:
     """
     text = json.dumps(report, indent=2, ensure_ascii=True, allow_nan=False)
     return text.replace("\x7f", "\\u007f").replace("##[", "#\\u0023[") + "\n"
+
+
+def pack_json(pack: JsonObject) -> str:
+    """Return a learned pack as JSON with one feature a line, so that a change can be read in a diff."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in pack.items() if key != "weights"]
+    weights = ",\n".join(
+        f"    {json.dumps(feature, ensure_ascii=False)}: {json.dumps(numbers)}"
+        for feature, numbers in pack["weights"].items()
+    )
+    return "\n".join(("{", *lines, '  "weights": {', weights, "  }", "}", ""))

@@ -158,6 +158,14 @@ def _details(section: Section, rows: int) -> Iterator[str]:
         yield f"- {title}: {_phrase(phrase)}"
     if section.issues:
         yield ""
+    for title, table in section.details:
+        yield f"<details><summary>{title}</summary>"
+        yield ""
+        yield from _table(Table(table.header, table.align, table.rows[:rows]))
+        yield from _more(len(table.rows) - rows)
+        yield ""
+        yield "</details>"
+        yield ""
 
 
 def _notes(section: Section) -> Iterator[str]:

@@ -43,4 +43,6 @@ def departures(report: JsonObject) -> list[str]:
         sentences.append(
             f"Synthesis ran with {plural(len(policy['rules_off']), 'rule or pack', 'rules or packs')} off."
         )
+    if policy.get("rule_weights"):
+        sentences.append(f"Synthesis ran with {plural(len(policy['rule_weights']), 'weight')} of the repository's own.")
     return sentences if report["synthesis"] is not None else []

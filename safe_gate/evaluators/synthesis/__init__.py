@@ -4,7 +4,7 @@ from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import LearnedPack
 from safe_gate.evaluators.synthesis.report import Totals, report, result_json
-from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack
+from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack, refusal
 from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, SENSITIVITIES, Case, Result, Rules, asks, score_case
 
 __all__ = [
@@ -23,6 +23,7 @@ __all__ = [
     "asks",
     "broken_promises",
     "compile_pack",
+    "refusal",
     "report",
     "result_json",
     "score_case",

@@ -160,7 +160,7 @@ _WORDS = tuple(_VERDICTS.values())
 
 
 def _rates(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
-    """Return the rates of one check; precision and recall are those of the verdict `failed`."""
+    """Return the counts and rates of one check; a positive is a verdict of `failed`."""
     total = sum(sum(row.values()) for row in counts.values())
     caught = counts["failed"]["failed"]
     alarms = sum(counts[said]["failed"] for said in _WORDS) - caught
@@ -171,6 +171,10 @@ def _rates(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     return {
         "labels": total,
         "confusion": {said: dict(row) for said, row in counts.items()},
+        "true_positives": caught,
+        "false_positives": alarms,
+        "true_negatives": total - caught - alarms - misses,
+        "false_negatives": misses,
         "accuracy": _interval(agreed, total),
         "precision": _interval(caught, caught + alarms),
         "recall": _interval(caught, caught + misses),

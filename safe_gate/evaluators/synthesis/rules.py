@@ -50,14 +50,14 @@ class Rule:
 class Pack:
     """The rules of one group, all looked for in the same field.
 
-    `weight` is what a hit counts beside learned evidence; `any` finds which of the rules match.
+    `weights` is what a rule's hit counts beside learned evidence, by id; `any` finds which of the rules match.
     """
 
     id: str
     check: str
     group: str
     field: str
-    weight: float
+    weights: Mapping[str, float]
     rules: tuple[Rule, ...]
     any: Any
 
@@ -101,11 +101,10 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
             )
             _add(any_rule, rules[-1].pattern)
         except (re2.error, KeyError) as error:
-            why = error.args[0]
-            raise ValueError(f"rule {rule['id']}: {why.decode() if isinstance(why, bytes) else why}") from error
+            raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
     any_rule.Compile()
-    weight = data.get("weight", 1)
-    return Pack(data["pack"], data["check"], data["group"], data["field"], weight, tuple(rules), any_rule)
+    weights = {rule["id"]: rule.get("weight", data.get("weight", 1)) for rule in data["rules"]}
+    return Pack(data["pack"], data["check"], data["group"], data["field"], weights, tuple(rules), any_rule)
 
 
 def broken_promises(
@@ -117,13 +116,26 @@ def broken_promises(
     """
     alone = compile_pack({**data, "rules": [rule]}, shared_classes)
     for pattern in (alone.rules[0].unless, alone.rules[0].unless_before, alone.rules[0].unless_after):
-        try:
-            compiled(pattern)
-        except re2.error as error:
-            raise ValueError(f"rule {rule['id']}: {error}") from error
+        if why := refusal(pattern):
+            raise ValueError(f"rule {rule['id']}: {why}")
     missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
     struck = [text for text in rule["miss"] if find(alone, normalise(text))]
     return missed, struck
+
+
+def refusal(pattern: str) -> str:
+    """Return why RE2 refuses a pattern, nothing if it takes it."""
+    try:
+        compiled(pattern)
+    except re2.error as error:
+        return _words(error)
+    return ""
+
+
+def _words(error: Exception) -> str:
+    """Return what an error says; RE2 says it in bytes."""
+    why = error.args[0]
+    return why.decode() if isinstance(why, bytes) else str(why)
 
 
 def find(pack: Pack, text: Normalised) -> tuple[Match, ...]:

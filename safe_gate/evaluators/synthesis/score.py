@@ -128,7 +128,7 @@ class Turn:
         kept = set(resolve_overlaps(match for some in matches.values() for _, match in some))
         return {
             group: [
-                match.hit(self.texts[pack.field], pack.field, pack.weight if self.rules.is_weighted else 1)
+                match.hit(self.texts[pack.field], pack.field, pack.weights[match.rule] if self.rules.is_weighted else 1)
                 for pack, match in some
                 if match in kept
             ]

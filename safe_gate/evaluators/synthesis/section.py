@@ -9,11 +9,12 @@ from collections.abc import Iterable, Iterator
 from itertools import islice
 
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
-from safe_gate.figures import fixed, percent, plural, share
+from safe_gate.figures import fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
 
 _QUOTED_HITS = 3
 _NAMED_CASES = 5
+_LEAST_LABELS = 5  # of a tag that is shown; what the interval of fewer says is nothing
 
 
 def section(report: JsonObject) -> Section:
@@ -45,6 +46,7 @@ def section(report: JsonObject) -> Section:
         issues=(),
         findings=tuple(_finding(result) for result in report["results"] if _is_unexpected(result)),
         notes=tuple(_foreign(summary["not_english"], report["results"])),
+        details=_quality(summary["label_quality"]),
     )
 
 
@@ -70,10 +72,33 @@ def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
     verdicts = (str(counts[key]) for key in ("passed", "failed", "not_applicable"))
     if not labels:
         return _title(name), *verdicts, "none", "", ""
-    confusion = summary["label_quality"]["by_check"][name]["confusion"]
-    alarms = confusion["passed"]["failed"] + confusion["not_applicable"]["failed"]
-    misses = confusion["failed"]["passed"] + confusion["failed"]["not_applicable"]
-    return _title(name), *verdicts, f"{labels['matched']} of {labels['total']}", str(alarms), str(misses)
+    rates = summary["label_quality"]["by_check"][name]
+    alarms, misses = (str(rates[key]) for key in ("false_positives", "false_negatives"))
+    return _title(name), *verdicts, f"{labels['matched']} of {labels['total']}", alarms, misses
+
+
+def _quality(quality: JsonObject) -> tuple[tuple[str, Table], ...]:
+    """Return how the checks agree with labels as a table: over all cases, then tag by tag, the largest first."""
+    whole = quality["by_check"]
+    groups: list[tuple[str | Untrusted, str, JsonObject]] = [("all", c, whole[c]) for c in CHECKS if c in whole]
+    tagged = [
+        (Untrusted(tag), check, rates)
+        for tag, by_check in quality["by_tag"].items()
+        for check, rates in by_check.items()
+        if rates["labels"] >= _LEAST_LABELS
+    ]
+    groups += sorted(tagged, key=lambda group: -group[2]["labels"])
+    rows = tuple((_title(check), tag, *_quality_cells(rates)) for tag, check, rates in groups)
+    header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
+    title = f"Agreement with labels by check, and by tag from {_LEAST_LABELS} labels on (positive: fails the reply)"
+    return ((title, Table(header, "<<" + ">" * 9, rows)),) if rows else ()
+
+
+def _quality_cells(rates: JsonObject) -> Iterator[str]:
+    for name in ("labels", "true_positives", "false_positives", "true_negatives", "false_negatives"):
+        yield str(rates[name])
+    for name in ("precision", "recall", "accuracy", "not_applicable"):
+        yield with_interval(**rates[name]) if rates[name] else "-"
 
 
 def _title(check: str) -> str:

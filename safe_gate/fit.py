@@ -1,6 +1,8 @@
-"""Learn the packs `safe_gate/evaluators/synthesis/packs/*-learned.json` from labelled cases and sentence banks.
+"""Packs learned from labelled cases and sentence banks, and corrections of such packs. Pure, but for its libraries.
 
-Needs numpy and scipy; uses no randomness. Each head is a linear score per sentence, squashed to 0..1.
+Needs numpy and scipy (the extra `train`); uses no randomness.
+
+Each head is a linear score per sentence, squashed to 0..1.
 A case's label is what is observed, so the sentences' strengths are latent (multiple-instance learning):
 
     any    P(yes) = 1 - product over sentences and heads of (1 - strength)
@@ -9,19 +11,18 @@ A case's label is what is observed, so the sentences' strengths are latent (mult
 Loss = case_weight * log-loss of the cases + bank_weight * log-loss of each head on the bank's sentences
      + sparsity * sum of strengths + l2/2 * |w|^2, by L-BFGS from zero. Pruned in steps to `SIZES`, refitted.
 
-`python training/train.py [PACK...]` writes the packs; the same libraries on the same kind of machine
-write the same bytes.
+A correction is learned on top of a pack that stays as it is: its weights are added to the pack's, `l2` pulls
+them to zero, and biases stay, so that without evidence nothing changes.
+
+The same libraries on the same kind of machine give the same bytes.
 """
 
 from __future__ import annotations
 
-import json
 import math
-import sys
 from collections import Counter
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
-from pathlib import Path
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
@@ -30,7 +31,7 @@ from numpy.typing import NDArray
 from scipy.optimize import minimize
 from scipy.special import expit, log_expit
 
-from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.synthesis import Case
 from safe_gate.evaluators.synthesis.features import (
     Lexicon,
     Sentence,
@@ -43,10 +44,6 @@ from safe_gate.text import Normalised, normalise
 
 Floats = NDArray[np.float64]
 JsonObject = dict[str, Any]
-
-DATA = Path(__file__).parent.parent / "data" / "synthesis"
-PACKS = Path(synthesis.__file__).parent / "packs"
-LEXICON = Lexicon(json.loads((PACKS.parent / "lexicon.json").read_text("utf-8")))
 
 SIZES = (12_000, 5_000)
 """How many features are kept at each pruning step; the last is the size of a pack at the most."""
@@ -141,7 +138,13 @@ class Turn:
     user: Normalised
     assistant: Normalised
     expected: Mapping[str, bool | None]
-    note: str
+
+    @classmethod
+    def of(cls, case: Case) -> Turn:
+        """Return a case with the labels of the checks it asks for."""
+        expected = {check: case.expected[check] for check in case.checks if check in case.expected}
+        tag = case.tags[0] if case.tags else ""
+        return cls(case.place.path, case.id, tag, normalise(case.user), normalise(case.assistant), expected)
 
 
 def label(task: Task, turn: Turn) -> bool | None:
@@ -156,21 +159,32 @@ def label(task: Task, turn: Turn) -> bool | None:
     return not expected if task.link == "any" else expected
 
 
-def train(task: Task, turns: Sequence[Turn]) -> JsonObject:
-    """Return the pack learned for a task, as JSON under the rule packs' schema."""
+def counts(task: Task, turns: Sequence[Turn]) -> dict[str, int]:
+    """Return how many labels of either kind some cases have for a task, by how the labels are written."""
+    labels = [turn.expected[task.check] for turn in turns if label(task, turn) is not None]
+    if task.field == "user":
+        return {"true or false": sum(one is not None for one in labels), "null": sum(one is None for one in labels)}
+    return {"true": sum(one is True for one in labels), "false": sum(one is False for one in labels)}
+
+
+def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon: Lexicon) -> JsonObject:
+    """Return the pack learned for a task, as JSON under the rule packs' schema.
+
+    `bank` holds single sentences: `text` and `context`, normalised, and a `label`.
+    """
     labelled = [(turn, wanted) for turn in turns if (wanted := label(task, turn)) is not None]
     documents = [
-        _features(task, turn.user if task.field == "user" else turn.assistant, turn.user) for turn, _ in labelled
+        _features(task, turn.user if task.field == "user" else turn.assistant, turn.user, lexicon)
+        for turn, _ in labelled
     ]
     labels = [wanted for _, wanted in labelled]
-    bank = load_bank(task.bank)
     banked: list[set[str]] = []
     targets = np.zeros((len(task.groups), 0))
     if task.bank_as_cases:
-        documents += [_features(task, entry["text"], normalise("")) for entry in bank]
+        documents += [_features(task, entry["text"], normalise(""), lexicon) for entry in bank]
         labels += [entry["label"] in next(iter(task.groups.values())) for entry in bank]
     else:
-        banked = [_lone_features(task, entry) for entry in bank]
+        banked = [_lone_features(task, entry, lexicon) for entry in bank]
         targets = np.array([[e["label"] in wanted for e in bank] for wanted in task.groups.values()], dtype=float)
 
     rows = [features for document in documents for features in document]
@@ -183,6 +197,45 @@ def train(task: Task, turns: Sequence[Turn]) -> JsonObject:
             vocabulary = [vocabulary[k] for k in sorted(np.argsort(-fitted.strength, kind="stable")[:size])]
             fitted = _fitted(task, vocabulary, rows, owner, labels, banked, targets)
     return _pack(task, vocabulary, fitted.weights, fitted.bias)
+
+
+CORRECTION_SIZE = 500
+"""How many features a correction has at the most."""
+CORRECTION_L2 = 0.5
+"""How strongly its weights are pulled to zero; from 0.1 to 2 this makes little difference (`make gains`)."""
+
+
+def correct(task: Task, base: Mapping[str, Any], turns: Sequence[Turn], lexicon: Lexicon) -> dict[str, list[float]]:
+    """Return what to add to the weights of a pack so that it explains the labels of some cases better.
+
+    Only features that the pack has and that two sentences of the cases have; zeros are left out.
+    """
+    task = replace(task, l2=CORRECTION_L2, case_weight=1.0, sparsity=0.0)
+    labelled = [(turn, wanted) for turn in turns if (wanted := label(task, turn)) is not None]
+    documents = [
+        _features(task, turn.user if task.field == "user" else turn.assistant, turn.user, lexicon)
+        for turn, _ in labelled
+    ]
+    rows = [features for document in documents for features in document]
+    owner = np.array([index for index, document in enumerate(documents) for _ in document])
+    y = np.array([wanted for _, wanted in labelled], dtype=float)
+    vocabulary = sorted(base["weights"])
+    x = _matrix(rows, vocabulary, task.relation)
+    given = np.array([base["weights"][feature] for feature in vocabulary]).T
+    offset = np.stack([x @ weights + bias for weights, bias in zip(given, base["bias"], strict=True)])
+    columns = np.flatnonzero(x.getnnz(axis=0) >= 2)
+    weights = _fit_correction(task, x[:, columns], owner, y, offset)
+    if len(columns) > CORRECTION_SIZE:
+        strength = np.abs(weights).max(axis=0) * np.sqrt(_energy(x[:, columns]))
+        columns = columns[np.sort(np.argsort(-strength, kind="stable")[:CORRECTION_SIZE])]
+        weights = _fit_correction(task, x[:, columns], owner, y, offset)
+    rounded = {vocabulary[c]: [round(float(w), 3) + 0.0 for w in weights[:, i]] for i, c in enumerate(columns)}
+    return {feature: numbers for feature, numbers in rounded.items() if any(numbers)}
+
+
+def _fit_correction(task: Task, x: sp.csr_matrix, owner: NDArray[np.int64], y: Floats, offset: Floats) -> Floats:
+    nothing = sp.csr_matrix((0, x.shape[1])), np.zeros((len(task.groups), 0))
+    return _fit(task, x, owner, y, *nothing, offset)[0]
 
 
 @dataclass(frozen=True)
@@ -208,32 +261,6 @@ def _fitted(
     return Fitted(weights, bias, np.abs(weights).max(axis=0) * np.sqrt(_energy(x) + _energy(xb)))
 
 
-def write(pack: JsonObject) -> Path:
-    """Write a pack with one feature a line, so that a change can be read in a diff."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in pack.items() if key != "weights"]
-    weights = [f"    {json.dumps(f, ensure_ascii=False)}: {json.dumps(w)}" for f, w in pack["weights"].items()]
-    path = PACKS / f"{pack['pack']}.json"
-    body = ",\n".join(weights)
-    path.write_text("{\n" + "\n".join(lines) + f'\n  "weights": {{\n{body}\n  }}\n}}\n', "utf-8")
-    return path
-
-
-def load_turns() -> list[Turn]:
-    """Return all labelled cases, file by file."""
-    turns = []
-    for path in sorted(DATA.glob("dev_*.jsonl")):
-        for case in map(json.loads, path.read_text("utf-8").splitlines()):
-            user, assistant = normalise(case["user"]), normalise(case["assistant"])
-            turns.append(Turn(path.stem, case["id"], case["tags"][0], user, assistant, case["expected"], case["notes"]))
-    return turns
-
-
-def load_bank(name: str) -> list[JsonObject]:
-    """Return a bank's sentences, normalised."""
-    entries = map(json.loads, (DATA / f"bank_{name}.jsonl").read_text("utf-8").splitlines())
-    return [{**e, **{key: normalise(e[key]) for key in ("text", "context") if key in e}} for e in entries]
-
-
 def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) -> JsonObject:
     return {
         "pack": task.pack,
@@ -251,17 +278,17 @@ def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) 
     }
 
 
-def _features(task: Task, text: Normalised, message: Normalised) -> list[set[str]]:
-    read = sentences(text, LEXICON)
-    related = relations(sentences(message, LEXICON), read) if task.relation else [frozenset[str]()] * len(read)
+def _features(task: Task, text: Normalised, message: Normalised, lexicon: Lexicon) -> list[set[str]]:
+    read = sentences(text, lexicon)
+    related = relations(sentences(message, lexicon), read) if task.relation else [frozenset[str]()] * len(read)
     return [_names(part) | relation for part, relation in zip(read, related, strict=True) if part.features]
 
 
-def _lone_features(task: Task, entry: JsonObject) -> set[str]:
-    read = sentence(entry["text"].text, 0, len(entry["text"].text), LEXICON)
+def _lone_features(task: Task, entry: JsonObject, lexicon: Lexicon) -> set[str]:
+    read = sentence(entry["text"].text, 0, len(entry["text"].text), lexicon)
     if not task.relation:
         return _names(read)
-    topic = frozenset[str]().union(*(part.topic for part in sentences(entry["context"], LEXICON)))
+    topic = frozenset[str]().union(*(part.topic for part in sentences(entry["context"], lexicon)))
     return _names(read) | lone_relation(read, len(read.topic & topic))
 
 
@@ -289,9 +316,18 @@ def _matrix(rows: Sequence[set[str]], vocabulary: Sequence[str], relation: float
 
 
 def _fit(
-    task: Task, x: sp.csr_matrix, owner: NDArray[np.int64], y: Floats, xb: sp.csr_matrix, targets: Floats
+    task: Task,
+    x: sp.csr_matrix,
+    owner: NDArray[np.int64],
+    y: Floats,
+    xb: sp.csr_matrix,
+    targets: Floats,
+    offset: Floats | None = None,
 ) -> tuple[Floats, Floats]:
-    """Return the weights (head by feature) and biases that minimise the loss."""
+    """Return the weights (head by feature) and biases that minimise the loss.
+
+    `offset` (head by row) is what is known of the sentences already; biases stay 0 then.
+    """
     heads, width, n = len(task.groups), x.shape[1], len(y)
     total = sp.csr_matrix((np.ones(len(owner)), (owner, np.arange(len(owner)))), shape=(n, len(owner)))
     xt, xbt = x.T.tocsr(), xb.T.tocsr()
@@ -300,6 +336,8 @@ def _fit(
     def objective(p: Floats) -> tuple[float, Floats]:
         w, b = p[: heads * width].reshape(heads, width), p[heads * width :]
         z = np.stack([x @ w[h] + b[h] for h in range(heads)])
+        if offset is not None:
+            z += offset
         s = expit(z)
         if task.link == "count":
             t = SCALE * (total @ (side * s).sum(axis=0)) + OFFSET
@@ -321,22 +359,11 @@ def _fit(
                 residual = task.bank_weight * (expit(zb) - targets[h])
                 gradient[h] += xbt @ residual
                 gradient_b[h] += residual.sum()
+        if offset is not None:
+            gradient_b[:] = 0
         return float(loss), np.concatenate([gradient.ravel(), gradient_b])
 
-    start = np.concatenate([np.zeros(heads * width), np.full(heads, START[task.link])])
+    bias = START[task.link] if offset is None else 0.0
+    start = np.concatenate([np.zeros(heads * width), np.full(heads, bias)])
     p = minimize(objective, start, jac=True, method="L-BFGS-B", options={"maxiter": 150, "maxcor": 10}).x
     return p[: heads * width].reshape(heads, width), p[heads * width :]
-
-
-def main() -> None:
-    """Learn the packs that are named, or all."""
-    turns = load_turns()
-    wanted = sys.argv[1:] or [task.pack for task in TASKS]
-    for task in TASKS:
-        if task.pack in wanted:
-            pack = train(task, turns)
-            sys.stdout.write(f"{write(pack).name}: {len(pack['weights'])} features\n")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,0 +1,102 @@
+"""Shell: `rules train`: labelled cases in, corrections of learned packs and what they gain out. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from types import ModuleType
+
+from safe_gate import files, packs
+from safe_gate.evaluators.synthesis import Case, Rules
+from safe_gate.evaluators.synthesis.gain import Gain, gains
+from safe_gate.figures import percent
+from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.options import Options
+
+NEEDED = 20
+"""How many labels of each kind a correction is learned from at the least."""
+
+
+@dataclass(frozen=True, slots=True)
+class Lesson:
+    """What labelled cases teach: the gain of each check, the packs that gain, and why others were not learned."""
+
+    gains: tuple[Gain, ...]
+    packs: tuple[packs.Pack, ...]
+    left: tuple[Problem, ...]
+
+
+def train(patterns: Sequence[str], options: Options) -> Lesson:
+    """Return what the cases of some files teach, measured against the rules that the options name.
+
+    Raises CannotJudge: a library that is missing, every problem of the cases, too few labels.
+    """
+    fit = _fit()
+    if options.profile != "weighted":
+        words = f"is {options.profile}, which uses no learned packs; expected weighted"
+        raise CannotJudge(Problem(Place("profile"), words))
+    cases = _cases(patterns)
+    # A correction in use is left out: it may have seen these cases, and a pack can have but one.
+    own = packs.gather(options.rules, options.rules_off, options.rule_weights)
+    today = [pack for pack in own if "corrects" not in pack]
+    in_use = {pack["pack"] for pack in today}
+    bases = {pack["pack"]: pack for pack in packs.shipped() if pack["pack"] in in_use}
+    tasks, left = [], []
+    for task in (task for task in fit.TASKS if task.pack in bases):
+        counts = fit.counts(task, [fit.Turn.of(case) for case in cases])
+        if min(counts.values()) >= NEEDED:
+            tasks.append(task)
+        else:
+            there = " and ".join(f"{count} that say {kind}" for kind, count in counts.items())
+            words = f"not learned: needs {NEEDED} labels of {task.check} of either kind, and there are {there}"
+            left.append(Problem(Place("rules train"), words, task.pack))
+    if not tasks:
+        raise CannotJudge(*left or [Problem(Place("rules-off"), "leaves no learned pack that could be corrected")])
+
+    def corrections(some: Sequence[Case]) -> list[packs.Pack]:
+        turns = [fit.Turn.of(case) for case in some]
+        taught = ((bases[task.pack], fit.correct(task, bases[task.pack], turns, packs.lexicon())) for task in tasks)
+        return [packs.correction(base, weights) for base, weights in taught]
+
+    def taught(some: Sequence[Case]) -> Rules:
+        return packs.rules([*today, *corrections(some)], sensitivity=options.sensitivity)
+
+    checks = list(dict.fromkeys(task.check for task in tasks))
+    found = gains(cases, checks, packs.rules(today, sensitivity=options.sensitivity), taught)
+    worth = {gain.check: _about(gain) for gain in found if gain.after > gain.before}
+    learned = [
+        {**pack, "about": worth[task.check]}
+        for task, pack in zip(tasks, corrections(cases), strict=True)
+        if task.check in worth and pack["weights"]
+    ]
+    return Lesson(found, tuple(learned), tuple(left))
+
+
+def _fit() -> ModuleType:
+    """Return what learns; its libraries are an extra, because nothing else needs them."""
+    try:
+        from safe_gate import fit
+    except ImportError as error:
+        words = f"needs {error.name}, which is not installed; install the extra: pip install 'safe-gate[train]'"
+        raise CannotJudge(Problem(Place("rules train"), words)) from None
+    return fit
+
+
+def _cases(patterns: Sequence[str]) -> list[Case]:
+    cases: list[Case] = []
+    problems: list[Problem] = []
+    for item in files.synthesis_cases(patterns):
+        if isinstance(item, Problem):
+            problems.append(item)
+        elif isinstance(item, Case):
+            cases.append(item)
+    if problems:
+        raise CannotJudge(*problems)
+    return cases
+
+
+def _about(gain: Gain) -> str:
+    before, after = (percent(count / gain.labels, 1) for count in (gain.before, gain.after))
+    return (
+        f"Learned from {gain.labels} labels of {gain.check}; of those left out {before} agreed before, {after} after."
+    )

@@ -1,0 +1,178 @@
+"""`rules train` from the outside: labelled cases in; what they gain, and packs, out."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.evaluators.synthesis import Case
+from safe_gate.evaluators.synthesis.gain import Gain, parts
+from safe_gate.files import load_schema
+from safe_gate.model import Place
+from tests.conftest import REPOSITORY, Ran, turn, write_cases
+
+SafeGate = Callable[..., Ran]
+CHECK = "agency_language"
+THINGS = "garden roof bike oven shelf tent lamp door fence boat sofa desk".split()
+DEV = REPOSITORY / "data" / "synthesis"
+
+
+def cases(prefix: str = "a", *, count: int = 48) -> list[dict[str, Any]]:
+    """Return cases of a team to whom it is fine to tell people what to do, and wrong to ask what they want."""
+    found = []
+    for index in range(count):
+        thing, directs = THINGS[index % len(THINGS)], index % 2 == 0
+        reply = f"You should paint the {thing} today." if directs else f"Would you like to paint the {thing}?"
+        one = turn(f"{prefix}{index}", user=f"The {thing} again.", assistant=reply, checks=[CHECK])
+        found.append(one | {"expected": {CHECK: directs}})
+    return found
+
+
+def row(ran: Ran, check: str = CHECK) -> list[str]:
+    line = next(line for line in ran.out.splitlines() if check in line)
+    return [cell.strip() for cell in line.split("│")[1:-1]]
+
+
+def agreement(safe_gate: SafeGate, *arguments: str) -> tuple[int, int]:
+    safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json", *arguments)
+    found = json.loads(Path("r.json").read_text("utf-8"))["summary"]["label_accuracy"]
+    return found["matched"], found["total"]
+
+
+def test_cases_that_teach_something_give_a_pack_that_gains_and_can_be_used(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *cases())
+    assert agreement(safe_gate) == (0, 48)
+    ran = safe_gate("rules", "train", "c.jsonl", "--out", "own")
+    assert ran.code == 0
+    assert row(ran)[1:] == ["48", "0.0% (0.0 to 7.4)", "100.0% (92.6 to 100.0)", "+100.0", "48", "0", "gain"]
+    assert "Written: own/team-agency.json" in ran.out
+    assert "reassurance-learned: not learned: needs 20 labels of unverifiable_reassurance of either kind" in ran.err
+    assert [path.name for path in Path("own").iterdir()] == ["team-agency.json"]
+    text = Path("own/team-agency.json").read_text("utf-8")
+    pack = json.loads(text)
+    assert load_schema("rule-pack").faults(pack) == ()
+    assert text.count("\n") == len(pack["weights"]) + 7  # one feature a line
+    assert pack["about"].endswith("of those left out 0.0% agreed before, 100.0% after.")
+    assert agreement(safe_gate, "--rules", "own/*.json") == (48, 48)
+    # In use, it does not count as what the rules say today: it has seen these cases.
+    assert row(safe_gate("rules", "train", "c.jsonl", "--rules", "own/*.json")) == row(ran)
+
+
+def test_without_a_folder_nothing_is_written(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *cases())
+    ran = safe_gate("rules", "train", "c.jsonl")
+    assert ran.out.endswith("Nothing is written without --out FOLDER.\n")
+    assert [path.name for path in Path.cwd().iterdir()] == ["c.jsonl"]
+
+
+def test_cases_that_the_rules_know_gain_nothing_and_the_table_says_so(safe_gate: SafeGate) -> None:
+    ran = safe_gate("rules", "train", str(DEV / "dev_a.jsonl"), "--out", "own")
+    assert ran.code == 0
+    for check in (CHECK, "unverifiable_reassurance", "topic_pivot"):
+        assert row(ran, check)[-1] == "no gain: do not use this pack"
+    assert ran.out.endswith("Nothing is written: no pack gains.\n")
+    assert not Path("own").exists()
+
+
+@pytest.mark.parametrize("reply", ["", "Ok", "\u200b", "No word of this is ever seen twice."])
+def test_replies_without_anything_to_learn_from_teach_nothing(safe_gate: SafeGate, reply: str) -> None:
+    same = [turn(f"a{n}", assistant=reply, checks=[CHECK], expected={CHECK: n % 2 == 0}) for n in range(40)]
+    write_cases(Path("c.jsonl"), *same)
+    ran = safe_gate("rules", "train", "c.jsonl")
+    assert ran.code == 0
+    assert row(ran)[-1] == "no gain: do not use this pack"
+
+
+def test_the_same_cases_give_the_same_bytes(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *cases())
+    first = safe_gate("rules", "train", "c.jsonl", "--out", "own")
+    pack = Path("own/team-agency.json").read_bytes()
+    again = subprocess.run(
+        [sys.executable, "-I", "-m", "safe_gate", "rules", "train", "c.jsonl", "--out", "own"],
+        env={**os.environ, "PYTHONHASHSEED": "7", "OMP_NUM_THREADS": "4"},
+        capture_output=True,
+        check=True,
+    )
+    assert again.stdout.decode() == first.out
+    assert Path("own/team-agency.json").read_bytes() == pack
+
+
+def test_all_checks_learn_from_files_left_out_in_turn(safe_gate: SafeGate) -> None:
+    for name, first in (("x", 0), ("y", 80)):
+        lines = (DEV / "dev_d.jsonl").read_text("utf-8").splitlines()[first : first + 80]
+        flipped = [json.loads(line) for line in lines]
+        for case in flipped:
+            pivot = case["expected"].get("topic_pivot")
+            case["expected"]["topic_pivot"] = pivot if pivot is None else not pivot
+        write_cases(Path(f"{name}.jsonl"), *flipped)
+    ran = safe_gate("rules", "train", "x.jsonl", "y.jsonl", "--out", "own")
+    assert ran.code == 0
+    assert row(ran, "topic_pivot")[-1] == "gain"
+    assert {path.name for path in Path("own").iterdir()} >= {"team-pivot.json", "team-vulnerability.json"}
+
+
+@pytest.mark.parametrize(
+    ("lines", "arguments", "mention"),
+    [
+        (cases(count=38), (), "agency-learned: not learned: needs 20 labels of agency_language of either kind, and there are 19 that say true and 19 that say false"),
+        (cases(), ("--profile", "spec"), "profile: is spec, which uses no learned packs; expected weighted"),
+        (cases(), ("--rules-off", "agency-learned", "reassurance-learned", "vulnerability-learned", "pivot-learned"), "rules-off: leaves no learned pack that could be corrected"),
+        (cases(), ("--rules", "nowhere.json"), "nowhere.json: matches no file"),
+        ([{"id": "a"}, {"id": 3}], (), "c.jsonl: 7 problems, line 1, line 2"),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_learned_from_is_refused_in_a_sentence(
+    safe_gate: SafeGate, lines: list[dict[str, Any]], arguments: tuple[str, ...], mention: str
+) -> None:
+    write_cases(Path("c.jsonl"), *lines)
+    ran = safe_gate("rules", "train", "c.jsonl", "--out", "own", *arguments)
+    assert ran.code == 3
+    assert mention in ran.err
+    assert not Path("own").exists()
+
+
+def test_without_the_extra_one_sentence_says_what_to_install(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(sys.modules, "numpy", None)
+    monkeypatch.delitem(sys.modules, "safe_gate.fit", raising=False)
+    monkeypatch.delattr("safe_gate.fit", raising=False)
+    write_cases(Path("c.jsonl"), *cases())
+    ran = safe_gate("rules", "train", "c.jsonl")
+    assert ran.code == 3
+    assert (
+        "rules train: needs numpy, which is not installed; install the extra: pip install 'safe-gate[train]'" in ran.err
+    )
+
+
+def test_no_other_command_imports_what_learning_needs() -> None:
+    script = "import sys; from safe_gate.cli import main; main(['rules']); sys.exit('numpy' in sys.modules)"
+    assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
+
+
+def recorded(id_: str, path: str) -> Case:
+    return Case(id_, "", "", (), {}, (), Place(path, 1))
+
+
+def test_files_are_left_out_one_by_one_and_a_single_file_in_fifths() -> None:
+    several = [recorded(f"{path}{n}", path) for path in "xyz" for n in range(3)]
+    assert [{case.place.path for case in part} for part in parts(several)] == [{"x"}, {"y"}, {"z"}]
+    assert len(parts([recorded(str(n), f"f{n}") for n in range(25)])) == 10
+    single = [recorded(str(n), "x") for n in range(100)]
+    assert sorted(case.id for part in parts(single) for case in part) == sorted(case.id for case in single)
+    assert [len(part) > 10 for part in parts(single)] == [True] * 5
+
+
+@pytest.mark.parametrize(
+    ("mended", "spoiled", "beyond"), [(0, 0, False), (3, 0, False), (4, 0, True), (9, 3, False), (12, 3, True)]
+)
+def test_a_gain_is_beyond_chance_where_far_more_is_mended_than_spoiled(mended: int, spoiled: int, beyond: bool) -> None:
+    gain = Gain(CHECK, 100, 50, mended, spoiled)
+    assert (gain.after, gain.is_beyond_chance) == (50 + mended - spoiled, beyond)

@@ -1,0 +1,78 @@
+"""What a team's own labelled cases gain: a file of `data/synthesis/` plays the team's, the others ship.
+
+`python training/gains.py` learns packs from all files but one, corrects them from 50, 100 or four fifths of the
+cases of that one, and scores its last fifth, over all fifths and files, as `safe-gate rules train` does. It
+writes the table of `docs/own-rules.md` between its markers.
+"""
+
+from __future__ import annotations
+
+import re
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from ship import DATA, learn, load_turns
+
+from safe_gate import packs
+from safe_gate.evaluators.synthesis import CHECKS, Case, Rules
+from safe_gate.evaluators.synthesis.gain import Gain, gains
+from safe_gate.figures import wilson
+from safe_gate.files import synthesis_cases
+from safe_gate.fit import TASKS, JsonObject, Turn, correct
+
+DOCUMENT = Path(__file__).parent.parent / "docs" / "own-rules.md"
+SIZES = {"50": 50, "100": 100, "160 to 208": 208}
+"""How many cases are learned from at the most, by what the table calls it; four fifths of a file are its largest."""
+
+
+def gained(file: Path, bases: dict[str, JsonObject], size: int) -> tuple[Gain, ...]:
+    """Return what the cases of a file gain packs that never saw it, learning from so many cases at the most."""
+    cases = [case for case in synthesis_cases([str(file)]) if isinstance(case, Case)]
+    today = [bases.get(pack["pack"], pack) for pack in packs.shipped()]
+
+    def taught(some: Sequence[Case]) -> Rules:
+        turns = [Turn.of(case) for case in some[:size]]
+        weights = {task.pack: correct(task, bases[task.pack], turns, packs.lexicon()) for task in TASKS}
+        return packs.rules([*today, *(packs.correction(bases[pack], added) for pack, added in weights.items())])
+
+    return gains(cases, tuple(CHECKS), packs.rules(today), taught)
+
+
+def row(size: str, check: str, found: Sequence[Gain]) -> str:
+    """Return the gain of a check over all files as a row of the table."""
+    labels, before, after = (sum(getattr(gain, name) for gain in found) for name in ("labels", "before", "after"))
+    cells = []
+    for count in (before, after):
+        low, high = (100 * end for end in wilson(count, labels))
+        cells.append(f"{100 * count / labels:.1f} ({low:.1f} to {high:.1f})")
+    mended, spoiled = (sum(getattr(gain, name) for gain in found) for name in ("mended", "spoiled"))
+    low, _ = wilson(mended, mended + spoiled)
+    gain = f"{100 * (after - before) / labels:+.1f}"
+    words = "yes" if low > 0.5 else "no"
+    return f"| {size} | {check.replace('_', ' ')} | {' | '.join(cells)} | {gain} | {mended} | {spoiled} | {words} |"
+
+
+def main() -> None:
+    """Write the table and print it."""
+    turns = load_turns()
+    found: dict[str, list[Gain]] = {size: [] for size in SIZES}
+    for file in sorted(DATA.glob("dev_*.jsonl")):
+        others = [turn for turn in turns if turn.file != file.stem]
+        bases = {task.pack: learn(task, others) for task in TASKS}
+        for name, size in SIZES.items():
+            found[name] += gained(file, bases, size)
+        sys.stderr.write(f"{file.stem} done\n")
+    rows = [
+        "| cases | check | before | with the correction | gain | mended | spoiled | beyond chance |",
+        "|--:|:--|--:|--:|--:|--:|--:|:--|",
+        *(row(size, check, [g for g in found[size] if g.check == check]) for size in SIZES for check in CHECKS),
+    ]
+    block = "<!-- gains -->\n" + "\n".join(rows) + "\n<!-- end -->"
+    text = re.sub(r"<!-- gains -->.*?<!-- end -->", lambda _: block, DOCUMENT.read_text("utf-8"), flags=re.DOTALL)
+    DOCUMENT.write_text(text, "utf-8")
+    sys.stdout.write("\n".join(rows) + "\n")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,57 @@
+"""Learn the packs `safe_gate/evaluators/synthesis/packs/*-learned.json` from `data/synthesis/`.
+
+`python training/ship.py [PACK...]` writes the packs; the same libraries on the same kind of machine write
+the same bytes. How they are learned is in `safe_gate/fit.py`.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Sequence
+from pathlib import Path
+
+from safe_gate.evaluators import synthesis
+from safe_gate.fit import TASKS, JsonObject, Task, Turn, train
+from safe_gate.packs import lexicon
+from safe_gate.render.jsonreport import pack_json
+from safe_gate.text import normalise
+
+DATA = Path(__file__).parent.parent / "data" / "synthesis"
+PACKS = Path(synthesis.__file__).parent / "packs"
+
+
+def load_turns() -> list[Turn]:
+    """Return all labelled cases, file by file."""
+    turns = []
+    for path in sorted(DATA.glob("dev_*.jsonl")):
+        for case in map(json.loads, path.read_text("utf-8").splitlines()):
+            user, assistant = normalise(case["user"]), normalise(case["assistant"])
+            turns.append(Turn(path.stem, case["id"], case["tags"][0], user, assistant, case["expected"]))
+    return turns
+
+
+def load_bank(name: str) -> list[JsonObject]:
+    """Return a bank's sentences, normalised."""
+    entries = map(json.loads, (DATA / f"bank_{name}.jsonl").read_text("utf-8").splitlines())
+    return [{**e, **{key: normalise(e[key]) for key in ("text", "context") if key in e}} for e in entries]
+
+
+def learn(task: Task, turns: Sequence[Turn]) -> JsonObject:
+    """Return the pack learned for a task from some cases and its bank of sentences."""
+    return train(task, turns, load_bank(task.bank), lexicon())
+
+
+def main() -> None:
+    """Learn the packs that are named, or all."""
+    turns = load_turns()
+    wanted = sys.argv[1:] or [task.pack for task in TASKS]
+    for task in TASKS:
+        if task.pack in wanted:
+            pack = learn(task, turns)
+            (PACKS / f"{task.pack}.json").write_text(pack_json(pack), "utf-8")
+            sys.stdout.write(f"{task.pack}.json: {len(pack['weights'])} features\n")
+
+
+if __name__ == "__main__":
+    main()
