@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
 
 from safe_gate import __version__, files, gate, packs
 from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
@@ -28,15 +30,18 @@ Result = TypeVar("Result")
 
 
 class PostComment(Protocol):
-    """Posts a comment's text to the pull request of a context; returns its status and its URL."""
+    """Posts the longest of some texts that GitHub takes to a context's pull request; returns its status and URL."""
 
-    def __call__(self, context: Context, token: str, text: str) -> tuple[str, str]:
+    def __call__(self, context: Context, token: str, bodies: Sequence[str]) -> tuple[str, str]:
         """Post, or raise ApiError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a run does to the world: lines to two streams, a time, and GitHub."""
+    """What a run does to the world: lines to two streams, a time, and GitHub.
+
+    `folder` is the working folder's path in the repository, "" at its root.
+    """
 
     out: Callable[[str], None]
     err: Callable[[str], None]
@@ -44,7 +49,14 @@ class Effects:
     context: Context
     post_comment: PostComment
     write_outputs: Callable[[str, Mapping[str, str]], None]
-    append_summary: Callable[[str, str], None]
+    append_summary: Callable[[str, Sequence[str]], None]
+    folder: str = ""
+
+    @property
+    def blob_url(self) -> str:
+        """Where the working folder is shown at the judged commit, or nothing if unknown."""
+        root = self.context.blob_url
+        return f"{root}/{quote(os.fsencode(self.folder))}" if root and self.folder else root
 
 
 @dataclass(frozen=True, slots=True)
@@ -408,12 +420,12 @@ def _publish(
 
     context = effects.context
     if context.in_actions:
-        for line in (*commands.broken_rules(report), *commands.input_problems(problems)):
-            effects.out(line)
+        for one in commands.annotated(report, problems, effects.folder):
+            effects.out(one.command())
     status, url = _comment(report, problems, options, effects)
     if context.summary_file:
-        summary = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=context.blob_url)
-        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, summary), effects)
+        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=effects.blob_url))
+        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     if context.output_file:
         values = {**step_outputs(report), **paths, "comment-status": status, "comment-url": url}
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
@@ -431,8 +443,8 @@ def _comment(report: JsonObject, problems: Sequence[Problem], options: Options, 
     if not options.github_token:
         return "skipped-no-token", ""
     try:
-        text = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=context.blob_url)
-        return effects.post_comment(context, options.github_token, text)
+        bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.blob_url))
+        return effects.post_comment(context, options.github_token, bodies)
     except ApiError as error:
         _warn(f"The comment was not posted: {error}", effects)
         return ("skipped-permissions" if error.status in (401, 403, 404) else "failed"), ""

@@ -208,7 +208,7 @@ def _generated_at(environ: Mapping[str, str]) -> str:
 
 def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
     from safe_gate.app import Effects
-    from safe_gate.github import event, files
+    from safe_gate.github import event, files, repository
 
     return Effects(
         out=lambda line: _print(line, sys.stdout),
@@ -218,13 +218,14 @@ def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
         post_comment=_post_comment,
         write_outputs=files.write_outputs,
         append_summary=files.append_summary,
+        folder=repository.working_folder(environ.get("GITHUB_WORKSPACE", "")),
     )
 
 
-def _post_comment(context: Any, token: str, text: str) -> tuple[str, str]:
+def _post_comment(context: Any, token: str, bodies: Sequence[str]) -> tuple[str, str]:
     from safe_gate.github import client, comment  # `requests` only where there is something to post
 
-    posted = comment.post(client.Client(context.api_url, token), context.repository, context.pull_request, text)
+    posted = comment.post(client.Client(context.api_url, token), context.repository, context.pull_request, bodies[0])
     return posted.status, posted.url
 
 

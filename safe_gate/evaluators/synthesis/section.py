@@ -76,7 +76,7 @@ def _failed(result: JsonObject) -> list[str]:
 
 
 def _outcome(result: JsonObject) -> str:
-    return "passes, but is a negative example" if result["pass"] else "fails"
+    return "negative example passes" if result["pass"] else "fails"
 
 
 def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
