@@ -11,7 +11,7 @@ from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
 from safe_gate import __version__, files, gate, packs
-from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
+from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis, without_texts
 from safe_gate.figures import add_up, plural
 from safe_gate.github import ApiError, commands
 from safe_gate.github.event import Context
@@ -83,6 +83,7 @@ def run(options: Options, effects: Effects) -> int:
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
+    problems = _shown(problems, options)
     return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, options, effects)
 
 
@@ -234,9 +235,10 @@ def measure_safe(options: Options, generated_at: str, output: str = "") -> Measu
     if not measured and not problems:
         problems = (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
     if problems:
-        return Measured(None, problems, inputs)
+        return Measured(None, _shown(problems, options), inputs)
     totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
-    return Measured(safe_v0.report(totals, [result for _, result in measured], policy, generated_at), (), inputs)
+    part = safe_v0.report(totals, [result for _, result in measured], policy, generated_at)
+    return Measured(part if options.text == "full" else without_texts("safe_v0", part), (), inputs)
 
 
 def measure_synthesis(options: Options) -> Measured:
@@ -254,9 +256,15 @@ def measure_synthesis(options: Options) -> Measured:
 
     measured, more, inputs = _sorted_out(cases, measure)
     if problems or more:
-        return Measured(None, (*problems, *more), inputs)
+        return Measured(None, _shown((*problems, *more), options), inputs)
     totals = add_up((totals for totals, _ in measured), synthesis.Totals())
-    return Measured(synthesis.report(totals, [result for _, result in measured]), (), inputs)
+    part = synthesis.report(totals, [result for _, result in measured])
+    return Measured(part if options.text == "full" else without_texts("synthesis", part), (), inputs)
+
+
+def _shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:
+    """Return problems as they may be shown: with `text: none` they quote no recorded text."""
+    return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
 
 
 def _sorted_out(
@@ -349,6 +357,7 @@ def _report(
                 "sensitivity": options.sensitivity,
                 "rules": list(options.rules),
                 "rules_off": list(options.rules_off),
+                "text": options.text,
             },
         },
     }

@@ -67,17 +67,19 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
     from safe_gate.model import Untrusted
     from safe_gate.render.untrusted import plain
 
-    words = f"internal error: {type(error).__name__}: {plain(Untrusted(str(error)))}"
+    what = f"internal error: {type(error).__name__}"
     advice = "this is a defect of safe-gate: please report it with the command and the input"
-    problem = Problem(Place("safe-gate"), f"{words}; {advice}")
-    if argv[:1] == ["run"]:
-        with suppress(Exception):
-            from safe_gate import app
+    words = f"{what}: {plain(Untrusted(str(error)))}; {advice}"
+    problem = Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}")
+    shown = problem.without_texts()
+    with suppress(Exception):
+        from safe_gate import app
 
-            return app.refuse(
-                (problem,), _publishing(_peeked(argv), environ), _effects(environ, _generated_at(environ))
-            )
-    _print(f"{problem.place.path}: {problem.message}", sys.stderr)
+        options = _publishing(_peeked(argv), environ)
+        shown = problem if options.text == "full" else shown
+        if argv[:1] == ["run"]:
+            return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
+    _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 
 
@@ -139,7 +141,7 @@ def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options
 def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config"}
+    named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config", "--text": "text"}
     return {name: pairs[flag] for flag, name in named.items() if flag in pairs}
 
 

@@ -206,6 +206,12 @@ class Options:
         flags={"run": ("--comment",)},
         choices=("always", "never"),
     )
+    text: str = _option(
+        "Recorded text in all that is shown and written: `full`, or `none` for hashes in its place.",
+        "full",
+        flags=dict.fromkeys(("run", "score", "eval"), ("--text",)),
+        choices=("full", "none"),
+    )
     github_token: str = _option(
         "The token that writes the pull-request comment. In the action: the job's own token.",
         "",

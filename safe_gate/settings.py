@@ -74,6 +74,7 @@ def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config
         report_dir=str(given.get("report_dir", default.report_dir)).strip(),
         comment=str(given.get("comment", default.comment)).strip(),
         github_token=str(given.get("github_token", default.github_token)).strip(),
+        text="full" if str(given.get("text", default.text)).strip() == "full" else "none",
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD
 from safe_gate.figures import fixed, percent, plural, share
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
+from safe_gate.text import is_stand_in
 
 _QUOTED_HITS = 3
 
@@ -133,6 +134,14 @@ def _hits(noun: str, hits: list[JsonObject]) -> Iterator[Phrase]:
     if hits:
         words: list[str | Untrusted] = [f"{noun} "]
         for hit in hits[:_QUOTED_HITS]:
-            words += [Untrusted(hit["text"]), ", "]
+            words += [*_quote(hit), ", "]
         more = len(hits) - _QUOTED_HITS
         yield (*words[:-1], f", and {more} more" if more > 0 else "")
+
+
+def _quote(hit: JsonObject) -> Phrase:
+    """Return what was matched; of a withheld text the rule and where it stands, too."""
+    text = Untrusted(hit["text"])
+    if not is_stand_in(hit["text"]):
+        return (text,)
+    return Untrusted(hit["rule"]), f" at {hit['field']} {hit['start']} to {hit['end']} ", text
