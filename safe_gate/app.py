@@ -5,12 +5,12 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
 from urllib.parse import quote
 
-from safe_gate import __version__, files, gate, packs
+from safe_gate import __version__, files, gate, outlook, packs
 from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis, without_texts
 from safe_gate.figures import add_up, plural
 from safe_gate.github import ApiError, commands
@@ -85,6 +85,28 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
     problems = _shown(problems, options)
     return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, options, effects)
+
+
+def examine(
+    options: Options,
+    origins: Mapping[str, tuple[str, str]] | None,
+    effects: Effects,
+    problems: Sequence[Problem] = (),
+) -> int:
+    """Show the settings of a run, what it knows of GitHub and what it would publish (`doctor`). Returns 0 or 3.
+
+    `origins` says of each setting that is not a default what kind of source it came from and its
+    name there. Nothing is scored, written or sent; secrets are not shown.
+    """
+    from safe_gate.render import console
+
+    if origins is not None:
+        effects.out(console.settings_table(outlook.settings_rows(options, origins)))
+    seen = outlook.github_facts(options, effects.context, effects.folder)
+    effects.out(console.facts("GitHub, as far as it can be seen without asking", seen))
+    effects.out(console.facts("A run would publish", outlook.channels(options, effects.context)))
+    effects.out("Nothing was scored, written or sent.")
+    return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
 
 
 def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> int:
@@ -428,11 +450,14 @@ def _publish(
     from safe_gate.render import markdown
 
     context = effects.context
-    if context.in_actions:
-        for one in commands.annotated(report, problems, effects.folder):
+    annotations = commands.annotated(report, problems, effects.folder)
+    if options.dry_run:
+        _rehearse(report, problems, annotations, options, effects)
+    elif context.in_actions:
+        for one in annotations:
             effects.out(one.command())
     status, url = _comment(report, problems, options, effects)
-    if context.summary_file:
+    if context.summary_file and not options.dry_run:
         texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=effects.blob_url))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     if context.output_file:
@@ -445,18 +470,34 @@ def _comment(report: JsonObject, problems: Sequence[Problem], options: Options, 
     from safe_gate.render import markdown
 
     context = effects.context
-    if options.comment != "always":
-        return "skipped-off", ""
-    if context.pull_request is None or not context.repository:
-        return "skipped-no-pull-request", ""
-    if not options.github_token:
-        return "skipped-no-token", ""
+    if skipped := outlook.no_comment(options, context):
+        return skipped, ""
     try:
         bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.blob_url))
         return effects.post_comment(context, options.github_token, bodies)
     except ApiError as error:
         _warn(f"The comment was not posted: {error}", effects)
         return ("skipped-permissions" if error.status in (401, 403, 404) else "failed"), ""
+
+
+def _rehearse(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    annotations: Sequence[commands.Annotation],
+    options: Options,
+    effects: Effects,
+) -> None:
+    """Print what would be published, in a form in which it does nothing."""
+    from safe_gate.render import console, markdown
+
+    effects.out("\nDry run: no comment, annotation or summary is made; reports and step outputs are.")
+    planned = outlook.channels(replace(options, dry_run=False), effects.context)
+    effects.out(console.facts("Without it there would be", planned))
+    for one in annotations:
+        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
+        effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
+    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.blob_url)
+    effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
 
 
 def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:

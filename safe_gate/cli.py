@@ -44,6 +44,10 @@ _COMMANDS = {
         "list the Synthesis rules, or run the texts of a pack's rules",
         "exit codes: 0 listed or all as promised, 3 a problem",
     ),
+    "doctor": (
+        "show the settings of a run with their origins, and what it would publish; score and send nothing",
+        "exit codes: 0 the settings are fine, 3 they are not",
+    ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
 }
 
@@ -96,6 +100,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         if command == "validate":
             return app.validate(arguments["files"], effects)
         flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
+        if command == "doctor":
+            return _examine(flags, environ, effects)
         options = _read_options(flags, environ, command)
         return _run(command, options, arguments, effects)
     except CannotJudge as error:
@@ -131,6 +137,18 @@ def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command:
     return read(flags, environ, files.read_config, command=command)
 
 
+def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effects) -> int:
+    from safe_gate import app, files
+    from safe_gate.settings import resolve
+
+    try:
+        resolved = resolve(flags, environ, files.read_config, command="doctor")
+    except CannotJudge as error:
+        return app.examine(_publishing(flags, environ), None, effects, error.problems)
+    origins = {name: (origin.source, origin.place.path) for name, origin in resolved.origins.items()}
+    return app.examine(resolved.options, origins, effects)
+
+
 def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
     from safe_gate import files
     from safe_gate.settings import publishing
@@ -142,7 +160,8 @@ def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
     named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config", "--text": "text"}
-    return {name: pairs[flag] for flag, name in named.items() if flag in pairs}
+    given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
+    return given | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -170,8 +189,8 @@ def _parser() -> argparse.ArgumentParser:
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=codes, allow_abbrev=False
         )
         for setting in settings():
-            if name in setting.flags:
-                _add_flag(command, setting, setting.flags[name])
+            if setting.flags_of(name):
+                _add_flag(command, setting, setting.flags_of(name))
         if name == "score":
             command.add_argument("--output", default="", metavar="PATH", help="write the report to this file")
         if name == "eval":

@@ -13,7 +13,7 @@ from wcwidth import wcswidth
 
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.figures import plural
-from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
+from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 
@@ -71,6 +71,17 @@ def rule_list(rules: Rules) -> str:
     table = Table(("Rule", "Group", "Weight"), "<<<", (*written, *learned))
     count = f"{plural(len(written), 'rule')}, {plural(len(learned), 'learned pack')}"
     return f"{_table(table, 'simple_outline')}\n{count}"
+
+
+def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
+    """Return settings with their values and where these came from."""
+    return _table(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
+
+
+def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
+    """Return a title and under it named facts, one a line."""
+    width = max(len(name) for name, _ in found)
+    return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
 
 
 def problems(found: Sequence[Problem]) -> str:
