@@ -248,7 +248,11 @@ def _phrase(phrase: Phrase) -> str:
 def _linked(case_id: Untrusted, place: Place, blob_url: str) -> str:
     """Return a case's id, as a link to the line of its data where the file lies in the repository."""
     inside = blob_url and not place.path.startswith(("/", "../")) and place.path != ".."
-    if not inside:
+    try:
+        name = place.path.encode("utf-8", "surrogateescape") if inside else b""
+    except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
+        name = b""
+    if not name:
         return markdown(case_id)
-    path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in place.path.encode("utf-8", "surrogateescape"))
+    path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
     return f"[{markdown(case_id)}]({blob_url}/{path}#L{place.line})"
