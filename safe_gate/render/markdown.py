@@ -92,10 +92,9 @@ def _lines(
         yield from _problems(problems, rung.rows)
     yield from _broken(report)
     for section in shown:
-        yield f"**{_name(section)}** · {section.headline}"
-        yield ""
-        if not passed:
-            yield from _measured(section)
+        headline = f"**{_name(section)}** · {section.headline}"
+        yield from (f"{headline}  ",) if passed else (headline, "", *_measured(section))
+    yield ""
     for sentence in (*not_run(report), *departures(report)):
         yield sentence
         yield ""

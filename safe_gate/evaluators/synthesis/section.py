@@ -132,11 +132,23 @@ def _weigh(hits: list[JsonObject]) -> str:
 
 def _hits(noun: str, hits: list[JsonObject]) -> Iterator[Phrase]:
     if hits:
+        exact = _innermost(hits)
         words: list[str | Untrusted] = [f"{noun} "]
-        for hit in hits[:_QUOTED_HITS]:
+        for hit in exact[:_QUOTED_HITS]:
             words += [*_quote(hit), ", "]
-        more = len(hits) - _QUOTED_HITS
+        more = len(exact) - _QUOTED_HITS
         yield (*words[:-1], f", and {more} more" if more > 0 else "")
+
+
+def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
+    """Return the hits that hold no other, as they stand in the text: the exact words, not their sentence as well."""
+    found: list[JsonObject] = []
+    latest = -1
+    for hit in sorted(hits, key=lambda hit: (hit["end"], -hit["start"])):
+        if hit["start"] > latest:  # else it holds the hit that starts there, which ends no later
+            found.append(hit)
+            latest = hit["start"]
+    return found
 
 
 def _quote(hit: JsonObject) -> Phrase:
