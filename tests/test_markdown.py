@@ -93,7 +93,7 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
     text = Path("reports/safe-gate.md").read_text("utf-8")
     open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
-    assert [line for line in open_.split("\n") if line][:-1] == [
+    assert [line.strip() for line in open_.split("\n") if line][:-1] == [
         "### ✅ SAFE Gate · the only rule holds",
         "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
         "SAFE v0 did not run: it was given no input, and none of its rules applies.",
