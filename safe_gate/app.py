@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, fields
+from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
 from typing import Any, Protocol, TypeVar
+from urllib.parse import quote
 
-from safe_gate import __version__, files, gate, packs, train
-from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
+from safe_gate import __version__, files, gate, outlook, packs, train
+from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis, without_texts
 from safe_gate.figures import add_up, plural
 from safe_gate.github import ApiError, commands
 from safe_gate.github.event import Context
@@ -28,15 +30,18 @@ Result = TypeVar("Result")
 
 
 class PostComment(Protocol):
-    """Posts a comment's text to the pull request of a context; returns its status and its URL."""
+    """Posts the longest of some texts that GitHub takes to a context's pull request; returns its status and URL."""
 
-    def __call__(self, context: Context, token: str, text: str) -> tuple[str, str]:
+    def __call__(self, context: Context, token: str, bodies: Sequence[str]) -> tuple[str, str]:
         """Post, or raise ApiError."""
 
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a run does to the world: lines to two streams, a time, and GitHub."""
+    """What a run does to the world: lines to two streams, a time, and GitHub.
+
+    `folder` is the working folder's path in the repository, "" at its root.
+    """
 
     out: Callable[[str], None]
     err: Callable[[str], None]
@@ -44,7 +49,14 @@ class Effects:
     context: Context
     post_comment: PostComment
     write_outputs: Callable[[str, Mapping[str, str]], None]
-    append_summary: Callable[[str, str], None]
+    append_summary: Callable[[str, Sequence[str]], None]
+    folder: str = ""
+
+    @property
+    def blob_url(self) -> str:
+        """Where the working folder is shown at the judged commit, or nothing if unknown."""
+        root = self.context.blob_url
+        return f"{root}/{quote(os.fsencode(self.folder))}" if root and self.folder else root
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +83,30 @@ def run(options: Options, effects: Effects) -> int:
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
+    problems = _shown(problems, options)
     return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, options, effects)
+
+
+def examine(
+    options: Options,
+    origins: Mapping[str, tuple[str, str]] | None,
+    effects: Effects,
+    problems: Sequence[Problem] = (),
+) -> int:
+    """Show the settings of a run, what it knows of GitHub and what it would publish (`doctor`). Returns 0 or 3.
+
+    `origins` says of each setting that is not a default what kind of source it came from and its
+    name there. Nothing is scored, written or sent; secrets are not shown.
+    """
+    from safe_gate.render import console
+
+    if origins is not None:
+        effects.out(console.settings_table(outlook.settings_rows(options, origins)))
+    seen = outlook.github_facts(options, effects.context, effects.folder)
+    effects.out(console.facts("GitHub, as far as it can be seen without asking", seen))
+    effects.out(console.facts("A run would publish", outlook.channels(options, effects.context)))
+    effects.out("Nothing was scored, written or sent.")
+    return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
 
 
 def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> int:
@@ -245,9 +280,10 @@ def measure_safe(options: Options, generated_at: str, output: str = "") -> Measu
     if not measured and not problems:
         problems = (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
     if problems:
-        return Measured(None, problems, inputs)
+        return Measured(None, _shown(problems, options), inputs)
     totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
-    return Measured(safe_v0.report(totals, [result for _, result in measured], policy, generated_at), (), inputs)
+    part = safe_v0.report(totals, [result for _, result in measured], policy, generated_at)
+    return Measured(part if options.text == "full" else without_texts("safe_v0", part), (), inputs)
 
 
 def measure_synthesis(options: Options) -> Measured:
@@ -265,9 +301,15 @@ def measure_synthesis(options: Options) -> Measured:
 
     measured, more, inputs = _sorted_out(cases, measure)
     if problems or more:
-        return Measured(None, (*problems, *more), inputs)
+        return Measured(None, _shown((*problems, *more), options), inputs)
     totals = add_up((totals for totals, _ in measured), synthesis.Totals())
-    return Measured(synthesis.report(totals, [result for _, result in measured]), (), inputs)
+    part = synthesis.report(totals, [result for _, result in measured])
+    return Measured(part if options.text == "full" else without_texts("synthesis", part), (), inputs)
+
+
+def _shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:
+    """Return problems as they may be shown: with `text: none` they quote no recorded text."""
+    return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
 
 
 def _sorted_out(
@@ -363,6 +405,7 @@ def _report(
                 "rules": list(options.rules),
                 "rules_off": list(options.rules_off),
                 "rule_weights": dict(options.rule_weights or {}),
+                "text": options.text,
             },
         },
     }
@@ -433,13 +476,16 @@ def _publish(
     from safe_gate.render import markdown
 
     context = effects.context
-    if context.in_actions:
-        for line in (*commands.broken_rules(report), *commands.input_problems(problems)):
-            effects.out(line)
+    annotations = commands.annotated(report, problems, effects.folder)
+    if options.dry_run:
+        _rehearse(report, problems, annotations, options, effects)
+    elif context.in_actions:
+        for one in annotations:
+            effects.out(one.command())
     status, url = _comment(report, problems, options, effects)
-    if context.summary_file:
-        summary = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=context.blob_url)
-        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, summary), effects)
+    if context.summary_file and not options.dry_run:
+        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=effects.blob_url))
+        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     if context.output_file:
         values = {**step_outputs(report), **paths, "comment-status": status, "comment-url": url}
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
@@ -450,18 +496,34 @@ def _comment(report: JsonObject, problems: Sequence[Problem], options: Options, 
     from safe_gate.render import markdown
 
     context = effects.context
-    if options.comment != "always":
-        return "skipped-off", ""
-    if context.pull_request is None or not context.repository:
-        return "skipped-no-pull-request", ""
-    if not options.github_token:
-        return "skipped-no-token", ""
+    if skipped := outlook.no_comment(options, context):
+        return skipped, ""
     try:
-        text = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=context.blob_url)
-        return effects.post_comment(context, options.github_token, text)
+        bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.blob_url))
+        return effects.post_comment(context, options.github_token, bodies)
     except ApiError as error:
         _warn(f"The comment was not posted: {error}", effects)
         return ("skipped-permissions" if error.status in (401, 403, 404) else "failed"), ""
+
+
+def _rehearse(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    annotations: Sequence[commands.Annotation],
+    options: Options,
+    effects: Effects,
+) -> None:
+    """Print what would be published, in a form in which it does nothing."""
+    from safe_gate.render import console, markdown
+
+    effects.out("\nDry run: no comment, annotation or summary is made; reports and step outputs are.")
+    planned = outlook.channels(replace(options, dry_run=False), effects.context)
+    effects.out(console.facts("Without it there would be", planned))
+    for one in annotations:
+        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
+        effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
+    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.blob_url)
+    effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
 
 
 def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:

@@ -47,6 +47,10 @@ _COMMANDS = {
         "list the Synthesis rules, run the texts of a pack's rules, or learn packs from labelled cases",
         "exit codes: 0 listed, all as promised, or learned; 3 a problem",
     ),
+    "doctor": (
+        "show the settings of a run with their origins, and what it would publish; score and send nothing",
+        "exit codes: 0 the settings are fine, 3 they are not",
+    ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
 }
 
@@ -70,17 +74,19 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
     from safe_gate.model import Untrusted
     from safe_gate.render.untrusted import plain
 
-    words = f"internal error: {type(error).__name__}: {plain(Untrusted(str(error)))}"
+    what = f"internal error: {type(error).__name__}"
     advice = "this is a defect of safe-gate: please report it with the command and the input"
-    problem = Problem(Place("safe-gate"), f"{words}; {advice}")
-    if argv[:1] == ["run"]:
-        with suppress(Exception):
-            from safe_gate import app
+    words = f"{what}: {plain(Untrusted(str(error)))}; {advice}"
+    problem = Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}")
+    shown = problem.without_texts()
+    with suppress(Exception):
+        from safe_gate import app
 
-            return app.refuse(
-                (problem,), _publishing(_peeked(argv), environ), _effects(environ, _generated_at(environ))
-            )
-    _print(f"{problem.place.path}: {problem.message}", sys.stderr)
+        options = _publishing(_peeked(argv), environ)
+        shown = problem if options.text == "full" else shown
+        if argv[:1] == ["run"]:
+            return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
+    _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 
 
@@ -97,6 +103,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         if command == "validate":
             return app.validate(arguments["files"], effects)
         flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
+        if command == "doctor":
+            return _examine(flags, environ, effects)
         options = _read_options(flags, environ, command)
         return _run(command, options, arguments, effects)
     except CannotJudge as error:
@@ -144,6 +152,18 @@ def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command:
     return read(flags, environ, files.read_config, command=command)
 
 
+def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effects) -> int:
+    from safe_gate import app, files
+    from safe_gate.settings import resolve
+
+    try:
+        resolved = resolve(flags, environ, files.read_config, command="doctor")
+    except CannotJudge as error:
+        return app.examine(_publishing(flags, environ), None, effects, error.problems)
+    origins = {name: (origin.source, origin.place.path) for name, origin in resolved.origins.items()}
+    return app.examine(resolved.options, origins, effects)
+
+
 def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
     from safe_gate import files
     from safe_gate.settings import publishing
@@ -154,8 +174,9 @@ def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options
 def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config"}
-    return {name: pairs[flag] for flag, name in named.items() if flag in pairs}
+    named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config", "--text": "text"}
+    given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
+    return given | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 
 class _Parser(argparse.ArgumentParser):
@@ -183,8 +204,8 @@ def _parser() -> argparse.ArgumentParser:
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=codes, allow_abbrev=False
         )
         for setting in settings():
-            if name in setting.flags:
-                _add_flag(command, setting, setting.flags[name])
+            if setting.flags_of(name):
+                _add_flag(command, setting, setting.flags_of(name))
         if name == "score":
             command.add_argument("--output", default="", metavar="PATH", help="write the report to this file")
         if name == "eval":
@@ -225,7 +246,7 @@ def _generated_at(environ: Mapping[str, str]) -> str:
 
 def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
     from safe_gate.app import Effects
-    from safe_gate.github import event, files
+    from safe_gate.github import event, files, repository
 
     return Effects(
         out=lambda line: _print(line, sys.stdout),
@@ -235,13 +256,14 @@ def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
         post_comment=_post_comment,
         write_outputs=files.write_outputs,
         append_summary=files.append_summary,
+        folder=repository.working_folder(environ.get("GITHUB_WORKSPACE", "")),
     )
 
 
-def _post_comment(context: Any, token: str, text: str) -> tuple[str, str]:
+def _post_comment(context: Any, token: str, bodies: Sequence[str]) -> tuple[str, str]:
     from safe_gate.github import client, comment  # `requests` only where there is something to post
 
-    posted = comment.post(client.Client(context.api_url, token), context.repository, context.pull_request, text)
+    posted = comment.post(client.Client(context.api_url, token), context.repository, context.pull_request, bodies[0])
     return posted.status, posted.url
 
 

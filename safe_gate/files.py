@@ -379,7 +379,7 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
                 case_id = _id_of(value, id_key)
                 faults = schema.faults(value)
                 for fault in faults:
-                    yield Problem(place, fault.message, case_id, fault.field)
+                    yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
                 if not faults:
                     yield place, value
     except OSError as error:
@@ -420,7 +420,7 @@ def _problems(
         is_case = fault.path[:1] == ("test_cases",) and len(fault.path) > 1
         case_id = _id_of(batch["test_cases"][fault.path[1]], "test_id") if is_case else ""
         field = Fault(fault.path[2:], "").field if case_id else fault.field
-        found.append(Problem(Place(name, lines[path]), fault.message, case_id, field))
+        found.append(Problem(Place(name, lines[path]), fault.message, case_id, field, fault.text_free))
     return tuple(found)
 
 

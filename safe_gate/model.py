@@ -6,7 +6,7 @@ Pure data: frozen, no IO, nothing imported from the rest of the package.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from typing import Any, NoReturn
 
@@ -67,13 +67,18 @@ class Problem:
     """One thing wrong with one input: where, in which case and field, and what was expected.
 
     `case_id` and `field` are empty where they do not apply. `message` may quote the input: it is
-    untrusted like the rest.
+    untrusted like the rest. Where it quotes recorded text `text_free` says the same without.
     """
 
     place: Place
     message: str
     case_id: str = ""
     field: str = ""
+    text_free: str = ""
+
+    def without_texts(self) -> Problem:
+        """Return the problem in words that quote no recorded text."""
+        return replace(self, message=self.text_free or self.message)
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

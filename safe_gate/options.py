@@ -31,6 +31,11 @@ class Setting:
     low: float | None = None
     high: float | None = None
     choices: tuple[str, ...] = ()
+    secret: bool = False
+
+    def flags_of(self, command: str) -> tuple[str, ...]:
+        """Return the option's flags for a command, none if it has none; `doctor` takes those of `run`."""
+        return self.flags.get("run" if command == "doctor" else command, ())
 
     @property
     def input(self) -> str:
@@ -74,7 +79,7 @@ def _option(
     secret: bool = False,
 ) -> Any:
     facts = {"help": help_, "env": env, "key": key, "flags": flags, "limits": limits, "choices": choices}
-    return field(default=default, metadata=facts, repr=not secret)
+    return field(default=default, metadata={**facts, "secret": secret}, repr=not secret)
 
 
 def _threshold(metric: str, level: str, default: float) -> Any:
@@ -230,6 +235,18 @@ class Options:
         flags={"run": ("--comment",)},
         choices=("always", "never"),
     )
+    text: str = _option(
+        "Recorded text in all that is shown and written: `full`, or `none` for hashes in its place.",
+        "full",
+        flags=dict.fromkeys(("run", "score", "eval"), ("--text",)),
+        choices=("full", "none"),
+    )
+    dry_run: bool = _option(
+        "Judge and report, but print comment and annotations instead of publishing them; no summary either.",
+        False,
+        key=(),
+        flags={"run": ("--dry-run",)},
+    )
     github_token: str = _option(
         "The token that writes the pull-request comment. In the action: the job's own token.",
         "",
@@ -266,4 +283,5 @@ def settings() -> Iterator[Setting]:
             low=low,
             high=high,
             choices=facts["choices"],
+            secret=facts["secret"],
         )

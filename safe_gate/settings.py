@@ -10,6 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model
@@ -27,45 +28,73 @@ _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
 
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a setting came from: `flag`, `input`, `variable` or `config file`, and its name there."""
+
+    source: str
+    place: Place
+
+
+@dataclass(frozen=True, slots=True)
+class Resolved:
+    """The settings of a run, and the origin of each that is not a default."""
+
+    options: Options
+    origins: Mapping[str, Origin]
+
+
 def read(
     flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, command: str = "run"
 ) -> Options:
-    """Return the settings of a run.
+    """Return the settings of a run, as `resolve` does."""
+    return resolve(flags, environ, read_config, command=command).options
+
+
+def resolve(
+    flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader, *, command: str = "run"
+) -> Resolved:
+    """Return the settings of a run with their origins.
 
     `flags` holds what the command line gave, by option name. `read_config` takes the path the user
     gave, or "", and returns the config file's path and valid content, or None if there is none.
-    For `run` unknown `INPUT_*` variables are refused. Raises CannotJudge with every problem found.
+    For `run` and `doctor` unknown `INPUT_*` variables are refused. Raises CannotJudge with every
+    problem found.
     """
-    problems = list(_unknown_names(environ, is_action=command == "run"))
+    problems = list(_unknown_names(environ, is_action=command in ("run", "doctor")))
     flags = {name: value for name, value in flags.items() if not _is_blank(value)}
     inputs = _from_environ(environ)
-    named = flags.get("config") or inputs.get("config", (Place(""), ""))[1]
+    named = flags.get("config") or inputs.get("config", (None, ""))[1]
     try:
         config_path, config = read_config(named.strip()) or (CONFIG_FILE, {})
     except CannotJudge as error:
         problems += error.problems
         config_path, config = named, {}
     sources = (
-        {name: (Place(_flag(name, command)), value) for name, value in flags.items()},
+        {name: (Origin("flag", Place(_flag(name, command))), value) for name, value in flags.items()},
         inputs,
-        {name: (Place(f"{config_path}: {'.'.join(key)}"), value) for name, key, value in _from_config(config)},
+        {
+            name: (Origin("config file", Place(f"{config_path}: {'.'.join(key)}")), value)
+            for name, key, value in _from_config(config)
+        },
     )
-    origins = {name: place for source in reversed(sources) for name, (place, _) in source.items()}
+    origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
+    places = {name: origin.place for name, origin in origins.items()}
     values = [{name: value for name, (_, value) in source.items()} for source in sources]
     try:
         options = Options(**_model(values)().model_dump())
     except ValidationError as error:
-        raise CannotJudge(*problems, *_explain(error, origins)) from None
-    problems += _contradictions(options, origins)
+        raise CannotJudge(*problems, *_explain(error, places)) from None
+    problems += _contradictions(options, places)
     if problems:
         raise CannotJudge(*problems)
-    return options
+    return Resolved(options, origins)
 
 
 def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
     """Return what is needed to say that a run has no verdict, read as far as it can be, judging nothing."""
     given: dict[str, Any] = {}
-    named = flags.get("config") or _from_environ(environ).get("config", (Place(""), ""))[1]
+    named = flags.get("config") or _from_environ(environ).get("config", (None, ""))[1]
     with suppress(CannotJudge):
         _, config = read_config(str(named).strip()) or ("", {})
         given = {name: value for name, _, value in _from_config(config)}
@@ -75,6 +104,8 @@ def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config
         report_dir=str(given.get("report_dir", default.report_dir)).strip(),
         comment=str(given.get("comment", default.comment)).strip(),
         github_token=str(given.get("github_token", default.github_token)).strip(),
+        dry_run=str(given.get("dry_run", default.dry_run)).strip() not in ("", "False", "false", "FALSE"),
+        text="full" if str(given.get("text", default.text)).strip() == "full" else "none",
     )
 
 
@@ -135,8 +166,8 @@ def _numbers_by_id(value: Sequence[str] | Mapping[str, float], setting: Setting)
     return numbers
 
 
-def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Place, str]]:
-    """Return the options set by action inputs or variables, with the name each came by.
+def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Origin, str]]:
+    """Return the options set by action inputs or variables, with the origin of each.
 
     An input that is left out arrives as an empty string, which counts as not set. Some shells drop
     variables with hyphens, so the spelling with underscores is read too.
@@ -145,8 +176,12 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Place, str]]:
     for setting in settings():
         for name in _environment_names(setting):
             if environ.get(name, "").strip():
-                label = f"{name} (input {setting.input})" if name.startswith("INPUT_") else name
-                found[setting.name] = Place(label), environ[name]
+                found[setting.name] = (
+                    Origin("input", Place(f"{name} (input {setting.input})"))
+                    if name.startswith("INPUT_")
+                    else Origin("variable", Place(name)),
+                    environ[name],
+                )
                 break
     return found
 
@@ -173,7 +208,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def _flag(name: str, command: str) -> str:
-    return next(setting.flags[command][0] for setting in settings() if setting.name == name)
+    return next(setting.flags_of(command)[0] for setting in settings() if setting.name == name)
 
 
 def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:

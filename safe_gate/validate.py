@@ -11,10 +11,11 @@ import json
 import re
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeGuard
 
 import jsonschema
 
+from safe_gate.figures import plural
 from safe_gate.jsontext import Path
 
 _QUOTED_LENGTH = 60
@@ -31,10 +32,14 @@ _TYPES = {
 
 @dataclass(frozen=True, slots=True)
 class Fault:
-    """One way in which a value breaks its schema: where inside the value, and what was expected."""
+    """One way in which a value breaks its schema: where inside the value, and what was expected.
+
+    `text_free` is the message without the text it quotes, empty if it quotes none.
+    """
 
     path: Path
     message: str
+    text_free: str = ""
 
     @property
     def field(self) -> str:
@@ -88,7 +93,9 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
     else:
         word = _WORDINGS.get(keyword)
         found = word(value, asked) if word else f"breaks the rule {keyword}"
-        yield Fault(path, f"{found}; expected {_expected(schema)}" if word not in _COMPLETE else found)
+        message = f"{found}; expected {_expected(schema)}" if word not in _COMPLETE else found
+        hidden = message.replace(_quote(value), f"text of {plural(len(value), 'character')}") if _is_text(value) else ""
+        yield Fault(path, message, hidden)
 
 
 def _expected(schema: Mapping[str, Any]) -> str:
@@ -99,6 +106,10 @@ def _expected(schema: Mapping[str, Any]) -> str:
         return "one of " + ", ".join(json.dumps(value) for value in schema["enum"])
     kinds = schema.get("type", "another value")
     return " or ".join(_TYPES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def _is_text(value: Any) -> TypeGuard[str]:
+    return isinstance(value, str)
 
 
 def _quote(value: Any) -> str:

@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 
 from safe_gate.model import Place, Problem
-from safe_gate.render.markdown import COMMENT_LIMIT, scorecard
+from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
 
 HOSTILE = DATA / "hostile" / "synthesis_hostile.jsonl"
@@ -147,13 +147,19 @@ def step_outputs(text: str) -> dict[str, str]:
     return outputs
 
 
-def comment(report: Mapping[str, Any]) -> str:
-    """Return the text of the pull request's comment on a report."""
+def comments(report: Mapping[str, Any]) -> list[str]:
+    """Return the texts that the pull request's comment on a report may have, the longest last."""
     problems = [
         Problem(Place(each["path"], each["line"]), each["message"], each["id"], each["field"])
         for each in report.get("problems", ())
     ]
-    return scorecard(report, problems, limit=COMMENT_LIMIT, blob_url=BLOB.rstrip("/"))
+    return list(rungs(report, problems, limit=COMMENT_LIMIT, blob_url=BLOB.rstrip("/")))[::-1]
+
+
+def commands_in(log: str) -> list[str]:
+    """Return what the runner takes for a workflow command in a log: it ends a line at a bare CR, too."""
+    lines = re.split(r"\r\n|\r|\n", log)
+    return [line for line in lines if line.lstrip().startswith("::") or "##[" in line]
 
 
 def broken(probes: Sequence[Mapping[str, Any]], surfaces: Mapping[str, Sequence[str]]) -> Iterator[str]:
@@ -183,6 +189,8 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
 
     def run(*arguments: str | Path) -> tuple[int, dict[str, list[str]]]:
         output, summary = tmp_path / "github_output", tmp_path / "github_summary"
+        for file in (output, summary):
+            file.unlink(missing_ok=True)
         environ = {"ACTIONS": "true", "OUTPUT": str(output), "STEP_SUMMARY": str(summary)}
         environ |= {"REPOSITORY": "octo/app", "SHA": "f00d", "SERVER_URL": "https://github.com"}
         for name, value in environ.items():
@@ -193,8 +201,13 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         assert outputs["verdict"] == {0: "pass", 1: "fail", 3: "error"}[ran.code]
         reports = [Path(outputs[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown")]
         raw, document = reports
+        ours = re.compile(r"::(error|warning|notice) title=SAFE Gate[^\x00-\x1f]*::[^\x00-\x1f]*")
+        found = commands_in(ran.log)
+        assert [line for line in found if not ours.fullmatch(line)] == []
+        assert bool(found) is summary.exists() is ("--dry-run" not in arguments)
+        summaries = [summary.read_bytes().decode("utf-8")] if summary.exists() else []
         return ran.code, {
-            "markdown": [document, summary.read_bytes().decode("utf-8"), comment(json.loads(raw))],
+            "markdown": [document, *summaries, *comments(json.loads(raw))],
             "log": [ran.log],
             "github_output": ["\n".join(f"{name}={value}" for name, value in outputs.items())],
             "json": [raw],
@@ -225,13 +238,19 @@ def test_a_probe_finds_its_attack_where_the_text_is_shown_raw(probe: Mapping[str
     assert list(broken([probe], raw))
 
 
-def test_hostile_turns_break_no_surface(surfaces: Surfaces) -> None:
-    code, shown = surfaces("--cases", HOSTILE)
+MODES: Sequence[Sequence[str]] = ((), ("--text", "none"), ("--dry-run",), ("--dry-run", "--text", "none"))
+
+
+@pytest.mark.parametrize("mode", MODES, ids=" ".join)
+def test_hostile_turns_break_no_surface(surfaces: Surfaces, mode: Sequence[str]) -> None:
+    code, shown = surfaces("--cases", HOSTILE, *mode)
     assert code == 1
     assert list(broken(PROBES, shown)) == []
     report = json.loads(shown["json"][0])
     assert [result["id"] for result in report["synthesis"]["results"]] == [entry["id"] for entry in MANIFEST]
     assert report["synthesis"]["summary"]["unexpected_failures"] == len(MANIFEST)
+    if "none" in mode:  # tags are names and stay in the JSON report
+        assert not re.search("h0s[01][0-9]", "".join(shown["markdown"] + shown["log"]))
 
 
 def hostile_ids(folder: Path) -> tuple[str | Path, ...]:
@@ -279,21 +298,24 @@ def hostile_problems(folder: Path) -> tuple[str | Path, ...]:
 SOURCES = (hostile_ids, hostile_negative_examples, hostile_batch, hostile_problems)
 
 
+@pytest.mark.parametrize("mode", MODES, ids=" ".join)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.__name__)
 def test_hostile_names_and_needles_break_no_surface(
     source: Callable[[Path], tuple[str | Path, ...]],
+    mode: Sequence[str],
     surfaces: Surfaces,
     tmp_path: Path,
 ) -> None:
-    code, shown = surfaces(*source(tmp_path))
+    code, shown = surfaces(*source(tmp_path), *mode)
     assert code == (3 if source is hostile_problems else 1)
     assert list(broken(PROBES, shown)) == []
     # They are shown all right, and as code: nothing recorded stands in the text around it.
     for text in shown["markdown"]:
         page = Page(text)
-        assert any("h0s05" in element.text for element in page.elements if element.tag == "code")
         assert not re.search("h0s[01][0-9]", page.outside_code)
         assert "<!--" not in text
+    for text in (shown["markdown"][0], shown["markdown"][-1]):
+        assert any("h0s05" in element.text for element in Page(text).elements if element.tag == "code")
 
 
 def file_names() -> list[str]:
@@ -315,7 +337,7 @@ def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path)
     to_itself = [probe for probe in PROBES if str(probe.get("none_of")).startswith("a[href*=")]  # cases link to files
     assert list(broken([probe for probe in PROBES if probe not in to_itself], shown)) == []
     files = {f"names/{name}{suffix}" for name in file_names() for suffix in (".jsonl", ".json")}
-    for text in shown["markdown"][1:]:
+    for text in (shown["markdown"][1], shown["markdown"][-1]):
         links = [element.attributes["href"] for element in Page(text).elements if element.tag == "a"]
         assert {unquote(link, errors="surrogateescape") for link in links} <= {f"{BLOB}{file}#L1" for file in files}
         assert len(links) >= 20
@@ -388,3 +410,32 @@ def test_hostile_names_and_needles_break_no_other_command(
     assert bool(written) is (command[0] in ("score", "eval"))
     assert all(re.fullmatch(r"[\w.,-]+", path.name, re.ASCII) for path in written)
     assert list(broken(PROBES, found)) == []
+
+
+@pytest.mark.parametrize("attack", [*ATTACKS.values(), *SHORT_ATTACKS], ids=lambda attack: ascii(attack)[:30])
+def test_hostile_settings_and_variables_break_no_doctor(
+    attack: str, safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = attack.replace("\0", "")[:5_000]
+    event = {"pull_request": {"number": 2, "head": {"sha": attack, "repo": {"full_name": attack}}}}
+    (tmp_path / "event.json").write_text(json.dumps(event), "utf-8")
+    for name in ("REPOSITORY", "SERVER_URL", "API_URL", "ACTOR", "WORKSPACE", "STEP_SUMMARY", "OUTPUT", "TOKEN"):
+        monkeypatch.setenv(f"GITHUB_{name}", text)
+    for name, value in {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json"}.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    monkeypatch.setenv("SAFE_GATE_SYNTHESIS_CASES", text)
+    flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir")
+    ran = safe_gate("doctor", *(f"{flag}={text}" for flag in flags))
+    assert ran.code == 0
+    assert commands_in(ran.log) == []
+    assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
+    names = re.findall(r"^  (\w[\w ]*?) {2,}", ran.out, re.MULTILINE)
+    assert names == [
+        *("event", "repository", "pull request", "commit", "working folder", "API", "token"),
+        *("comment", "annotations", "job summary", "step outputs", "reports", "recorded text"),
+    ]
+    monkeypatch.setenv("GITHUB_EVENT_NAME", text)
+    for problem in (("--config", text), ("--min-pass-rate", text), (f"--{text}",), (f"--comment={text}",)):
+        ran = safe_gate("doctor", *problem)
+        assert commands_in(ran.log) == []
+        assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []

@@ -133,10 +133,15 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
         "comment-url": "",
     }
     assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate · 2 of 2 rules broken")
-    annotations = [line for line in ran.out.splitlines() if line.startswith("::")]
+    # The cases after the rules, failing ones first, each at its line where that lies in the repository.
+    annotations = [line.partition("%0A")[0] for line in ran.out.splitlines() if line.startswith("::")]
     assert annotations == [
         "::error title=SAFE Gate%3A min-pass-rate::Pass rate 40.0%25 is below 80.0%25: 2 of 5 SAFE v0 cases labelled Pass",
         "::error title=SAFE Gate%3A max-unexpected-failures::1 unexpected failure, 0 allowed",
+        "::error title=SAFE Gate%3A t,file=c.jsonl,line=1::fails agency language, unverifiable reassurance, topic pivot",
+        "::warning title=SAFE Gate%3A I25-BATCH1-002::Review: CR 0.67, AC 0.50",
+        "::warning title=SAFE Gate%3A I25-BATCH1-003::Review: AH 0.50",
+        "::warning title=SAFE Gate%3A I25-BATCH1-005::Review: AC 0.50",
     ]
 
 
@@ -149,6 +154,66 @@ def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> 
         "::error title=SAFE Gate%3A cannot judge,file=c.jsonl,line=1::c.jsonl:1: 0: checks"
     )
     assert "3 more problems" in annotations[-1]
+
+
+@pytest.mark.usefixtures("runner")
+def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(1, 16)))
+    silent = {"signals": [], "summary": "", "followup_questions": []}
+    half = {"signals": [], "summary": "fever", "followup_questions": ["policy"]}  # CR 1, AH 0, AC 0
+    write_batch(Path("b.json"), safe_case("s", output=silent), safe_case("r", output=half))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b", "--min-pass-rate", "0")
+    found = [line for line in ran.out.splitlines() if line.startswith("::")]
+    errors = [line for line in found if line.startswith("::error")]
+    assert len(errors) == 10
+    assert errors[0] == "::error title=SAFE Gate%3A max-unexpected-failures::15 unexpected failures, 0 allowed"
+    assert errors[1].startswith(
+        "::error title=SAFE Gate%3A s,file=b.json,line=1::Fail: CR 0.00, AC 0.00"
+        '%0Amissing signal "fever"%0Amissing phrase "went home"'
+    )
+    assert errors[3].startswith("::error title=SAFE Gate%3A t1,file=c.jsonl,line=1::fails agency language, ")
+    assert errors[-1] == "::error title=SAFE Gate::9 more cases: see the log and the report"
+
+
+@pytest.mark.usefixtures("runner")
+def test_within_what_the_rules_allow_no_case_is_an_error(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD), turn("n", tags=["negative_example"]))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "1")
+    assert ran.code == 0
+    assert [line.partition("::f")[0] for line in ran.out.splitlines() if line.startswith("::")] == [
+        "::warning title=SAFE Gate%3A t,file=c.jsonl,line=1",
+        "::notice title=SAFE Gate%3A n,file=c.jsonl,line=2::negative example passes",
+    ]
+
+
+@pytest.mark.usefixtures("runner")
+@pytest.mark.parametrize("marked", [".git", "GITHUB_WORKSPACE"])
+def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, marked: str
+) -> None:
+    folder = tmp_path / "checkout" / "my evals"
+    folder.mkdir(parents=True)
+    if marked == ".git":
+        (tmp_path / "checkout" / ".git").write_text("gitdir: elsewhere", "utf-8")
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    else:
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "checkout"))
+    monkeypatch.setenv("GITHUB_REPOSITORY", "org/repo")
+    monkeypatch.setenv("GITHUB_SHA", "abc123")
+    monkeypatch.chdir(folder)
+    write_cases(folder / "c.jsonl", turn("t", assistant=BAD))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ",file=my evals/c.jsonl,line=1::" in ran.out
+    assert "https://github.com/org/repo/blob/abc123/my%20evals/c.jsonl#L1" in Path("summary").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("runner")
+def test_outside_of_a_repository_files_are_named_from_the_working_folder(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/nowhere")
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    assert ",file=c.jsonl,line=1::" in safe_gate("run", "--synthesis-cases", "c.jsonl").out
 
 
 def test_cases_link_to_their_line_at_the_head_commit(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.github.commands import MOST, annotation, broken_rules, input_problems
+from safe_gate.github.commands import MOST, annotated, annotation
 from safe_gate.model import Place, Problem, Untrusted
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
@@ -134,9 +134,21 @@ def test_an_annotation_is_one_line_that_the_runner_reads_back(message: str, titl
     assert properties == {key: value for key, value in given_.items() if value}
 
 
-def test_an_annotation_stays_below_the_runners_limit() -> None:
-    _, _, data = as_the_runner_reads(annotation("error", "%" * 9_999))
-    assert data == "%" * 4_000
+def utf16_units(text: str) -> int:
+    return len(text.encode("utf-16-le", "surrogatepass")) // 2
+
+
+@pytest.mark.parametrize("sign", ["%", "\n", "é", "…", "😀"])
+def test_an_annotation_stays_at_the_runners_limit(sign: str) -> None:
+    most = 4_096 // len(sign.encode())
+    exact = sign * most
+    assert as_the_runner_reads(annotation("error", exact))[2] == exact
+    data = as_the_runner_reads(annotation("error", exact + sign))[2]
+    assert data == sign * ((4_096 - 3) // len(sign.encode())) + "…"
+    assert utf16_units(data) <= 4_096
+
+
+NOTHING: dict[str, Any] = {"verdict": "error", "rules": [], "safe_v0": None, "synthesis": None}
 
 
 @given(any_text, any_text, any_text, any_text)
@@ -144,7 +156,7 @@ def test_an_annotation_stays_below_the_runners_limit() -> None:
 def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id_: str, field: str, words: str) -> None:
     one = Problem(Place(path, 3), words, id_, field)
     assert not any(map(hides, problem(one)))
-    (line,) = input_problems([one])
+    line = annotated(NOTHING, [one])[0].command()
     assert "##[" not in line
     assert not any(map(hides, line))
     assert as_the_runner_reads(line)[2] == problem(one)
@@ -152,10 +164,10 @@ def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id
 
 def test_more_problems_than_the_runner_shows_end_in_a_count() -> None:
     problems = [Problem(Place("a.jsonl", number), "is wrong") for number in range(1, MOST + 3)]
-    lines = list(input_problems(reversed(problems)))
+    lines = [one.command() for one in annotated(NOTHING, problems[::-1])]
     assert len(lines) == MOST
     assert [as_the_runner_reads(line)[1].get("line") for line in lines] == [*map(str, range(1, MOST)), None]
-    assert as_the_runner_reads(lines[-1])[2] == "3 more problems: see the log"
+    assert as_the_runner_reads(lines[-1])[2] == "3 more problems: see the log and the report"
 
 
 def test_only_broken_rules_are_annotated() -> None:
@@ -163,5 +175,5 @@ def test_only_broken_rules_are_annotated() -> None:
         {"rule": "min-pass-rate", "passed": False, "message": "40.0% is below 80.0%"},
         {"rule": "max-fail-labels", "passed": True, "message": "0 cases"},
     ]
-    (line,) = broken_rules({"rules": rules})
+    (line,) = [one.command() for one in annotated(NOTHING | {"rules": rules}, [])]
     assert as_the_runner_reads(line) == ("error", {"title": "SAFE Gate: min-pass-rate"}, "40.0% is below 80.0%")

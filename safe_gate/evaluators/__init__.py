@@ -6,23 +6,32 @@ A new evaluator is one folder here and one line in `EVALUATORS`; CONTRIBUTING sa
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from safe_gate.evaluators.safe_v0.section import section as _safe_v0
 from safe_gate.evaluators.synthesis.section import section as _synthesis
 from safe_gate.model import JsonObject, Section
+from safe_gate.text import stand_in
 
 
 class Evaluator(NamedTuple):
-    """An evaluator's name for readers, and how its part of the report is shown to them."""
+    """An evaluator's name for readers, and how its part of the report is shown to them.
+
+    `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
+    list; `gives_away` those that would tell the words of a withheld text.
+    """
 
     title: str
     section: Callable[[JsonObject], Section]
+    quotes: frozenset[str]
+    gives_away: frozenset[str] = frozenset()
 
 
 EVALUATORS: Mapping[str, Evaluator] = {
-    "safe_v0": Evaluator("SAFE v0", _safe_v0),
-    "synthesis": Evaluator("Synthesis", _synthesis),
+    "safe_v0": Evaluator(
+        "SAFE v0", _safe_v0, frozenset({"found", "missing", "violations", "signal", "term", "phrase"})
+    ),
+    "synthesis": Evaluator("Synthesis", _synthesis, frozenset({"text"}), frozenset({"because"})),
 }
 """The evaluators by their keys in the report, in reading order."""
 
@@ -30,3 +39,22 @@ EVALUATORS: Mapping[str, Evaluator] = {
 def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator that has a part in the report."""
     return tuple(evaluator.section(report[name]) for name, evaluator in EVALUATORS.items() if report[name] is not None)
+
+
+def without_texts(name: str, part: JsonObject) -> dict[str, Any]:
+    """Return an evaluator's part of the report with a stand-in for every recorded text."""
+    evaluator = EVALUATORS[name]
+
+    def strip(value: Any, *, is_text: bool = False) -> Any:
+        if isinstance(value, Mapping):
+            return {
+                key: strip(inner, is_text=key in evaluator.quotes)
+                for key, inner in value.items()
+                if key not in evaluator.gives_away or isinstance(inner, Mapping)  # a tag may have such a name
+            }
+        if isinstance(value, list):
+            return [strip(inner, is_text=is_text) for inner in value]
+        return stand_in(value) if is_text and isinstance(value, str) else value
+
+    stripped: dict[str, Any] = strip(part)
+    return stripped

@@ -5,16 +5,43 @@ Escaped as `@actions/core` does: `%` first, then line ends; in properties `:` an
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 
-from safe_gate.model import JsonObject, Problem, Untrusted, in_order
+from safe_gate.evaluators import sections
+from safe_gate.figures import plural
+from safe_gate.model import JsonObject, Place, Problem, Severity, Untrusted, in_order
 from safe_gate.render.console import problem as problem_line
-from safe_gate.render.untrusted import plain
+from safe_gate.render.untrusted import plain, quoted
 
 MOST = 10
-"""The runner shows ten annotations of a type a step and drops the rest."""
+"""The runner shows ten annotations of a level a step and drops the rest."""
 
-_MESSAGE_LIMIT = 4_000  # the runner cuts at 4,096 characters
+_MESSAGE_LIMIT = 4_096  # the runner cuts at so many UTF-16 units; UTF-8 never has fewer bytes
+_LEVELS = {"error": MOST, "warning": MOST - 3, "notice": MOST}  # three warnings may follow, of what was not published
+_LEVEL_OF = {
+    "fail": {Severity.FAILING: "error", Severity.REVIEW: "warning"},
+    "pass": {Severity.FAILING: "warning", Severity.REVIEW: "notice"},
+}
+"""The level of a case's annotation by verdict: within what the rules allow nothing is an error."""
+
+
+@dataclass(frozen=True, slots=True)
+class Annotation:
+    """What a reviewer is shown on the job, or beside a line of a file if it has one.
+
+    `level` is error, warning or notice; `file` is relative to the repository's root.
+    """
+
+    level: str
+    message: str
+    title: str = ""
+    file: str = ""
+    line: int = 0
+
+    def command(self) -> str:
+        """Return the line of the log that makes the runner show it."""
+        return annotation(self.level, self.message, title=self.title, file=self.file, line=self.line)
 
 
 def annotation(level: str, message: str, *, title: str = "", file: str = "", line: int = 0) -> str:
@@ -25,30 +52,60 @@ def annotation(level: str, message: str, *, title: str = "", file: str = "", lin
     """
     properties = {"title": title, "file": file, "line": str(line) if line else ""}
     given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
-    return f"::{level}{' ' if given else ''}{given}::{_data(message[:_MESSAGE_LIMIT])}"
+    return f"::{level}{' ' if given else ''}{given}::{_data(_cut(message))}"
 
 
-def broken_rules(report: JsonObject) -> Iterator[str]:
-    """Yield an error annotation for each broken rule."""
+def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "") -> tuple[Annotation, ...]:
+    """Return what a run annotates: broken rules, input problems and cases at their places, failing ones first.
+
+    Of each level there are as many as the runner shows, the last one for those that are left out.
+    `folder` is the working folder's path in the repository.
+    """
+    found = [*_broken_rules(report), *_input_problems(problems, folder), *_cases(report, folder)]
+    noun = "problem" if problems else "case"
+    rolled_up: list[Annotation] = []
+    for level, most in _LEVELS.items():
+        ours = [one for one in found if one.level == level]
+        shown = ours if len(ours) <= most else ours[: most - 1]
+        rolled_up += shown
+        if len(shown) < len(ours):
+            more = plural(len(ours) - len(shown), f"more {noun}")
+            rolled_up.append(Annotation(level, f"{more}: see the log and the report", "SAFE Gate"))
+    return tuple(rolled_up)
+
+
+def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
     for rule in report["rules"]:
         if not rule["passed"]:
-            yield annotation("error", rule["message"], title=f"SAFE Gate: {rule['rule']}")
+            yield Annotation("error", rule["message"], f"SAFE Gate: {rule['rule']}")
 
 
-def input_problems(problems: Iterable[Problem]) -> Iterator[str]:
-    """Yield an error annotation for each problem at its place, at most `MOST`, the last for the rest."""
-    ordered = in_order(problems)
-    shown = ordered if len(ordered) <= MOST else ordered[: MOST - 1]
-    for problem in shown:
-        place = problem.place
-        # A path that would have to be escaped could not be found by it anyway.
-        file = place.path if place.line and plain(Untrusted(place.path), len(place.path)) == place.path else ""
-        message = problem_line(problem)
-        yield annotation("error", message, title="SAFE Gate: cannot judge", file=file, line=place.line if file else 0)
-    if len(shown) < len(ordered):
-        yield annotation(
-            "error", f"{len(ordered) - len(shown)} more problems: see the log", title="SAFE Gate: cannot judge"
-        )
+def _input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
+    for problem in in_order(problems):
+        yield _at(problem.place, "error", problem_line(problem), "SAFE Gate: cannot judge", folder)
+
+
+def _cases(report: JsonObject, folder: str) -> Iterator[Annotation]:
+    """Yield the cases to look at, evaluators in reading order, each with its evidence a line."""
+    for section in sections(report):
+        for finding in section.findings:
+            message = "\n".join((finding.what, *(quoted(phrase) for phrase in finding.evidence)))
+            level = _LEVEL_OF[report["verdict"]][finding.severity]
+            yield _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
+
+
+def _at(place: Place, level: str, message: str, title: str, folder: str) -> Annotation:
+    """Return an annotation at its place, or without one if GitHub could not find it there."""
+    path = f"{folder}/{place.path}" if folder else place.path
+    inside = not place.path.startswith(("/", "../"))
+    # A path that would have to be escaped could not be found by it anyway.
+    found = inside and place.line and plain(Untrusted(path), len(path)) == path
+    return Annotation(level, message, title, path, place.line) if found else Annotation(level, message, title)
+
+
+def _cut(text: str) -> str:
+    data = text.encode("utf-8", "surrogatepass")
+    return text if len(data) <= _MESSAGE_LIMIT else data[: _MESSAGE_LIMIT - 3].decode("utf-8", "ignore") + "…"
 
 
 def _data(text: str) -> str:

@@ -17,6 +17,9 @@ class Context:
     """Where a run stands. Empty strings and None outside of GitHub Actions."""
 
     in_actions: bool = False
+    event: str = ""
+    actor: str = ""
+    from_fork: bool = False
     repository: str = ""
     pull_request: int | None = None
     head_sha: str = ""
@@ -24,6 +27,14 @@ class Context:
     server_url: str = ""
     output_file: str = ""
     summary_file: str = ""
+
+    @property
+    def is_read_only(self) -> bool:
+        """Whether GitHub gives the event's own token no right to write, whatever `permissions:` says.
+
+        So it does for pull requests from forks and Dependabot's, but not under pull_request_target.
+        """
+        return self.event == "pull_request" and (self.from_fork or self.actor == "dependabot[bot]")
 
     @property
     def blob_url(self) -> str:
@@ -44,6 +55,9 @@ def context(environ: Mapping[str, str]) -> Context:
     number, sha = _subject(name, event)
     return Context(
         in_actions=environ.get("GITHUB_ACTIONS") == "true",
+        event=name,
+        actor=environ.get("GITHUB_ACTOR", ""),
+        from_fork=_is_from_fork(event),
         repository=environ.get("GITHUB_REPOSITORY", ""),
         pull_request=number,
         head_sha=sha or environ.get("GITHUB_SHA", ""),
@@ -72,6 +86,13 @@ def _subject(name: str, event: Mapping[str, Any]) -> tuple[int | None, str]:
     if name == "merge_group":  # may hold several pull requests: gate and summarise, but do not comment
         return None, str(_object(event, "merge_group").get("head_sha", ""))
     return None, ""
+
+
+def _is_from_fork(event: Mapping[str, Any]) -> bool:
+    """Tell whether a pull request's head lies in another repository, or did before that was deleted."""
+    pull = _object(event, "pull_request")
+    head, base = (_object(_object(pull, side), "repo").get("full_name") for side in ("head", "base"))
+    return bool(pull) and head != base
 
 
 def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:

@@ -6,8 +6,10 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 from __future__ import annotations
 
 import uuid
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+
+from safe_gate.render.markdown import SUMMARY_LIMIT
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -21,7 +23,17 @@ def write_outputs(path: str, values: Mapping[str, str]) -> None:
             file.write(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
 
 
-def append_summary(path: str, text: str) -> None:
-    """Append to the job summary, ending in a newline. Raises OSError if the file cannot be written."""
-    with Path(path).open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
-        file.write(text if text.endswith("\n") else text + "\n")
+def append_summary(path: str, texts: Sequence[str]) -> None:
+    """Append to the job summary the first of some texts, longest first, that its limit has room for.
+
+    The runner drops a step's summary of more than `SUMMARY_LIMIT` bytes whole, and an earlier part of
+    the step may have written to it. Raises OSError if the file cannot be written or has no room left.
+    """
+    with Path(path).open("ab") as file:
+        room = SUMMARY_LIMIT - (file.tell() if file.seekable() else 0)
+        for text in texts:
+            data = (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace")
+            if len(data) <= room:
+                file.write(data)
+                return
+    raise OSError(f"{max(room, 0)} bytes are left of the {SUMMARY_LIMIT} that the runner takes")

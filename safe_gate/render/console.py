@@ -14,7 +14,7 @@ from wcwidth import wcswidth
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, wilson, with_interval
-from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, in_order
+from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 
@@ -111,6 +111,17 @@ def _worth(gain: Gain) -> str:
     if gain.after <= gain.before:
         return "no gain: do not use this pack"
     return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
+
+
+def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
+    """Return settings with their values and where these came from."""
+    return _table(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
+
+
+def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
+    """Return a title and under it named facts, one a line."""
+    width = max(len(name) for name, _ in found)
+    return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
 
 
 def problems(found: Sequence[Problem]) -> str:

@@ -2,104 +2,165 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 
 from safe_gate.evaluators import sections
+from safe_gate.figures import plural
 from safe_gate.model import JsonObject, Phrase, Place, Problem, Section, Severity, Table, Untrusted, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import markdown
 
 COMMENT_LIMIT = 65_000
-"""Bytes a comment's text stays below: GitHub takes 65,536 characters, and a marker comes on top."""
+"""Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
 
-SUMMARY_LIMIT = 1_000_000
-"""Bytes a job summary stays below: GitHub drops one of more than 1,048,576 whole."""
+SUMMARY_LIMIT = 1_048_576
+"""Bytes a job summary has at most: the runner drops a longer one whole (CreateStepSummaryCommand)."""
 
-_ROWS = (200, 50, 20, 5, 0)  # how many rows a table may have, tried in turn until the text fits
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
-def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, blob_url: str = "") -> str:
-    """Return the report for a reviewer: verdict first, broken rules, cases to look at, the rest folded.
+@dataclass(frozen=True, slots=True)
+class Rung:
+    """How much of a report a text shows: rows of each table at most, and whether there is anything folded."""
 
-    The text stays below `limit` bytes of UTF-8: tables get shorter until it does, and say so.
-    `blob_url` is where the data's files are shown at the judged commit; cases link there.
+    name: str
+    rows: int
+    folded: bool = False
+
+
+_LADDER = (
+    Rung("full", 200, folded=True),
+    *(Rung("failures", rows) for rows in (200, 50, 20, 5)),
+    Rung("counts", 0),
+)
+_LEFT_OUT = {
+    "failures": "Only the cases to look at fit here: the rest is in the JSON report.",
+    "counts": "Only the counts fit here: the cases are in the JSON report.",
+}
+
+
+def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, blob_url: str = "") -> Iterator[str]:
+    """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
+
+    That is all of it, then the cases to look at without what is folded, then counts alone: at most
+    one of each, of at most `limit` bytes of UTF-8, which is as many characters at most however they
+    are counted. Verdict and broken rules stand in each. The counts take a few thousand bytes and
+    come whatever the limit. `blob_url` is where the working folder is shown at the judged commit;
+    cases link there.
     """
-    for rows in _ROWS:
-        text = "\n".join(_lines(report, problems, rows, blob_url)) + "\n"
-        if len(text.encode("utf-8", "replace")) < limit:
-            break
-    return text
+    shown = sections(report)
+    done = ""
+    for rung in _LADDER:
+        if rung.name != done:
+            text = "\n".join(_lines(report, shown, problems, rung, blob_url)) + "\n"
+            if rung is _LADDER[-1] or len(text.encode("utf-8", "replace")) <= limit:
+                done = rung.name
+                yield text
+
+
+def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, blob_url: str = "") -> str:
+    """Return the longest of the `rungs`."""
+    return next(rungs(report, problems, limit=limit, blob_url=blob_url))
 
 
 def section_report(section: Section) -> str:
-    """Return one evaluator's scorecard as a document of its own."""
+    """Return one evaluator's scorecard as a document of its own (SAFE v0 spec 5.3)."""
+    rows = _LADDER[0].rows
     return "\n".join(
         (
             f"# {_phrase(section.title)}",
             "",
+            *_counts(section),
             *_notes(section),
-            *_details(section, max(_ROWS)),
-            *_findings([section], max(_ROWS), ""),
+            *_measured(section),
+            *_details(section, rows),
+            *_findings([section], rows, ""),
         )
     )
 
 
-def _lines(report: JsonObject, problems: Sequence[Problem], rows: int, blob_url: str) -> Iterator[str]:
-    shown = sections(report)
-    broken = [rule for rule in report["rules"] if not rule["passed"]]
+def _lines(
+    report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], rung: Rung, blob_url: str
+) -> Iterator[str]:
+    passed = report["verdict"] == "pass"
     yield f"### {_ICONS[report['verdict']]} SAFE Gate · {conclusion(report)}"
     yield ""
     if problems:
-        yield from _problems(problems, rows)
-    if broken:
-        yield "> [!CAUTION]"
-        for rule in broken:
-            yield f"> - **{rule['message']}** (`{rule['rule']}`)"
-        yield ""
+        yield from _problems(problems, rung.rows)
+    yield from _broken(report)
     for section in shown:
-        yield f"**{_phrase(section.title[:1]).removesuffix(' - ').removesuffix(' Scorecard')}** · {section.headline}  "
-        yield from (f"{_phrase(note)}  " for note in section.notes)
-    for sentence in (*not_run(report), *departures(report)):
-        yield f"{sentence}  "
+        headline = f"**{_name(section)}** · {section.headline}"
+        if passed:
+            yield from (f"{words}  " for words in (headline, *map(_phrase, section.notes)))
+        else:
+            yield from (headline, "", *_notes(section), *_measured(section))
     yield ""
-    if report["verdict"] == "pass" and any(section.findings for section in shown):
-        yield "<details><summary>Cases to look at, within what the rules allow</summary>"
+    for sentence in (*not_run(report), *departures(report)):
+        yield sentence
         yield ""
-        yield from _findings(shown, rows, blob_url)
-        yield "</details>"
-    else:
-        yield from _findings(shown, rows, blob_url)
-    for section in shown:
-        yield f"<details><summary><b>{_phrase(section.title)}</b></summary>"
-        yield ""
-        yield from _details(section, rows)
-        yield "</details>"
-    if report["rules"]:
-        yield "<details><summary><b>Rules</b> · what was asked and what was found</summary>"
-        yield ""
-        yield from _table(
-            Table(
-                ("Rule", "Found", "Outcome"),
-                "<<^",
-                tuple((f"`{r['rule']}`", r["message"], "✅" if r["passed"] else "❌") for r in report["rules"]),
-            )
-        )
-        yield ""
-        yield "</details>"
+    if rung.rows and any(section.findings for section in shown):
+        findings = _findings(shown, rung.rows, blob_url)
+        if passed:
+            yield from _folded("<b>Cases to look at</b> · within what the rules allow", findings)
+        else:
+            yield f"**Cases to look at** · {sum(len(section.findings) for section in shown)}"
+            yield ""
+            yield from findings
+    if rung.folded:
+        for section in shown:
+            measured = _measured(section) if passed else ()
+            details = (*_counts(section), *measured, *_details(section, rung.rows))
+            yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
+        if report["rules"]:
+            yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report))
+    elif shown:
+        yield _LEFT_OUT[rung.name]
     yield ""
     tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
     rules = f" · rule packs <code>{packs}</code>" if packs else ""
     yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words</sub>"
 
 
+def _broken(report: JsonObject) -> Iterator[str]:
+    """Yield the broken rules in words, what was found in bold."""
+    broken = [rule for rule in report["rules"] if not rule["passed"]]
+    if broken:
+        yield "> [!CAUTION]"
+        for rule in broken:
+            found, colon, detail = rule["message"].partition(": ")
+            yield f"> - **{found}**{colon}{detail} (`{rule['rule']}`)"
+        yield ""
+
+
+def _name(section: Section) -> str:
+    return _phrase(section.title[:1]).removesuffix(" - ").removesuffix(" Scorecard")
+
+
+def _folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    yield f"<details><summary>{summary}</summary>"
+    yield ""
+    yield from lines
+    yield "</details>"
+
+
+def _rules(report: JsonObject) -> Iterator[str]:
+    rows = tuple((f"`{r['rule']}`", r["message"], "✅" if r["passed"] else "❌") for r in report["rules"])
+    yield from _table(Table(("Rule", "Found", "Outcome"), "<<^", rows))
+    yield ""
+
+
 def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
     yield "> [!WARNING]"
     yield "> No verdict: the input or the settings have problems. That is never a pass."
     yield ""
+    if not rows:
+        yield f"{plural(len(problems), 'problem')}: see the JSON report."
+        yield ""
+        return
     ordered = in_order(problems)
     columns: dict[str, list[str]] = {
         "Place": [p.place.path + (f":{p.place.line}" if p.place.line else "") for p in ordered],
@@ -140,11 +201,17 @@ def _findings(shown: Sequence[Section], rows: int, blob_url: str) -> Iterator[st
     yield ""
 
 
-def _details(section: Section, rows: int) -> Iterator[str]:
+def _counts(section: Section) -> Iterator[str]:
     yield " · ".join(section.counts)
     yield ""
+
+
+def _measured(section: Section) -> Iterator[str]:
     yield from _table(section.metrics)
     yield ""
+
+
+def _details(section: Section, rows: int) -> Iterator[str]:
     yield section.footer.replace("    ", " · ")
     yield ""
     if section.cases.rows:
@@ -197,7 +264,11 @@ def _phrase(phrase: Phrase) -> str:
 def _linked(case_id: Untrusted, place: Place, blob_url: str) -> str:
     """Return a case's id, as a link to the line of its data where the file lies in the repository."""
     inside = blob_url and not place.path.startswith(("/", "../")) and place.path != ".."
-    if not inside:
+    try:
+        name = place.path.encode("utf-8", "surrogateescape") if inside else b""
+    except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
+        name = b""
+    if not name:
         return markdown(case_id)
-    path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in place.path.encode("utf-8", "surrogateescape"))
+    path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
     return f"[{markdown(case_id)}]({blob_url}/{path}#L{place.line})"

@@ -32,8 +32,11 @@ def not_run(report: JsonObject) -> list[str]:
 
 
 def departures(report: JsonObject) -> list[str]:
-    """Return a sentence for each setting of the Synthesis rules that is not the default: a reviewer must see it."""
+    """Return a sentence for each setting that is not the default and that a reader of the report must know of."""
     policy = report["provenance"]["policy"]
+    withheld = ["Recorded text is withheld: a hash stands for each."] if policy["text"] == "none" else []
+    if report["synthesis"] is None:
+        return withheld
     sentences = []
     if policy["profile"] != "weighted" or policy["sensitivity"] != "balanced":
         sentences.append(f"Synthesis ran with profile {policy['profile']}, sensitivity {policy['sensitivity']}.")
@@ -45,4 +48,4 @@ def departures(report: JsonObject) -> list[str]:
         )
     if policy.get("rule_weights"):
         sentences.append(f"Synthesis ran with {plural(len(policy['rule_weights']), 'weight')} of the repository's own.")
-    return sentences if report["synthesis"] is not None else []
+    return withheld + sentences

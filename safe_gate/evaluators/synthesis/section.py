@@ -11,6 +11,7 @@ from itertools import islice
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
 from safe_gate.figures import fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
+from safe_gate.text import is_stand_in
 
 _QUOTED_HITS = 3
 _NAMED_CASES = 5
@@ -114,7 +115,7 @@ def _failed(result: JsonObject) -> list[str]:
 
 
 def _outcome(result: JsonObject) -> str:
-    return "passes, but is a negative example" if result["pass"] else "fails"
+    return "negative example passes" if result["pass"] else "fails"
 
 
 def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
@@ -169,8 +170,28 @@ def _weigh(hits: list[JsonObject]) -> str:
 
 def _hits(noun: str, hits: list[JsonObject]) -> Iterator[Phrase]:
     if hits:
+        exact = _innermost(hits)
         words: list[str | Untrusted] = [f"{noun} "]
-        for hit in hits[:_QUOTED_HITS]:
-            words += [Untrusted(hit["text"]), ", "]
-        more = len(hits) - _QUOTED_HITS
+        for hit in exact[:_QUOTED_HITS]:
+            words += [*_quote(hit), ", "]
+        more = len(exact) - _QUOTED_HITS
         yield (*words[:-1], f", and {more} more" if more > 0 else "")
+
+
+def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
+    """Return the hits that hold no other, as they stand in the text: the exact words, not their sentence as well."""
+    found: list[JsonObject] = []
+    latest = -1
+    for hit in sorted(hits, key=lambda hit: (hit["end"], -hit["start"])):
+        if hit["start"] > latest:  # else it holds the hit that starts there, which ends no later
+            found.append(hit)
+            latest = hit["start"]
+    return found
+
+
+def _quote(hit: JsonObject) -> Phrase:
+    """Return what was matched; of a withheld text the rule and where it stands, too."""
+    text = Untrusted(hit["text"])
+    if not is_stand_in(hit["text"]):
+        return (text,)
+    return Untrusted(hit["rule"]), f" at {hit['field']} {hit['start']} to {hit['end']} ", text

@@ -1,0 +1,24 @@
+"""Where the working folder lies in its repository: what GitHub's paths are relative to.
+
+Touches the file system: looks for `.git`, runs nothing.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+
+def working_folder(workspace: str) -> str:
+    """Return the working folder's path from the root of its repository, "" at the root or where there is none.
+
+    The root is the nearest folder upwards with a `.git`, else `workspace`, the folder the runner
+    checks out into: a checkout may lie in a folder of the workspace, and a step may work in one of
+    the checkout.
+    """
+    try:
+        here = Path.cwd()
+        checkouts = (folder for folder in (here, *here.parents) if (folder / ".git").exists())
+        path = here.relative_to(next(checkouts, Path(workspace or here))).as_posix()
+    except (OSError, ValueError):  # a folder that is gone or may not be searched, one outside the workspace
+        return ""
+    return "" if path == "." else path

@@ -1,0 +1,91 @@
+"""What a run would publish, and what it knows beforehand: facts for `doctor` and `--dry-run`.
+
+Pure: from the options and the context alone. Nobody is asked what a token may do.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any
+
+from safe_gate.github.event import Context
+from safe_gate.model import Untrusted, Words
+from safe_gate.options import Options, Setting, settings
+
+Facts = list[tuple[str, Words]]
+"""Named facts in reading order."""
+
+_REASONS = {
+    "skipped-off": "comment is never",
+    "skipped-no-pull-request": "there is no pull request",
+    "skipped-no-token": "there is no token",
+    "skipped-dry-run": "this is a dry run",
+}
+
+
+def no_comment(options: Options, context: Context) -> str:
+    """Return the status of a comment that is not even tried, or nothing if it is."""
+    if options.comment == "never":
+        return "skipped-off"
+    if context.pull_request is None or not context.repository:
+        return "skipped-no-pull-request"
+    if not options.github_token:
+        return "skipped-no-token"
+    return "skipped-dry-run" if options.dry_run else ""
+
+
+def channels(options: Options, context: Context) -> Facts:
+    """Return what a run would publish where, and why not where it would not."""
+    skipped = no_comment(options, context)
+    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on pull request #{context.pull_request}"
+    if not skipped and context.is_read_only:
+        comment += "; GitHub will refuse it unless the token is one of your own"
+    dry = "no: this is a dry run" if options.dry_run else ""
+    return [
+        ("comment", comment),
+        ("annotations", dry or ("yes" if context.in_actions else "no: this is no job of GitHub Actions")),
+        ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
+        ("step outputs", "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"),
+        ("reports", Untrusted(f"in {options.report_dir}")),
+        ("recorded text", "shown" if options.text == "full" else "withheld: a hash stands for each"),
+    ]
+
+
+def github_facts(options: Options, context: Context, folder: str) -> Facts:
+    """Return what a run knows of GitHub from its environment and the event file."""
+    number = context.pull_request
+    token = "none"
+    if options.github_token:
+        token = "read-only, if it is the job's own" if context.is_read_only else "given; it needs pull-requests: write"
+    return [
+        ("event", Untrusted(context.event) if context.event else "none"),
+        ("repository", Untrusted(context.repository) if context.repository else "none"),
+        ("pull request", "none" if number is None else f"#{number}{', from a fork' * context.from_fork}"),
+        ("commit", Untrusted(context.head_sha) if context.head_sha else "unknown"),
+        ("working folder", Untrusted(folder) if folder else "the repository's root"),
+        ("API", Untrusted(context.api_url)),
+        ("token", token),
+    ]
+
+
+def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:
+    """Return a row a setting: its name, its value, the kind of source it came from, its name there."""
+    rows: list[tuple[Words, ...]] = []
+    for setting in settings():
+        source, name = origins.get(setting.name, ("default", ""))
+        value = _value(setting, getattr(options, setting.name))
+        rows.append((setting.input, value, source, Untrusted(name) if name else ""))
+    return rows
+
+
+def _value(setting: Setting, value: Any) -> Words:
+    if value is None or value in ("", ()):
+        return "off" if setting.low is not None else ""
+    if setting.secret:
+        return "(not shown)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return Untrusted(" ".join(value))
+    return Untrusted(json.dumps(value) if isinstance(value, Mapping) else str(value))

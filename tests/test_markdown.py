@@ -1,0 +1,185 @@
+"""The scorecard as Markdown: what stands first, and what is left of it where there is little room."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.github.files import append_summary
+from safe_gate.model import Place, Problem
+from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+BLOB = "https://github.com/octo/app/blob/f00d"
+COUNTS_LIMIT = 8_000  # bytes that verdict, broken rules and counts have at most, whatever was recorded
+WIDE = "😀é漢"  # 4, 2 and 3 bytes of UTF-8; 2, 1 and 1 units of UTF-16
+
+
+def many(number: int, text: str = WIDE) -> list[dict[str, Any]]:
+    return [turn(f"{text * 20} {i}", assistant=f"You should stop being so sad. {text}") for i in range(number)]
+
+
+@pytest.fixture
+def judged(safe_gate: SafeGate) -> Callable[..., dict[str, Any]]:
+    """Return the report of a failed run over cases of both evaluators that all fail."""
+
+    def run(number: int, text: str = WIDE) -> dict[str, Any]:
+        expectations = {
+            "signal_generation": {"must_find_signals": [text * 60]},
+            "event_summary": {"must_contain_phrases": [text]},
+            "followup_questions": {"forbidden_terms": []},
+        }
+        names = {"concern_id": text * 20, "archetype": text * 20, "expectations": expectations}
+        write_batch(Path("b.json"), *(safe_case(f"{text} {i}", **names) for i in range(number)))
+        write_cases(Path("c.jsonl"), *many(number, text))
+        assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
+        found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+        return found
+
+    return run
+
+
+def size(text: str) -> int:
+    """Return the most that GitHub may count: bytes of UTF-8, never fewer than characters or UTF-16 units."""
+    return max(len(text.encode()), len(text), len(text.encode("utf-16-le")) // 2)
+
+
+def assert_whole(text: str) -> None:
+    """Check that a text has its verdict and broken rules, and nothing left open."""
+    lines = text.split("\n")
+    assert lines[0] == "### ❌ SAFE Gate · 2 of 2 rules broken"
+    assert lines[2] == "> [!CAUTION]"
+    assert re.fullmatch(r"> - \*\*Pass rate 0\.0% is below 80\.0%\*\*: .+ \(`min-pass-rate`\)", lines[3])
+    assert re.fullmatch(r"> - \*\*\d+ unexpected failures?, 0 allowed\*\* \(`max-unexpected-failures`\)", lines[4])
+    assert text.count("<details>") == text.count("</details>")
+    assert text.count("<code>") == text.count("</code>")
+    assert text.endswith("</sub>\n")
+    tables = [block.split("\n") for block in text.split("\n\n") if block.startswith("|")]
+    assert tables
+    assert all(len({len(re.findall(r" \|", row)) for row in table}) == 1 for table in tables)
+
+
+def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., dict[str, Any]]) -> None:
+    text = scorecard(judged(2), [], limit=COMMENT_LIMIT, blob_url=BLOB)
+    assert_whole(text)
+    order = [
+        "2 of 2 rules broken",
+        "> [!CAUTION]",
+        "**SAFE v0** · 2 cases",
+        "| Metric |",
+        "**Synthesis** · 2 cases",
+        "| Check |",
+        "**Cases to look at** · 4",
+        f"[<code>{WIDE} 0</code>]({BLOB}/b.json#L1)",
+        f"missing signal <code>{(WIDE * 60)[:160]}…</code>",
+        "#L2)",
+        "<details>",
+        "Per-Case Breakdown:",
+        "<b>Rules</b>",
+        "<sub>safe-gate",
+    ]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"), turn("n", tags=["negative_example"]))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
+    assert [line.strip() for line in open_.split("\n") if line][:-1] == [
+        "### ✅ SAFE Gate · the only rule holds",
+        "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
+        "SAFE v0 did not run: it was given no input, and none of its rules applies.",
+    ]
+    assert "negative example passes" in text
+
+
+@pytest.mark.parametrize("number", [1, 3, 60, 300])
+def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict[str, Any]], number: int) -> None:
+    report = judged(number)
+    full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, blob_url=BLOB)
+    assert len(full) > len(failures) > len(counts)
+    for text in (full, failures, counts):
+        assert_whole(text)
+    assert "<details>" in full
+    assert "<details>" not in failures
+    assert f"{WIDE} 0</code>" in failures
+    assert "Only the cases to look at fit here" in failures
+    assert "<code>" not in counts.partition("<sub>")[0]
+    assert "Only the counts fit here" in counts
+    assert size(counts) < COUNTS_LIMIT
+    for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 20_000, COUNTS_LIMIT):
+        texts = list(rungs(report, [], limit=limit, blob_url=BLOB))
+        assert texts[-1] == counts
+        assert texts == sorted(texts, key=size, reverse=True)
+        assert texts[0] == scorecard(report, [], limit=limit, blob_url=BLOB)
+        for text in texts:
+            assert size(text) <= limit
+            assert_whole(text)
+
+
+def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: Callable[..., dict[str, Any]]) -> None:
+    report = judged(3)
+    full, failures, counts = rungs(report, [], limit=COMMENT_LIMIT)
+    assert full.encode() > full.encode()[: len(full)]  # more bytes than characters
+    for longer, shorter in ((full, failures), (failures, "")):
+        exact = len(longer.encode())
+        assert scorecard(report, [], limit=exact) == longer
+        below = scorecard(report, [], limit=exact - 1)
+        assert below != longer
+        assert size(below) < exact
+        assert below == shorter or not shorter
+    assert scorecard(report, [], limit=0) == counts
+
+
+def test_cut_tables_say_how_many_are_missing(judged: Callable[..., dict[str, Any]]) -> None:
+    report = judged(300)
+    full = scorecard(report, [], limit=10 * SUMMARY_LIMIT)
+    assert full.count("… and 400 more: see the JSON report.") == 1  # of 600 cases to look at
+    comment = scorecard(report, [], limit=COMMENT_LIMIT)
+    (more,) = re.findall(r"^… and (\d+) more: see the JSON report\.$", comment, re.MULTILINE)
+    shown = len(re.findall(r"^\| [🔴🟡] \|", comment, re.MULTILINE))
+    assert shown + int(more) == 600
+
+
+@pytest.mark.parametrize("number", [1, 30, 2_000])
+def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    problems = [Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report["problems"]]
+    for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
+        texts = list(rungs(report, problems, limit=limit))
+        assert all(size(text) <= limit for text in texts)
+        assert all(text.startswith("### ⚠️ SAFE Gate · could not judge\n\n> [!WARNING]") for text in texts)
+    assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
+
+
+# --- the job summary ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("earlier", [0, 1, 500_000])
+def test_a_summary_takes_the_longest_text_that_the_step_has_room_for(tmp_path: Path, earlier: int) -> None:
+    file = tmp_path / "summary"
+    room = SUMMARY_LIMIT - earlier
+    exact = "é" * ((room - 1) // 2) + "x" * ((room - 1) % 2)  # and the newline that ends it
+    for texts, taken in (((exact, "short"), exact), ((exact + "x", "short"), "short")):
+        file.write_bytes(b"-" * earlier)
+        append_summary(str(file), texts)
+        assert file.read_bytes() == b"-" * earlier + f"{taken}\n".encode()
+        assert file.stat().st_size <= SUMMARY_LIMIT
+
+
+def test_a_summary_without_room_is_left_as_it_is_and_said_so(tmp_path: Path) -> None:
+    file = tmp_path / "summary"
+    file.write_bytes(b"-" * (SUMMARY_LIMIT - 4))
+    with pytest.raises(OSError, match="4 bytes are left of the 1048576"):
+        append_summary(str(file), ["long", "shor"])
+    assert file.stat().st_size == SUMMARY_LIMIT - 4

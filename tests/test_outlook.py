@@ -1,0 +1,207 @@
+"""`doctor` and `--dry-run`: what a run would do, said without doing it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.options import settings
+from tests.conftest import Ran, turn, write_cases
+
+SafeGate = Callable[..., Ran]
+TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
+HEAD = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
+BAD = "You should stop being so sad. You'll definitely be fine, I promise."
+
+
+def payload(head: str | None, base: str = "octo/app") -> dict[str, Any]:
+    """Return a pull request's event with the repository of its head, None if that was deleted."""
+    repo = None if head is None else {"full_name": head}
+    return {"pull_request": {"number": 2, "head": {"sha": HEAD, "repo": repo}, "base": {"repo": {"full_name": base}}}}
+
+
+@pytest.fixture
+def job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Set what the runner sets for a job; any request to GitHub would fail the test."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a request was sent")
+
+    monkeypatch.setattr("requests.Session.request", refuse)
+
+    def run(event: str = "pull_request", content: Any = None, **changed: str) -> None:
+        (tmp_path / "event.json").write_text(json.dumps(content or payload("octo/app")), "utf-8")
+        environ = {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+            "GITHUB_REPOSITORY": "octo/app",
+            "GITHUB_SERVER_URL": "https://github.com",
+            "GITHUB_ACTOR": "octocat",
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+            "INPUT_GITHUB-TOKEN": TOKEN,
+        }
+        for name, value in (environ | changed).items():
+            monkeypatch.setenv(name, value)
+
+    return run
+
+
+def rows(out: str) -> dict[str, tuple[str, str, str]]:
+    """Return the settings of the doctor's table: value, kind of source, name there."""
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.split("\n") if line[:1] == "│"]
+    return {name: (value, source, where) for name, value, source, where in cells}
+
+
+def facts(out: str) -> dict[str, str]:
+    return dict(re.findall(r"^  ([a-zA-Z][a-zA-Z ]*?)  +(.+)$", out, re.MULTILINE))
+
+
+def test_the_doctor_names_the_source_of_every_setting(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None]
+) -> None:
+    job()
+    Path("my.json").write_text('{"min-pass-rate": 0.9, "thresholds": {"CR": {"pass": 0.7}}}', "utf-8")
+    monkeypatch.setenv("INPUT_MAX-FAIL-LABELS", "3")
+    monkeypatch.setenv("SAFE_V0_AH_STRICT", "true")
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "0.5")
+    ran = safe_gate("doctor", "--config", "my.json", "--cases", "a.jsonl", "b.jsonl", "--min-pass-rate", "0.6")
+    assert (ran.code, ran.err) == (0, "")
+    found = rows(ran.out)
+    assert set(found) == {"Setting", *(setting.input for setting in settings())}
+    assert found["min-pass-rate"] == ("0.6", "flag", "--min-pass-rate")
+    assert found["synthesis-cases"] == ("a.jsonl b.jsonl", "flag", "--synthesis-cases")
+    assert found["max-fail-labels"] == ("3", "input", "INPUT_MAX-FAIL-LABELS (input max-fail-labels)")
+    assert found["strict-ah"] == ("true", "variable", "SAFE_V0_AH_STRICT")
+    assert found["cr-pass"] == ("0.7", "config file", "my.json: thresholds.CR.pass")
+    assert found["max-unexpected-failures"] == ("0", "default", "")
+    assert found["min-label-accuracy"] == ("off", "default", "")
+    assert found["github-token"] == ("(not shown)", "input", "INPUT_GITHUB-TOKEN (input github-token)")
+    assert TOKEN not in ran.log
+    assert "Nothing was scored, written or sent." in ran.out
+    assert not Path("reports").exists()
+    assert not Path("output").exists()
+
+
+READ_ONLY = "read-only, if it is the job's own"
+
+
+@pytest.mark.parametrize(
+    ("event", "content", "actor", "number", "token"),
+    [
+        ("pull_request", payload("octo/app"), "octocat", "#2", "given; it needs pull-requests: write"),
+        ("pull_request", payload("fork/app"), "octocat", "#2, from a fork", READ_ONLY),
+        ("pull_request", payload(None), "octocat", "#2, from a fork", READ_ONLY),
+        ("pull_request", payload("octo/app"), "dependabot[bot]", "#2", READ_ONLY),
+        (
+            "pull_request_target",
+            payload("fork/app"),
+            "octocat",
+            "#2, from a fork",
+            "given; it needs pull-requests: write",
+        ),
+        ("push", {"after": HEAD}, "octocat", "none", "given; it needs pull-requests: write"),
+    ],
+    ids=["same", "fork", "deleted fork", "dependabot", "target", "push"],
+)
+def test_the_doctor_tells_what_the_token_may_do_as_far_as_it_can_be_seen(
+    safe_gate: SafeGate, job: Callable[..., None], event: str, content: Any, actor: str, number: str, token: str
+) -> None:
+    job(event, content, GITHUB_ACTOR=actor)
+    found = facts(safe_gate("doctor").out)
+    assert (found["event"], found["pull request"], found["token"]) == (event, number, token)
+    assert ("GitHub will refuse it" in found["comment"]) is (token == READ_ONLY)
+    if event == "push":
+        assert found["comment"] == "no: there is no pull request"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "comment"),
+    [
+        ((), {}, "always, on pull request #2"),
+        (("--comment", "never"), {}, "no: comment is never"),
+        ((), {"INPUT_GITHUB-TOKEN": ""}, "no: there is no token"),
+        (("--dry-run",), {}, "no: this is a dry run"),
+    ],
+)
+def test_the_doctor_says_what_would_be_posted(
+    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...], environ: dict[str, str], comment: str
+) -> None:
+    job(**environ)
+    found = facts(safe_gate("doctor", *arguments).out)
+    assert found["comment"] == comment
+    assert found["job summary"] == ("no: this is a dry run" if "--dry-run" in arguments else "yes")
+    assert found["recorded text"] == "shown"
+
+
+def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
+    ran = safe_gate("doctor", "--text", "none")
+    assert ran.code == 0
+    found = facts(ran.out)
+    assert found["event"] == found["repository"] == found["pull request"] == found["token"] == "none"
+    assert found["annotations"] == "no: this is no job of GitHub Actions"
+    assert found["recorded text"] == "withheld: a hash stands for each"
+
+
+def test_the_doctor_names_every_problem_of_the_settings(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None]
+) -> None:
+    job()
+    monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "nan")
+    ran = safe_gate("doctor")
+    assert ran.code == 3
+    assert "did you mean min-pass-rate?" in ran.err
+    assert 'SAFE_GATE_MIN_PASS_RATE: is "nan"' in ran.err
+    assert facts(ran.out)["pull request"] == "#2"
+    assert TOKEN not in ran.log
+    assert not re.search("^::", ran.log, re.MULTILINE)
+
+
+@pytest.mark.parametrize("given", ["flag", "input"])
+def test_a_dry_run_judges_and_reports_but_publishes_nothing(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None], given: str
+) -> None:
+    job()
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    if given == "input":
+        monkeypatch.setenv("INPUT_DRY-RUN", "true")
+    ran = safe_gate("run", "--cases", "c.jsonl", *(["--dry-run"] if given == "flag" else []))
+    assert ran.code == 1
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "fail"
+    assert not Path("summary").exists()
+    assert "skipped-dry-run" in Path("output").read_text("utf-8")
+    assert not re.search(r"^\s*::", ran.log, re.MULTILINE)
+    assert "Dry run: no comment, annotation or summary is made; reports and step outputs are." in ran.out
+    assert facts(ran.out)["comment"] == "always, on pull request #2"
+    assert "\nerror c.jsonl:1: SAFE Gate: t: fails agency language, " in ran.out
+    body = ran.out.partition(" bytes ---\n")[2].partition("--- end of the comment ---")[0]
+    assert body.startswith("### ❌ SAFE Gate · 1 of 1 rule broken")
+    assert f"https://github.com/octo/app/blob/{HEAD}/c.jsonl#L1" in body
+    assert TOKEN not in ran.log
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--dry-run", "--nonsense"), ("--nonsense", "--dry-run"), ("--dry-run", "--profile", "x")]
+)
+def test_a_dry_run_that_cannot_start_publishes_nothing_either(
+    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...]
+) -> None:
+    job()
+    ran = safe_gate("run", *arguments)
+    assert ran.code == 3
+    assert "Dry run: " in ran.out
+    assert not Path("summary").exists()
+
+
+def test_a_dry_run_cannot_come_with_the_checkout(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"dry-run": true}', "utf-8")
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert "dry-run: is not a known field" in ran.err
