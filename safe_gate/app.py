@@ -2,19 +2,22 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
+from typing import Any, TypeVar
 
-from safe_gate import __version__, files, gate, packs
+from safe_gate import __version__, files, gate, packs, publication
 from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
 from safe_gate.figures import add_up, plural
-from safe_gate.github import ApiError, commands
+from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
+from safe_gate.github.checkout import head_checkout
 from safe_gate.github.event import Context
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
 from safe_gate.options import Options
+from safe_gate.publication import Publication
 from safe_gate.render import jsonreport
 from safe_gate.render.untrusted import plain
 from safe_gate.validate import suggestion
@@ -27,22 +30,18 @@ Case = TypeVar("Case")
 Result = TypeVar("Result")
 
 
-class PostComment(Protocol):
-    """Posts a comment's text to the pull request of a context; returns its status and its URL."""
-
-    def __call__(self, context: Context, token: str, text: str) -> tuple[str, str]:
-        """Post, or raise ApiError."""
-
-
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a run does to the world: lines to two streams, a time, and GitHub."""
+    """What a run does to the world: lines to two streams, a time, and GitHub.
+
+    `connect` gives GitHub's API at an address, with the token and the certificates of the options.
+    """
 
     out: Callable[[str], None]
     err: Callable[[str], None]
     generated_at: str
     context: Context
-    post_comment: PostComment
+    connect: Callable[[str, Options], Api]
     write_outputs: Callable[[str, Mapping[str, str]], None]
     append_summary: Callable[[str, str], None]
 
@@ -61,6 +60,8 @@ class Measured:
 
 def run(options: Options, effects: Effects) -> int:
     """Evaluate, judge, report and publish: the action's entry point. Returns 0, 1 or 3."""
+    if not options.allow_head_checkout and (folder := head_checkout(effects.context, Path())):
+        return refuse((_head_checkout(folder),), options, effects)
     measured = {
         "safe_v0": measure_safe(options, effects.generated_at) if options.safe_batch else None,
         "synthesis": measure_synthesis(options) if options.synthesis_cases else None,
@@ -72,6 +73,48 @@ def run(options: Options, effects: Effects) -> int:
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
     return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, options, effects)
+
+
+def publish(options: Options, effects: Effects) -> int:
+    """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
+
+    Pull request, commit, run and workflow are those of the event and of GitHub's own answers; a run
+    whose commit is no longer the head of a pull request is not posted. Returns 0 if the comment is as
+    it should be, 3 if not.
+    """
+    problems: Sequence[Problem]
+    try:
+        found = publication.read(Path(options.report_dir) / publication.NAME)
+        problems = tuple(_strangers(found, effects.context))
+    except CannotJudge as error:
+        problems = error.problems
+    if problems:
+        if effects.context.in_actions:
+            for line in commands.input_problems(problems):
+                effects.out(line)
+        return complain(problems, effects)
+    context = effects.context.of_trigger()
+    draft = _draft(found.report, found.problems, options, context, gate_id=options.gate_id or found.gate, leg=found.leg)
+    posted = _post(
+        draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
+    )
+    effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if context.output_file:
+        values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
+        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+    return EXIT_CODES[Verdict.ERROR if posted.status in _NOT_POSTED else Verdict.PASS]
+
+
+def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
+    """Yield what keeps a file from being published: it must be of the run that the event tells of."""
+    place, subject = Place(publication.NAME), context.subject
+    if context.event != "workflow_run":
+        event = context.event or "no event of GitHub"
+        yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")
+    elif found.run.id != subject.trigger.id:
+        yield Problem(place, f"is of run {found.run.id}; expected {subject.trigger.id}, which started this workflow")
+    elif found.head_sha != subject.head_sha:
+        yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")
 
 
 def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> int:
@@ -182,7 +225,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:
         yield from stream
-    for kind in ("report", "rule-pack", "config"):
+    for kind in ("report", "publication", "rule-pack", "config"):
         for path in kinds.get(kind, []):
             try:
                 _check_document(path, kind)
@@ -354,6 +397,14 @@ def _error_report(
     return report
 
 
+def _head_checkout(folder: str) -> Problem:
+    return Problem(
+        Place("pull_request_target"),
+        f"the folder {folder!r} holds the pull request's own files, which this event must not trust; check out the"
+        " base, use the event pull_request, or set allow-head-checkout: true",
+    )
+
+
 def _missing(what: str, expected: str) -> Problem:
     return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
 
@@ -410,32 +461,90 @@ def _publish(
     if context.in_actions:
         for line in (*commands.broken_rules(report), *commands.input_problems(problems)):
             effects.out(line)
-    status, url = _comment(report, problems, options, effects)
+    draft = _draft(report, problems, options, context, gate_id=options.gate_id, leg=context.leg)
+    posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+    paths = {**paths, "comment-file": _leave_behind(report, draft, options, effects)}
     if context.summary_file:
         summary = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=context.blob_url)
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, summary), effects)
     if context.output_file:
-        values = {**step_outputs(report), **paths, "comment-status": status, "comment-url": url}
+        values = {**step_outputs(report), **paths, "comment-status": posted.status, "comment-url": posted.url}
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
 
 
-def _comment(report: JsonObject, problems: Sequence[Problem], options: Options, effects: Effects) -> tuple[str, str]:
-    """Post the comment where there is one to post; return its status and its URL."""
+_UNPOSTED = {
+    Refusal.PERMISSION: "skipped-permissions",
+    Refusal.RATE_LIMIT: "skipped-rate-limit",
+}
+"""The comment's status where GitHub refused, by what the refusal means; `failed` for all others."""
+
+_NOT_POSTED = {"failed", "skipped-no-token", *_UNPOSTED.values()}
+"""What `publish`, which has nothing else to do, calls an error."""
+
+
+def _draft(
+    report: JsonObject, problems: Sequence[Problem], options: Options, context: Context, *, gate_id: str, leg: str
+) -> comment.Draft:
+    """Return the comment for a report, in lengths that GitHub may take."""
     from safe_gate.render import markdown
 
+    result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
+    marker = comment.Marker(
+        gate=comment.gate_name(context.gate(gate_id)),
+        head=context.head_sha,
+        run=context.run,
+        leg=leg,
+        result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
+    )
+    bodies = [
+        markdown.scorecard(report, problems, limit=limit, blob_url=context.blob_url)
+        for limit in (markdown.COMMENT_LIMIT, markdown.COMMENT_LIMIT // 4, 0)
+    ]
+    return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
+
+
+def _post(
+    draft: comment.Draft,
+    options: Options,
+    effects: Effects,
+    pull_request: Callable[[Api], int | None],
+    without: str,
+) -> comment.Posted:
+    """Post the comment where there is one to post; its status is `without` where no pull request is found."""
     context = effects.context
-    if options.comment != "always":
-        return "skipped-off", ""
-    if context.pull_request is None or not context.repository:
-        return "skipped-no-pull-request", ""
+    if options.comment == "never":
+        return comment.Posted("skipped-off")
+    if not context.may_have_pull_request or not context.repository:
+        return comment.Posted("skipped-no-pull-request")
     if not options.github_token:
-        return "skipped-no-token", ""
+        return comment.Posted("skipped-no-token")
     try:
-        text = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=context.blob_url)
-        return effects.post_comment(context, options.github_token, text)
+        api = effects.connect(context.api_url, options)
+        number = pull_request(api)
+        if number is None:
+            return comment.Posted(without)
+        posted = comment.post(api, context.repository, number, draft, options.comment_author)
     except ApiError as error:
         _warn(f"The comment was not posted: {error}", effects)
-        return ("skipped-permissions" if error.status in (401, 403, 404) else "failed"), ""
+        return comment.Posted(_UNPOSTED.get(error.refusal, "failed"))
+    if posted.warning:
+        _warn(posted.warning, effects)
+    return posted
+
+
+def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
+    """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
+    context = effects.context
+    if not context.in_actions:
+        return ""
+    path = Path(options.report_dir) / publication.NAME
+    body = f"{draft.marker.line()}\n{draft.bodies[0]}"
+    try:
+        files.write(path, jsonreport.to_json(publication.as_json(report, context, options.gate_id, body)))
+    except CannotJudge as error:
+        _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
+        return ""
+    return files.shown(path)
 
 
 def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:

@@ -18,6 +18,7 @@ from safe_gate.options import Options, Setting, settings
 
 if TYPE_CHECKING:
     from safe_gate.app import Effects
+    from safe_gate.github import Api
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -45,6 +46,10 @@ _COMMANDS = {
         "exit codes: 0 listed or all as promised, 3 a problem",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
+    "publish": (
+        "post what a run without write access left behind, from a trusted workflow_run",
+        "exit codes: 0 the comment is as it should be, 3 it is not",
+    ),
 }
 
 
@@ -100,8 +105,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate import app
 
         effects = effects or _effects(environ, _generated_at({}))
-        if command == "run":
-            return app.refuse(error.problems, _publishing(flags or _peeked(argv), environ), effects)
+        if command == "run" and (options := _publishing(flags or _peeked(argv), environ)).mode == "run":
+            return app.refuse(error.problems, options, effects)
         return app.complain(error.problems, effects)
 
 
@@ -119,6 +124,8 @@ def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: 
         if words and (words[0] != "test" or not words[1:]):
             raise CannotJudge(Problem(Place("command line"), "expected: rules, or rules test PACK..."))
         return app.try_packs(words[1:], effects) if words else app.list_rules(options, effects)
+    if command == "publish" or options.mode == "publish":
+        return app.publish(options, effects)
     return app.run(options, effects)
 
 
@@ -139,7 +146,7 @@ def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options
 def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config"}
+    named = {f"--{name.replace('_', '-')}": name for name in ("report_dir", "comment", "gate_id", "config")}
     return {name: pairs[flag] for flag, name in named.items() if flag in pairs}
 
 
@@ -215,17 +222,16 @@ def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
         err=lambda line: _print(line, sys.stderr),
         generated_at=generated_at,
         context=event.context(environ),
-        post_comment=_post_comment,
+        connect=_connect,
         write_outputs=files.write_outputs,
         append_summary=files.append_summary,
     )
 
 
-def _post_comment(context: Any, token: str, text: str) -> tuple[str, str]:
-    from safe_gate.github import client, comment  # `requests` only where there is something to post
+def _connect(api_url: str, options: Options) -> Api:
+    from safe_gate.github.client import Client  # `requests` only where there is something to post
 
-    posted = comment.post(client.Client(context.api_url, token), context.repository, context.pull_request, text)
-    return posted.status, posted.url
+    return Client(api_url, options.github_token, ca_bundle=options.ca_bundle, sleep=time.sleep)
 
 
 def _print(line: str, stream: TextIO) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model
@@ -69,12 +70,9 @@ def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config
         _, config = read_config(str(named).strip()) or ("", {})
         given = {name: value for name, _, value in _from_config(config)}
     given |= {name: value for name, (_, value) in _from_environ(environ).items()} | dict(flags)
-    default = Options()
-    return Options(
-        report_dir=str(given.get("report_dir", default.report_dir)).strip(),
-        comment=str(given.get("comment", default.comment)).strip(),
-        github_token=str(given.get("github_token", default.github_token)).strip(),
-    )
+    texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
+    names = ("report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "github_token", "mode")
+    return replace(Options(), **{name: texts[name] for name in names if name in texts})
 
 
 def _model(sources: list[dict[str, Any]]) -> type[BaseSettings]:
