@@ -82,19 +82,18 @@ def publish(options: Options, effects: Effects) -> int:
     whose commit is no longer the head of a pull request is not posted. Returns 0 if the comment is as
     it should be, 3 if not.
     """
-    problems: Sequence[Problem]
+    context = effects.context.of_trigger()
     try:
         found = publication.read(Path(options.report_dir) / publication.NAME)
-        problems = tuple(_strangers(found, effects.context))
+        if problems := tuple(_strangers(found, effects.context)):
+            return _cannot_publish(problems, effects)
+        gate_id = options.gate_id or found.gate
+        draft = _draft(found.report, found.problems, options, context, gate_id=gate_id, leg=found.leg)
     except CannotJudge as error:
-        problems = error.problems
-    if problems:
-        if effects.context.in_actions:
-            for line in commands.input_problems(problems):
-                effects.out(line)
-        return complain(problems, effects)
-    context = effects.context.of_trigger()
-    draft = _draft(found.report, found.problems, options, context, gate_id=options.gate_id or found.gate, leg=found.leg)
+        return _cannot_publish(error.problems, effects)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
+        words = "holds figures that cannot be; expected what safe-gate run writes"
+        return _cannot_publish((Problem(Place(publication.NAME), words),), effects)
     posted = _post(
         draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
@@ -103,6 +102,16 @@ def publish(options: Options, effects: Effects) -> int:
         values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
     return EXIT_CODES[Verdict.ERROR if posted.status in _NOT_POSTED else Verdict.PASS]
+
+
+def _cannot_publish(problems: Sequence[Problem], effects: Effects) -> int:
+    if effects.context.in_actions:
+        for line in commands.input_problems(problems):
+            effects.out(line)
+    if file := effects.context.output_file:
+        values = {"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}
+        _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
+    return complain(problems, effects)
 
 
 def _strangers(found: Publication, context: Context) -> Iterator[Problem]:

@@ -176,7 +176,7 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
             if answer.lost:
                 return
             body = answer.body.encode()
-            self.send_response(answer.status)
+            self.send_response_only(answer.status)
             length = {"Content-Length": str(len(body) + (100 if answer.cut else 0))}
             for name, value in ({"Content-Type": "application/json"} | length | dict(answer.headers)).items():
                 self.send_header(name, value)

@@ -17,8 +17,6 @@ from tests.fake_github import (
     COMMENTS,
     HEAD,
     ONE_COMMENT,
-    PULL_REQUEST,
-    REPOSITORY,
     TOKEN,
     Answer,
     Gate,

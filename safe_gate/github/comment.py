@@ -20,7 +20,7 @@ from safe_gate.github.event import NO_RUN, Run
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
 _MARKER = re.compile(
-    r"<!-- safe-gate gate=(?P<gate>\S+) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
+    r"<!-- safe-gate gate=(?P<gate>\S*) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
     r" leg=(?P<leg>\w*) result=(?P<result>\w*) -->\n?"
 )
 
