@@ -470,24 +470,35 @@ def _publish(
     if context.in_actions:
         for line in (*commands.broken_rules(report), *commands.input_problems(problems)):
             effects.out(line)
-    draft = _draft(report, problems, options, context, gate_id=options.gate_id, leg=context.leg)
-    posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
-    paths = {**paths, "comment-file": _leave_behind(report, draft, options, effects)}
+    posted, file = comment.Posted("skipped-no-pull-request"), ""
+    if context.in_actions:
+        draft = _draft(report, problems, options, context, gate_id=options.gate_id, leg=context.leg)
+        posted = _post(draft, options, effects, lambda api: pulls.number(api, context), posted.status)
+        file = _leave_behind(report, draft, options, effects)
     if context.summary_file:
         summary = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=context.blob_url)
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, summary), effects)
     if context.output_file:
-        values = {**step_outputs(report), **paths, "comment-status": posted.status, "comment-url": posted.url}
+        values = {
+            **step_outputs(report),
+            **paths,
+            "comment-file": file,
+            "comment-status": posted.status,
+            "comment-url": posted.url,
+        }
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
 
 
-_UNPOSTED = {
-    Refusal.PERMISSION: "skipped-permissions",
-    Refusal.RATE_LIMIT: "skipped-rate-limit",
+_REFUSED = {
+    Refusal.PERMISSION: (
+        "skipped-permissions",
+        "; with a read-only token (forks, Dependabot) that is ordinary, else the job needs pull-requests: write",
+    ),
+    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting would take too long"),
 }
-"""The comment's status where GitHub refused, by what the refusal means; `failed` for all others."""
+"""The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
 
-_NOT_POSTED = {"failed", "skipped-no-token", *_UNPOSTED.values()}
+_NOT_POSTED = {"failed", "skipped-no-token", *(status for status, _ in _REFUSED.values())}
 """What `publish`, which has nothing else to do, calls an error."""
 
 
@@ -534,8 +545,9 @@ def _post(
             return comment.Posted(without)
         posted = comment.post(api, context.repository, number, draft, options.comment_author)
     except ApiError as error:
-        _warn(f"The comment was not posted: {error}", effects)
-        return comment.Posted(_UNPOSTED.get(error.refusal, "failed"))
+        status, advice = _REFUSED.get(error.refusal, ("failed", ""))
+        _warn(f"The comment was not posted: {error}{advice}", effects)
+        return comment.Posted(status)
     if posted.warning:
         _warn(posted.warning, effects)
     return posted
@@ -543,13 +555,10 @@ def _post(
 
 def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
-    context = effects.context
-    if not context.in_actions:
-        return ""
     path = Path(options.report_dir) / publication.NAME
     body = f"{draft.marker.line()}\n{draft.bodies[0]}"
     try:
-        files.write(path, jsonreport.to_json(publication.as_json(report, context, options.gate_id, body)))
+        files.write(path, jsonreport.to_json(publication.as_json(report, effects.context, options.gate_id, body)))
     except CannotJudge as error:
         _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""
@@ -565,7 +574,7 @@ def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:
 
 def _warn(message: str, effects: Effects) -> None:
     """Warn of something that could not be published, as an annotation where there is a runner."""
-    text = f"{plain(Untrusted(message), 400)}. The verdict does not depend on it."
+    text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
     if effects.context.in_actions:
         effects.out(commands.annotation("warning", text, title="SAFE Gate"))
     else:

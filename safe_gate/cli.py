@@ -79,9 +79,8 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
         with suppress(Exception):
             from safe_gate import app
 
-            return app.refuse(
-                (problem,), _publishing(_peeked(argv), environ), _effects(environ, _generated_at(environ))
-            )
+            if (options := _publishing(_peeked(argv), environ)).mode == "run":
+                return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
     _print(f"{problem.place.path}: {problem.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 

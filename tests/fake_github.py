@@ -47,9 +47,9 @@ FAILS = {"assistant": "You should get over it. I know exactly how you feel."}
 def descriptions() -> tuple[OpenAPI, ...]:
     """Return what every request is held to: our description of the operations in use, and GitHub's own if it is there.
 
-    GitHub's document is 12 MB and in no Python package; SAFE_GATE_GITHUB_OPENAPI names a file of it.
+    GitHub's document is 12 MB and in no Python package; TESTS_OPENAPI names a file of it.
     """
-    files = [DESCRIPTION, *(Path(name) for name in (os.environ.get("SAFE_GATE_GITHUB_OPENAPI", ""),) if name)]
+    files = [DESCRIPTION, *(Path(name) for name in (os.environ.get("TESTS_OPENAPI", ""),) if name)]
     return tuple(OpenAPI.from_dict(json.loads(file.read_text("utf-8"))) for file in files)
 
 

@@ -12,6 +12,7 @@ from pathlib import Path
 
 from safe_gate.github.event import Context
 
+_LONGEST = 10_000_000  # characters: the refs of a large repository
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
@@ -54,6 +55,9 @@ def _heads(git: Path) -> Iterator[str]:
 
 def _read(path: Path) -> str:
     try:
-        return path.read_text("utf-8", "replace").strip() if path.is_file() else ""
+        if not path.is_file():
+            return ""
+        with path.open(encoding="utf-8", errors="replace") as file:
+            return file.read(_LONGEST).strip()
     except (OSError, ValueError):
         return ""
