@@ -146,8 +146,6 @@ class GitHub:
         if own and method == "DELETE":
             self.comments = [comment for comment in self.comments if comment["id"] != int(own[2])]
             return Answer(204, "")
-        if (method, path) == ("GET", f"/repos/{REPOSITORY}/pulls/2"):
-            return ok(self.pull)
         if (method, path) == ("GET", f"/repos/{REPOSITORY}/pulls"):
             return ok([self.pull] if (query["head"], query["state"]) == (self.label, self.state) else [])
         if (method, path) == ("GET", f"/repos/{REPOSITORY}/commits/{self.head}/pulls"):

@@ -96,6 +96,11 @@ def test_a_fork_does_not_comment_on_its_parents_numbers(gate: Gate, github: GitH
     assert gate("fail", event="workflow_run", payload=payload).status == "skipped-no-pull-request"
 
 
+def test_an_event_without_a_commit_is_about_no_pull_request(gate: Gate, github: GitHub) -> None:
+    step = gate("fail", event="push", payload={"after": "0" * 40}, GITHUB_SHA="")
+    assert (step.status, github.requests) == ("skipped-no-pull-request", [])
+
+
 def left(event: str, payload: Mapping[str, Any], gate: Gate) -> tuple[object, ...]:
     gate("pass", "--comment", "never", event=event, payload=payload)
     file = json.loads(Path("reports/safe-gate.comment.json").read_text("utf-8"))

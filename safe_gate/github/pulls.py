@@ -25,13 +25,8 @@ def confirmed(api: Api, context: Context, wanted: int | None) -> int | None:
 
     `wanted` chooses among several. None if no open pull request has this head: it has moved on.
     """
-    known = context.subject.pull_request
-    if known is not None:
-        pull = api.call("GET", f"/repos/{context.repository}/pulls/{known}")
-        found = [known] if _is_open_at(pull, context.head_sha) else []
-    else:
-        found = sorted(_open_at_head(api, context))
-    return wanted if wanted in found else found[0] if found else None
+    found = sorted(_open_at_head(api, context))
+    return wanted if wanted in found else next(iter(found), None)
 
 
 def _open_at_head(api: Api, context: Context) -> Iterator[int]:
@@ -41,6 +36,8 @@ def _open_at_head(api: Api, context: Context) -> Iterator[int]:
     repository itself, or to a fork that is gone.
     """
     repository, label = context.repository, context.subject.head_label
+    if not context.head_sha:
+        return
     if label:
         path = f"/repos/{repository}/pulls?state=open&head={quote(label, safe=':')}&per_page=100"
     else:
@@ -55,4 +52,4 @@ def _open_at_head(api: Api, context: Context) -> Iterator[int]:
 
 def _is_open_at(pull: Mapping[str, Any], sha: str) -> bool:
     head = pull.get("head")
-    return pull.get("state") == "open" and isinstance(head, dict) and head.get("sha") == sha and sha != ""
+    return pull.get("state") == "open" and isinstance(head, dict) and head.get("sha") == sha
