@@ -4,15 +4,20 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.github.comment import Marker, gate_name
-from safe_gate.github.event import Run
+from safe_gate.github import ApiError, pulls
+from safe_gate.github.comment import Draft, Marker, gate_name, post
+from safe_gate.github.event import Context, Run, Subject
 from tests.fake_github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, Answer, Gate, GitHub
 
+KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])
 NEWER = "0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c"
 SYNCHRONIZED = PULL_REQUEST | {"pull_request": {"number": 2, "head": {"sha": NEWER}}}
 
@@ -34,6 +39,36 @@ def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(words: str) -
 def test_names_that_differ_make_markers_that_differ() -> None:
     names = ["a", "a/b", "a b", "a%20b", "a-b", "é", "x" * 300, "x" * 301]
     assert len({gate_name(name) for name in names}) == len(names)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(KEYS, JSON, max_size=6)
+
+
+class Nonsense:
+    """A server that answers anything at all."""
+
+    def __init__(self, objects: list[dict[str, Any]]) -> None:
+        self._objects = objects
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
+        return self._objects[0]
+
+    def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
+        yield from self._objects
+
+
+@given(st.lists(OBJECTS, min_size=1, max_size=4))
+def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[str, Any]]) -> None:
+    marker = Marker("evals/gate", HEAD, Run(7, 2), "", "0123456789abcdef")
+    context = Context(repository="o/r", subject=Subject(head_sha=HEAD))
+    with suppress(ApiError):
+        assert isinstance(pulls.number(Nonsense(objects), context), int | None)
+        assert post(Nonsense(objects), "o/r", 2, Draft(marker, ["long", "short"], "always", passed=True)).status
 
 
 # --- several gates ------------------------------------------------------------------------------
