@@ -28,7 +28,7 @@ SURFACES = ("markdown", "rendered", "log", "github_output", "json")
 NO_SURFACE_YET = {"csv"}  # no report is written as CSV: its probes have nothing to look at
 OUTPUTS = {
     *("verdict", "pass-rate", "unexpected-failures", "label-accuracy", "total-cases"),
-    *("report-json", "report-markdown", "comment-status", "comment-url"),
+    *("report-json", "report-markdown", "comment-file", "comment-status", "comment-url"),
 }
 BLOB = "https://github.com/octo/app/blob/f00d/"
 
@@ -193,11 +193,18 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         assert outputs["verdict"] == {0: "pass", 1: "fail", 3: "error"}[ran.code]
         reports = [Path(outputs[f"report-{kind}"]).read_bytes().decode("utf-8") for kind in ("json", "markdown")]
         raw, document = reports
+        left_behind = Path(outputs["comment-file"]).read_text("utf-8")
+        _marker, _, body = json.loads(left_behind)["body"].partition("\n")
         return ran.code, {
-            "markdown": [document, summary.read_bytes().decode("utf-8"), comment(json.loads(raw))],
+            "markdown": [
+                document,
+                summary.read_bytes().decode("utf-8"),
+                comment(json.loads(raw)),
+                body,
+            ],
             "log": [ran.log],
             "github_output": ["\n".join(f"{name}={value}" for name, value in outputs.items())],
-            "json": [raw],
+            "json": [raw, left_behind],
         }
 
     return run
