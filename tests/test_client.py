@@ -118,6 +118,12 @@ def test_a_redirect_to_another_host_never_sees_the_token(
     assert (elsewhere.requests, elsewhere.tokens, github.comments) == ([], set(), [])
 
 
+def test_addresses_that_are_none_are_a_warning(gate: Gate, github: GitHub) -> None:
+    for answer in (Answer(302, "", {"Location": "http://[::1"}), ok([], headers={"Link": '<http://[>; rel="next"'})):
+        github.faults[("GET", COMMENTS)] = answer
+        assert gate("fail").status == "failed"
+
+
 def test_an_answer_that_quotes_the_token_is_not_repeated(gate: Gate, github: GitHub) -> None:
     github.faults[("POST", COMMENTS)] = Answer(403, json.dumps({"message": f"no access for {TOKEN}"}))
     assert "(no access for ***)" in gate("fail").warnings[0]  # the fixture looks for the token everywhere

@@ -96,9 +96,7 @@ class Client:
             following = answer.links.get("next", {}).get("url", "")
             if not following:
                 return
-            url = urljoin(url, following)
-            if not _same_host(url, self._api_url):
-                raise self._error("GitHub's next page lies on another host")
+            url = self._onward(url, following, f"GET {path}: the next page lies")
         raise self._error(f"GET {path}: more than {_MOST_PAGES} pages")
 
     def _send(self, method: str, url: str, body: dict[str, Any] | None = None) -> _Answer:
@@ -112,7 +110,7 @@ class Client:
         return self._once(method, url, body)
 
     def _once(self, method: str, url: str, body: dict[str, Any] | None) -> _Answer:
-        """Return the answer if it is success. No redirect is followed to another host: it would get the token."""
+        """Return the answer if it is success, after redirects."""
         path = self._path(url)
         for _ in range(_MOST_REDIRECTS + 1):
             answer = self._request(method, url, body)
@@ -121,10 +119,16 @@ class Client:
             if answer.status not in _REPEATED_VERBATIM or "Location" not in answer.headers:
                 message = f"{method} {path}: HTTP {answer.status}{_reason(answer)}"
                 raise self._error(message, _meaning(answer), answer.status, _asked_wait(answer))
-            url = urljoin(url, answer.headers["Location"])
-            if not _same_host(url, self._api_url):
-                raise self._error(f"{method} {path}: redirected to another host, which is not followed")
+            url = self._onward(url, answer.headers["Location"], f"{method} {path}: redirected to an address")
         raise self._error(f"{method} {path}: redirected more than {_MOST_REDIRECTS} times")
+
+    def _onward(self, url: str, target: str, what: str) -> str:
+        """Return the address that an answer leads to. Another host is not followed: it would get the token."""
+        with suppress(ValueError):  # an address that is none
+            onward = urljoin(url, target)
+            if _origin(onward) == _origin(self._api_url):
+                return onward
+        raise self._error(f"{what} on another host, which is not followed")
 
     def _request(self, method: str, url: str, body: dict[str, Any] | None) -> _Answer:
         try:
@@ -147,7 +151,7 @@ class Client:
     def _read(self, answer: requests.Response) -> bytes:
         """Return an answer's body. Raises OSError if it is too large, or takes too long in all."""
         end, data = self._clock() + _LONGEST_ANSWER, bytearray()
-        for chunk in answer.iter_content(65_536):
+        for chunk in answer.iter_content(1_024):  # small, so that a slow answer is noticed
             data += chunk
             if len(data) > _LARGEST_ANSWER or self._clock() > end:
                 raise requests.ReadTimeout
@@ -206,10 +210,10 @@ def _may_repeat(method: str, error: ApiError) -> bool:
     return error.refusal is Refusal.RATE_LIMIT or (error.refusal is Refusal.UNCLEAR and method != "POST")
 
 
-def _same_host(url: str, other: str) -> bool:
-    """Tell whether two addresses have one scheme, host and port: what a token may be sent to."""
-    one, two = urlsplit(url), urlsplit(other)
-    return (one.scheme, one.netloc) == (two.scheme, two.netloc)
+def _origin(url: str) -> tuple[str, str]:
+    """Return an address's scheme, and its host with the port: what a token may be sent to."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
 
 
 def _is_passing(error: Exception) -> bool:
