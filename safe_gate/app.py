@@ -2,21 +2,22 @@
 
 from __future__ import annotations
 
-import os
+import hashlib
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
 from pathlib import Path
-from typing import Any, Protocol, TypeVar
-from urllib.parse import quote
+from typing import Any, TypeVar
 
-from safe_gate import __version__, files, gate, outlook, packs, train
+from safe_gate import __version__, files, gate, outlook, packs, publication, train
 from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis, without_texts
 from safe_gate.figures import add_up, plural
-from safe_gate.github import ApiError, commands
+from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
+from safe_gate.github.checkout import head_checkout
 from safe_gate.github.event import Context
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
 from safe_gate.options import Options
+from safe_gate.publication import Publication
 from safe_gate.render import jsonreport
 from safe_gate.render.untrusted import plain
 from safe_gate.validate import suggestion
@@ -29,17 +30,11 @@ Case = TypeVar("Case")
 Result = TypeVar("Result")
 
 
-class PostComment(Protocol):
-    """Posts the longest of some texts that GitHub takes to a context's pull request; returns its status and URL."""
-
-    def __call__(self, context: Context, token: str, bodies: Sequence[str]) -> tuple[str, str]:
-        """Post, or raise ApiError."""
-
-
 @dataclass(frozen=True, slots=True)
 class Effects:
     """What a run does to the world: lines to two streams, a time, and GitHub.
 
+    `connect` gives GitHub's API at an address, with the token and the certificates of the options;
     `folder` is the working folder's path in the repository, "" at its root.
     """
 
@@ -47,16 +42,10 @@ class Effects:
     err: Callable[[str], None]
     generated_at: str
     context: Context
-    post_comment: PostComment
+    connect: Callable[[str, Options], Api]
     write_outputs: Callable[[str, Mapping[str, str]], None]
     append_summary: Callable[[str, Sequence[str]], None]
     folder: str = ""
-
-    @property
-    def blob_url(self) -> str:
-        """Where the working folder is shown at the judged commit, or nothing if unknown."""
-        root = self.context.blob_url
-        return f"{root}/{quote(os.fsencode(self.folder))}" if root and self.folder else root
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +62,8 @@ class Measured:
 
 def run(options: Options, effects: Effects) -> int:
     """Evaluate, judge, report and publish: the action's entry point. Returns 0, 1 or 3."""
+    if not options.allow_head_checkout and (folder := head_checkout(effects.context, Path())):
+        return refuse((_head_checkout(folder),), options, effects)
     measured = {
         "safe_v0": measure_safe(options, effects.generated_at) if options.safe_batch else None,
         "synthesis": measure_synthesis(options) if options.synthesis_cases else None,
@@ -107,6 +98,58 @@ def examine(
     effects.out(console.facts("A run would publish", outlook.channels(options, effects.context)))
     effects.out("Nothing was scored, written or sent.")
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
+
+
+def publish(options: Options, effects: Effects) -> int:
+    """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
+
+    Pull request, commit, run and workflow are those of the event and of GitHub's own answers; a run
+    whose commit is no longer the head of a pull request is not posted. Returns 0 if the comment is as
+    it should be, 3 if not.
+    """
+    context = effects.context.of_trigger()
+    try:
+        found = publication.read(Path(options.report_dir) / publication.NAME)
+        if problems := tuple(_strangers(found, effects.context)):
+            return _cannot_publish(problems, effects)
+        gate_id = options.gate_id or found.gate
+        blob_url = context.blob_url(found.folder)
+        draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id, leg=found.leg)
+    except CannotJudge as error:
+        return _cannot_publish(error.problems, effects)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
+        words = "holds figures that cannot be; expected what safe-gate run writes"
+        return _cannot_publish((Problem(Place(publication.NAME), words),), effects)
+    posted = _post(
+        draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
+    )
+    effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if context.output_file:
+        values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
+        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+    return EXIT_CODES[Verdict.ERROR if posted.status in _NOT_POSTED else Verdict.PASS]
+
+
+def _cannot_publish(problems: Sequence[Problem], effects: Effects) -> int:
+    if effects.context.in_actions:
+        for annotation in commands.input_problems(problems, effects.folder):
+            effects.out(annotation.command())
+    if file := effects.context.output_file:
+        values = {"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}
+        _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
+    return complain(problems, effects)
+
+
+def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
+    """Yield what keeps a file from being published: it must be of the run that the event tells of."""
+    place, subject = Place(publication.NAME), context.subject
+    if context.event != "workflow_run":
+        event = context.event or "no event of GitHub"
+        yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")
+    elif found.run.id != subject.trigger.id:
+        yield Problem(place, f"is of run {found.run.id}; expected {subject.trigger.id}, which started this workflow")
+    elif found.head_sha != subject.head_sha:
+        yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")
 
 
 def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> int:
@@ -240,7 +283,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:
         yield from stream
-    for kind in ("report", "rule-pack", "config"):
+    for kind in ("report", "publication", "rule-pack", "config"):
         for path in kinds.get(kind, []):
             try:
                 _check_document(path, kind)
@@ -423,6 +466,14 @@ def _error_report(
     return report
 
 
+def _head_checkout(folder: str) -> Problem:
+    return Problem(
+        Place("pull_request_target"),
+        f"the folder {folder!r} holds the pull request's own files, which this event must not trust; check out the"
+        " base, use the event pull_request, or set allow-head-checkout: true",
+    )
+
+
 def _missing(what: str, expected: str) -> Problem:
     return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
 
@@ -475,35 +526,108 @@ def _publish(
     """Tell GitHub. Whatever fails here is a warning: the verdict is already decided."""
     from safe_gate.render import markdown
 
-    context = effects.context
+    context, blob_url = effects.context, effects.context.blob_url(effects.folder)
     annotations = commands.annotated(report, problems, effects.folder)
+    posted, file = comment.Posted(outlook.no_comment(options, context)), ""
     if options.dry_run:
         _rehearse(report, problems, annotations, options, effects)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-    status, url = _comment(report, problems, options, effects)
+        draft = _draft(report, problems, options, context, blob_url, gate_id=options.gate_id, leg=context.leg)
+        posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        file = _leave_behind(report, draft, options, effects)
     if context.summary_file and not options.dry_run:
-        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=effects.blob_url))
+        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=blob_url))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     if context.output_file:
-        values = {**step_outputs(report), **paths, "comment-status": status, "comment-url": url}
+        values = {
+            **step_outputs(report),
+            **paths,
+            "comment-file": file,
+            "comment-status": posted.status,
+            "comment-url": posted.url,
+        }
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
 
 
-def _comment(report: JsonObject, problems: Sequence[Problem], options: Options, effects: Effects) -> tuple[str, str]:
-    """Post the comment where there is one to post; return its status and its URL."""
+_REFUSED = {
+    Refusal.PERMISSION: (
+        "skipped-permissions",
+        "; with a read-only token (forks, Dependabot) that is ordinary, else the job needs pull-requests: write",
+    ),
+    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting would take too long"),
+}
+"""The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
+
+_NOT_POSTED = {"failed", "skipped-no-token", *(status for status, _ in _REFUSED.values())}
+"""What `publish`, which has nothing else to do, calls an error."""
+
+
+def _draft(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    options: Options,
+    context: Context,
+    blob_url: str,
+    *,
+    gate_id: str,
+    leg: str,
+) -> comment.Draft:
+    """Return the comment for a report, in lengths that GitHub may take."""
     from safe_gate.render import markdown
 
+    result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
+    marker = comment.Marker(
+        gate=comment.gate_name(context.gate(gate_id)),
+        head=context.head_sha,
+        run=context.run,
+        leg=leg,
+        result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
+    )
+    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=blob_url))
+    return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
+
+
+def _post(
+    draft: comment.Draft,
+    options: Options,
+    effects: Effects,
+    pull_request: Callable[[Api], int | None],
+    without: str,
+) -> comment.Posted:
+    """Post the comment where there is one to post; its status is `without` where no pull request is found."""
     context = effects.context
     if skipped := outlook.no_comment(options, context):
-        return skipped, ""
+        return comment.Posted(skipped)
     try:
-        bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.blob_url))
-        return effects.post_comment(context, options.github_token, bodies)
+        api = effects.connect(context.api_url, options)
+        number = pull_request(api)
+        if number is None:
+            return comment.Posted(without)
+        posted = comment.post(api, context.repository, number, draft, options.comment_author)
     except ApiError as error:
-        _warn(f"The comment was not posted: {error}", effects)
-        return ("skipped-permissions" if error.status in (401, 403, 404) else "failed"), ""
+        status, advice = _REFUSED.get(error.refusal, ("failed", ""))
+        _warn(f"The comment was not posted: {error}{advice}", effects)
+        return comment.Posted(status)
+    if posted.warning:
+        _warn(posted.warning, effects)
+    return posted
+
+
+def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
+    """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
+    path = Path(options.report_dir) / publication.NAME
+    body = f"{draft.marker.line()}\n{draft.bodies[0]}"
+    try:
+        files.write(
+            path,
+            jsonreport.to_json(publication.as_json(report, effects.context, effects.folder, options.gate_id, body)),
+        )
+    except CannotJudge as error:
+        _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
+        return ""
+    return files.shown(path)
 
 
 def _rehearse(
@@ -522,7 +646,9 @@ def _rehearse(
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
-    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.blob_url)
+    body = markdown.scorecard(
+        report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.context.blob_url(effects.folder)
+    )
     effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
 
 
@@ -535,7 +661,7 @@ def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:
 
 def _warn(message: str, effects: Effects) -> None:
     """Warn of something that could not be published, as an annotation where there is a runner."""
-    text = f"{plain(Untrusted(message), 400)}. The verdict does not depend on it."
+    text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
     if effects.context.in_actions:
         effects.out(commands.annotation("warning", text, title="SAFE Gate"))
     else:

@@ -18,6 +18,7 @@ from safe_gate.options import Options, Setting, settings
 
 if TYPE_CHECKING:
     from safe_gate.app import Effects
+    from safe_gate.github import Api
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -52,6 +53,10 @@ _COMMANDS = {
         "exit codes: 0 the settings are fine, 3 they are not",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
+    "publish": (
+        "post what a run without write access left behind, from a trusted workflow_run",
+        "exit codes: 0 the comment is as it should be, 3 it is not",
+    ),
 }
 
 
@@ -84,7 +89,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
         options = _publishing(_peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if argv[:1] == ["run"]:
+        if argv[:1] == ["run"] and options.mode == "run":
             return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
@@ -111,8 +116,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate import app
 
         effects = effects or _effects(environ, _generated_at({}))
-        if command == "run":
-            return app.refuse(error.problems, _publishing(flags or _peeked(argv), environ), effects)
+        if command == "run" and (options := _publishing(flags or _peeked(argv), environ)).mode == "run":
+            return app.refuse(error.problems, options, effects)
         return app.complain(error.problems, effects)
 
 
@@ -127,6 +132,8 @@ def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: 
         return app.explain(options, arguments["id"], effects)
     if command == "rules":
         return _rules(arguments["words"], options, effects, out=arguments["out"])
+    if command == "publish" or options.mode == "publish":
+        return app.publish(options, effects)
     return app.run(options, effects)
 
 
@@ -174,7 +181,7 @@ def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options
 def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {"--report-dir": "report_dir", "--comment": "comment", "--config": "config", "--text": "text"}
+    named = {f"--{name.replace('_', '-')}": name for name in ("report_dir", "comment", "gate_id", "config", "text")}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     return given | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
@@ -253,18 +260,17 @@ def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
         err=lambda line: _print(line, sys.stderr),
         generated_at=generated_at,
         context=event.context(environ),
-        post_comment=_post_comment,
+        connect=_connect,
         write_outputs=files.write_outputs,
         append_summary=files.append_summary,
         folder=repository.working_folder(environ.get("GITHUB_WORKSPACE", "")),
     )
 
 
-def _post_comment(context: Any, token: str, bodies: Sequence[str]) -> tuple[str, str]:
-    from safe_gate.github import client, comment  # `requests` only where there is something to post
+def _connect(api_url: str, options: Options) -> Api:
+    from safe_gate.github.client import Client  # `requests` only where there is something to post
 
-    posted = comment.post(client.Client(context.api_url, token), context.repository, context.pull_request, bodies[0])
-    return posted.status, posted.url
+    return Client(api_url, options.github_token, ca_bundle=options.ca_bundle, sleep=time.sleep)
 
 
 def _print(line: str, stream: TextIO) -> None:

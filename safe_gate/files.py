@@ -25,7 +25,7 @@ from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE
 from safe_gate.validate import Fault, Schema, suggestion
 
-_REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ')  # near a report's start
+_REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
 _BOM = b"\xef\xbb\xbf"
 
 
@@ -138,9 +138,16 @@ def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     yield from _read_outputs(paths, {})
 
 
-def document(path: str, kind: str) -> Any:
-    """Return a JSON document of one schema, such as a report. Raises CannotJudge with every problem of it."""
-    name, text = shown(Path(path)), _text(Path(path))
+def document(path: str, kind: str, *, largest: int | None = None) -> Any:
+    """Return a JSON document of one schema, such as a report, of at most `largest` bytes.
+
+    Raises CannotJudge with every problem of it.
+    """
+    name = shown(Path(path))
+    with suppress(OSError):  # a file that is not there is named below
+        if largest is not None and (size := Path(path).stat().st_size) > largest:
+            raise CannotJudge(Problem(Place(name), f"is {size} bytes long; expected at most {largest}"))
+    text = _text(Path(path))
     content = _parse(text, name)
     problems = _problems(load_schema(kind).faults(content), name, text)
     if problems:
@@ -154,6 +161,14 @@ def expand(patterns: Sequence[str]) -> list[Path]:
     if problems:
         raise CannotJudge(*problems)
     return paths
+
+
+_KINDS = (
+    ("safe-batch", "test_cases"),
+    ("report", "schema_version"),
+    ("publication", "publication"),
+    ("rule-pack", "pack"),
+)
 
 
 def kind_of(path: Path) -> str:
@@ -171,7 +186,7 @@ def kind_of(path: Path) -> str:
                 return "safe-output"
         return "synthesis-case"
     keys = _parse(text, shown(path), comments=True)
-    for kind, key in (("safe-batch", "test_cases"), ("report", "schema_version"), ("rule-pack", "pack")):
+    for kind, key in _KINDS:
         if isinstance(keys, dict) and key in keys:
             return kind
     return "config"

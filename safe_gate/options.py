@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
+_PUBLISHING = ("run", "publish")
 
 
 @dataclass(frozen=True, slots=True)
@@ -227,13 +228,44 @@ class Options:
         "The folder that reports are written to.",
         "./reports",
         env=("SAFE_V0_REPORT_DIR",),
-        flags={"run": ("--report-dir",), "score": ("--report-dir",)},
+        flags=dict.fromkeys(("run", "score", "publish"), ("--report-dir",)),
     )
     comment: str = _option(
-        "The pull-request comment: `always` or `never`.",
+        "The pull-request comment: `always`, `on-failure` (created by a failure, then kept up to date), "
+        "`changes` (rewritten for another result only) or `never`.",
         "always",
-        flags={"run": ("--comment",)},
-        choices=("always", "never"),
+        flags=dict.fromkeys(_PUBLISHING, ("--comment",)),
+        choices=("always", "on-failure", "changes", "never"),
+    )
+    gate_id: str = _option(
+        "Which of a workflow's gates this is: each has a comment of its own. Default: the job's id.",
+        "",
+        flags=dict.fromkeys(_PUBLISHING, ("--gate-id",)),
+    )
+    comment_author: str = _option(
+        "Who the token writes as, such as my-app[bot]. Default: asked of GitHub; a job's own is github-actions[bot].",
+        "",
+        key=(),
+        flags=dict.fromkeys(_PUBLISHING, ("--comment-author",)),
+    )
+    ca_bundle: str = _option(
+        "A PEM file of certificates to trust when talking to GitHub. Default: REQUESTS_CA_BUNDLE or the usual ones.",
+        "",
+        key=(),
+        flags=dict.fromkeys(_PUBLISHING, ("--ca-bundle",)),
+    )
+    allow_head_checkout: bool = _option(
+        "Under pull_request_target: judge although the workspace holds the pull request's own files.",
+        False,
+        key=(),
+        flags={"run": ("--allow-head-checkout",)},
+    )
+    mode: str = _option(
+        "What the action does: `run`, or `publish` what a run without write access left in report-dir.",
+        "run",
+        key=(),
+        flags={},
+        choices=("run", "publish"),
     )
     text: str = _option(
         "Recorded text in all that is shown and written: `full`, or `none` for hashes in its place.",
@@ -259,7 +291,7 @@ class Options:
         f"The config file. Default: {CONFIG_FILE} if there is one.",
         "",
         key=(),
-        flags=dict.fromkeys(("run", "score", "eval", "explain", "rules"), ("--config",)),
+        flags=dict.fromkeys(("run", "score", "eval", "explain", "rules", "publish"), ("--config",)),
     )
 
 

@@ -28,7 +28,7 @@ def no_comment(options: Options, context: Context) -> str:
     """Return the status of a comment that is not even tried, or nothing if it is."""
     if options.comment == "never":
         return "skipped-off"
-    if context.pull_request is None or not context.repository:
+    if not context.may_have_pull_request or not context.repository:
         return "skipped-no-pull-request"
     if not options.github_token:
         return "skipped-no-token"
@@ -38,7 +38,7 @@ def no_comment(options: Options, context: Context) -> str:
 def channels(options: Options, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     skipped = no_comment(options, context)
-    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on pull request #{context.pull_request}"
+    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {_pull_request(context)}"
     if not skipped and context.is_read_only:
         comment += "; GitHub will refuse it unless the token is one of your own"
     dry = "no: this is a dry run" if options.dry_run else ""
@@ -54,19 +54,24 @@ def channels(options: Options, context: Context) -> Facts:
 
 def github_facts(options: Options, context: Context, folder: str) -> Facts:
     """Return what a run knows of GitHub from its environment and the event file."""
-    number = context.pull_request
     token = "none"
     if options.github_token:
         token = "read-only, if it is the job's own" if context.is_read_only else "given; it needs pull-requests: write"
     return [
         ("event", Untrusted(context.event) if context.event else "none"),
         ("repository", Untrusted(context.repository) if context.repository else "none"),
-        ("pull request", "none" if number is None else f"#{number}{', from a fork' * context.from_fork}"),
+        ("pull request", _pull_request(context) + ", from a fork" * context.from_fork),
         ("commit", Untrusted(context.head_sha) if context.head_sha else "unknown"),
         ("working folder", Untrusted(folder) if folder else "the repository's root"),
         ("API", Untrusted(context.api_url)),
         ("token", token),
     ]
+
+
+def _pull_request(context: Context) -> str:
+    if context.subject.pull_request is not None:
+        return f"pull request #{context.subject.pull_request}"
+    return "the open pull request with this head, if there is one" if context.may_have_pull_request else "none"
 
 
 def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:

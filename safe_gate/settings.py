@@ -10,7 +10,7 @@ import json
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Annotated, Any
 
 from pydantic import BeforeValidator, Field, ValidationError, create_model
@@ -99,13 +99,13 @@ def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config
         _, config = read_config(str(named).strip()) or ("", {})
         given = {name: value for name, _, value in _from_config(config)}
     given |= {name: value for name, (_, value) in _from_environ(environ).items()} | dict(flags)
-    default = Options()
-    return Options(
-        report_dir=str(given.get("report_dir", default.report_dir)).strip(),
-        comment=str(given.get("comment", default.comment)).strip(),
-        github_token=str(given.get("github_token", default.github_token)).strip(),
-        dry_run=str(given.get("dry_run", default.dry_run)).strip() not in ("", "False", "false", "FALSE"),
-        text="full" if str(given.get("text", default.text)).strip() == "full" else "none",
+    texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
+    names = ("report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "github_token", "mode")
+    return replace(
+        Options(),
+        **{name: texts[name] for name in names if name in texts},
+        dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),
+        text="full" if texts.get("text", "full") == "full" else "none",
     )
 
 

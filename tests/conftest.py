@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from safe_gate import cli
+from tests.fake_github import gate, github, in_actions, start, waits  # noqa: F401 - fixtures for every test
 
 DATA = Path(__file__).parent / "data"
 REPOSITORY = Path(__file__).parent.parent

@@ -75,6 +75,18 @@ def test_the_version_is_written_alike_everywhere() -> None:
     assert f"## {__version__}" in (REPOSITORY / "CHANGELOG.md").read_text("utf-8")
 
 
+def test_the_workflows_of_the_documents_use_inputs_and_outputs_that_exist() -> None:
+    used = set()
+    for document in (REPOSITORY / "README.md", REPOSITORY / "docs/publishing.md"):
+        text = document.read_text("utf-8")
+        assert set(re.findall(r"steps\.gate\.outputs\.([a-z-]+)", text)) <= set(ACTION["outputs"])
+        for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):
+            workflow = yaml.safe_load(block)
+            for job in workflow.get("jobs", {"": workflow}).values():
+                used |= {name for s in job["steps"] if s["uses"] == "org/safe-gate@v1" for name in s["with"]}
+    assert {"mode", "gate-id", "synthesis-cases"} <= used <= set(ACTION["inputs"])
+
+
 def test_every_link_of_the_documents_leads_to_a_file() -> None:
     for document in (*REPOSITORY.glob("*.md"), *(REPOSITORY / "docs").glob("*.md")):
         for target in re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", document.read_text("utf-8")):

@@ -28,7 +28,7 @@ SURFACES = ("markdown", "rendered", "log", "github_output", "json")
 NO_SURFACE_YET = {"csv"}  # no report is written as CSV: its probes have nothing to look at
 OUTPUTS = {
     *("verdict", "pass-rate", "unexpected-failures", "label-accuracy", "total-cases"),
-    *("report-json", "report-markdown", "comment-status", "comment-url"),
+    *("report-json", "report-markdown", "comment-file", "comment-status", "comment-url"),
 }
 BLOB = "https://github.com/octo/app/blob/f00d/"
 
@@ -204,13 +204,15 @@ def surfaces(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp
         ours = re.compile(r"::(error|warning|notice) title=SAFE Gate[^\x00-\x1f]*::[^\x00-\x1f]*")
         found = commands_in(ran.log)
         assert [line for line in found if not ours.fullmatch(line)] == []
-        assert bool(found) is summary.exists() is ("--dry-run" not in arguments)
+        assert bool(found) is summary.exists() is bool(outputs["comment-file"]) is ("--dry-run" not in arguments)
+        left_behind = Path(outputs["comment-file"]).read_text("utf-8") if outputs["comment-file"] else "{}"
+        bodies = [body.partition("\n")[2]] if (body := json.loads(left_behind).get("body")) else []
         summaries = [summary.read_bytes().decode("utf-8")] if summary.exists() else []
         return ran.code, {
-            "markdown": [document, *summaries, *comments(json.loads(raw))],
+            "markdown": [document, *summaries, *bodies, *comments(json.loads(raw))],
             "log": [ran.log],
             "github_output": ["\n".join(f"{name}={value}" for name, value in outputs.items())],
-            "json": [raw],
+            "json": [raw, left_behind],
         }
 
     return run

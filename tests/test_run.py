@@ -130,6 +130,7 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
         "report-json": "reports/safe-gate.json",
         "report-markdown": "reports/safe-gate.md",
         "comment-status": "skipped-no-pull-request",
+        "comment-file": "reports/safe-gate.comment.json",
         "comment-url": "",
     }
     assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate · 2 of 2 rules broken")

@@ -74,7 +74,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(
         ({"INPUT_MIN-PASS-RATE": "80%"}, "", ["INPUT_MIN-PASS-RATE", '"80%"', "a number from 0 to 1"]),
         ({"INPUT_MIN-PASS-RATE": "80"}, "", ["INPUT_MIN-PASS-RATE", '"80"', "a number from 0 to 1"]),
         ({"INPUT_STRICT-AH": "yes"}, "", ["INPUT_STRICT-AH", '"yes"', "true or false"]),
-        ({"INPUT_COMMENT": "sometimes"}, "", ["INPUT_COMMENT", "always, never"]),
+        ({"INPUT_COMMENT": "sometimes"}, "", ["INPUT_COMMENT", "always, on-failure, changes, never"]),
         ({"INPUT_MAX-FAIL-LABELS": "-1"}, "", ["INPUT_MAX-FAIL-LABELS", '"-1"', "a whole number from 0"]),
         ({"INPUT_MAX-UNEXPECTED-FAILURES": "1.5"}, "", ["INPUT_MAX-UNEXPECTED-FAILURES", '"1.5"']),
         ({"SAFE_V0_CR_PASS": "0.4"}, "", ["SAFE_V0_CR_PASS", "0.4", "below 0.5", "cr-review"]),

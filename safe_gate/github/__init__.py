@@ -1,13 +1,45 @@
 """Shell: GitHub's side of a run. Touches the runner's files and GitHub's REST API.
 
-One job a module: `event` what happened, `client` HTTP, `comment` the pull request's comment,
-`files` step outputs and job summary, `commands` annotations. Nothing here decides a verdict.
+One job a module: `event` what happened, `checkout` whose code lies in the workspace, `client` HTTP,
+`pulls` which pull request a commit belongs to, `comment` the gate's comment on it, `files` step
+outputs and job summary, `commands` annotations. Nothing here decides a verdict.
 """
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from enum import StrEnum
+from typing import Any, Protocol
+
+
+class Refusal(StrEnum):
+    """Why a request did not succeed, as far as it matters to what is done next."""
+
+    PERMISSION = "permission"  # 401, 403, 404: this token may not do this
+    RATE_LIMIT = "rate limit"  # 429, and 403 in two of its three meanings
+    INVALID = "invalid"  # 422: GitHub does not take this body
+    UNCLEAR = "unclear"  # no answer, or a server's error: a write may have happened all the same
+    OTHER = "other"
 
 
 class ApiError(Exception):
-    """GitHub refused a request or could not be reached; `status` is 0 where no answer came."""
+    """GitHub refused a request or could not be reached; `status` is 0 where no answer came.
 
-    def __init__(self, message: str, status: int = 0) -> None:
+    `retry_after` is how many seconds the answer asks to wait, 0 if it does not.
+    """
+
+    def __init__(self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0) -> None:
         super().__init__(message)
+        self.refusal = refusal
         self.status = status
+        self.retry_after = retry_after
+
+
+class Api(Protocol):
+    """GitHub's REST API as the modules here use it; `client.Client` is the real one."""
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
+        """Return the object that answers a request, empty if there is none. Raises ApiError."""
+
+    def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
+        """Yield the entries of a list over all its pages. Raises ApiError."""

@@ -1,19 +1,39 @@
 """GitHub's REST API through `requests`: JSON in, JSON out, errors as one sentence.
 
-Touches the network, and only here. https://docs.github.com/en/rest
+Touches the network, and only here; waits through the `sleep` it is given.
+https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from typing import Any
+import json
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
+from email.utils import parsedate_to_datetime
+from typing import Any, NamedTuple
+from urllib.parse import urljoin, urlsplit
 
 import requests
 
-from safe_gate.github import ApiError
+from safe_gate.github import ApiError, Refusal
 
 _MOST_PAGES = 100  # of 100 comments each: a server whose pages never end must not hold the job
-_TIMEOUT = (5, 30)  # seconds to connect, seconds between bytes
+_MOST_REDIRECTS = 3
+_PATIENCE = 60  # seconds that a client waits in all; whoever asks for more is not waited for
+_BACKOFF = (1.0, 2.0)  # seconds before the second and the third try, at least
+_SECONDARY_LIMIT = 60  # seconds GitHub asks to wait for at least where the answer names none
+_TIMEOUT = (5, 15)  # seconds to connect, seconds between bytes
+_LONGEST_ANSWER = 30  # seconds until the last byte
+_LARGEST_ANSWER = 50_000_000  # bytes: a hundred of the longest comments are 26 MB
+_REPEATED_VERBATIM = frozenset({301, 302, 307, 308})  # GitHub asks for the same request at the new address
+
+
+class _Answer(NamedTuple):
+    status: int
+    headers: Mapping[str, str]
+    links: Mapping[str, Mapping[str, str]]
+    data: bytes
 
 
 class _Bearer(requests.auth.AuthBase):
@@ -28,59 +48,193 @@ class _Bearer(requests.auth.AuthBase):
 
 
 class Client:
-    """A session with one GitHub (or GitHub Enterprise Server) and one token."""
+    """A session with one GitHub (or GitHub Enterprise Server) and one token.
 
-    def __init__(self, api_url: str, token: str) -> None:
+    Proxies and REQUESTS_CA_BUNDLE are read from the environment; `ca_bundle` outranks the latter.
+    """
+
+    def __init__(
+        self,
+        api_url: str,
+        token: str,
+        *,
+        ca_bundle: str = "",
+        sleep: Callable[[float], None] = time.sleep,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
         self._api_url = api_url
+        self._token = token
+        self._ca_bundle = ca_bundle
+        self._sleep = sleep
+        self._clock = clock
+        self._waited = 0.0
         self._session = requests.Session()
         self._session.auth = _Bearer(token)
         self._session.headers.update(
             {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": "safe-gate"}
         )
 
-    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> dict[str, Any]:
-        """Return the object that answers a request. Raises ApiError for anything but success."""
-        answer = _json(self._send(method, f"{self._api_url}{path}", body))
-        if not isinstance(answer, dict):
-            raise ApiError(f"{method} {path}: the answer is not GitHub's")
-        return answer
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
+        """Return the object that answers a request, empty if there is none. Raises ApiError unless it succeeds."""
+        answer = self._send(method, f"{self._api_url}{path}", body)
+        if answer.status == 204:
+            return {}
+        found = _json(answer)
+        if not isinstance(found, dict):
+            raise self._error(f"{method} {path}: the answer is not GitHub's")
+        return found
 
-    def pages(self, path: str) -> Iterator[dict[str, Any]]:
+    def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
         """Yield the entries of a list, page after page, as the `Link` header leads."""
         url = f"{self._api_url}{path}"
         for _ in range(_MOST_PAGES):
             answer = self._send("GET", url)
             entries = _json(answer)
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
-                raise ApiError(f"GET {path}: the answer is not GitHub's")
+                raise self._error(f"GET {path}: the answer is not GitHub's")
             yield from entries
-            url = answer.links.get("next", {}).get("url", "")
-            if not url:
+            following = answer.links.get("next", {}).get("url", "")
+            if not following:
                 return
-            if not url.startswith(f"{self._api_url}/"):
-                raise ApiError("GitHub's next page lies on another host")
-        raise ApiError(f"GET {path}: more than {_MOST_PAGES} pages")
+            url = self._onward(url, following, f"GET {path}: the next page lies")
+        raise self._error(f"GET {path}: more than {_MOST_PAGES} pages")
 
-    def _send(self, method: str, url: str, body: dict[str, Any] | None = None) -> requests.Response:
-        path = url.removeprefix(self._api_url)
+    def _send(self, method: str, url: str, body: dict[str, Any] | None = None) -> _Answer:
+        """Return the answer to a request that succeeded, tried again where that can help."""
+        for pause in _BACKOFF:
+            try:
+                return self._once(method, url, body)
+            except ApiError as error:
+                if not _may_repeat(method, error) or not self._wait(max(pause, error.retry_after)):
+                    raise
+        return self._once(method, url, body)
+
+    def _once(self, method: str, url: str, body: dict[str, Any] | None) -> _Answer:
+        """Return the answer if it is success, after redirects."""
+        path = self._path(url)
+        for _ in range(_MOST_REDIRECTS + 1):
+            answer = self._request(method, url, body)
+            if 200 <= answer.status < 300:
+                return answer
+            if answer.status not in _REPEATED_VERBATIM or "Location" not in answer.headers:
+                message = f"{method} {path}: HTTP {answer.status}{_reason(answer)}"
+                raise self._error(message, _meaning(answer), answer.status, _asked_wait(answer))
+            url = self._onward(url, answer.headers["Location"], f"{method} {path}: redirected to an address")
+        raise self._error(f"{method} {path}: redirected more than {_MOST_REDIRECTS} times")
+
+    def _onward(self, url: str, target: str, what: str) -> str:
+        """Return the address that an answer leads to. Another host is not followed: it would get the token."""
+        with suppress(ValueError):  # an address that is none
+            onward = urljoin(url, target)
+            if _origin(onward) == _origin(self._api_url):
+                return onward
+        raise self._error(f"{what} on another host, which is not followed")
+
+    def _request(self, method: str, url: str, body: dict[str, Any] | None) -> _Answer:
         try:
-            # A redirected POST would become a GET, and a token must not go to another host.
-            answer = self._session.request(method, url, json=body, timeout=_TIMEOUT, allow_redirects=False)
+            # By requests' own rules a redirected POST would become a GET, and the environment would
+            # outrank a session's own `verify`.
+            with self._session.request(
+                method,
+                url,
+                json=body,
+                timeout=_TIMEOUT,
+                allow_redirects=False,
+                stream=True,
+                verify=self._ca_bundle or None,
+            ) as answer:
+                return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer))
         except (OSError, ValueError) as error:  # a CA bundle that is not there, a token no header can hold, ...
-            raise ApiError(f"{method} {path}: {type(error).__name__}") from None
-        if not 200 <= answer.status_code < 300:
-            raise ApiError(f"{method} {path}: HTTP {answer.status_code}{_reason(answer)}", answer.status_code)
-        return answer
+            message = f"{method} {self._path(url)}: {_cause(error)}"
+            raise self._error(message, Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER) from None
+
+    def _read(self, answer: requests.Response) -> bytes:
+        """Return an answer's body. Raises OSError if it is too large, or takes too long in all."""
+        end, data = self._clock() + _LONGEST_ANSWER, bytearray()
+        for chunk in answer.iter_content(1_024):  # small, so that a slow answer is noticed
+            data += chunk
+            if len(data) > _LARGEST_ANSWER or self._clock() > end:
+                raise requests.ReadTimeout
+        return bytes(data)
+
+    def _error(
+        self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0
+    ) -> ApiError:
+        """Return an error that does not quote the token, whatever a server said."""
+        words = message.replace(self._token, "***") if self._token else message
+        return ApiError(words, refusal, status, retry_after)
+
+    def _path(self, url: str) -> str:
+        return url.removeprefix(self._api_url)
+
+    def _wait(self, seconds: float) -> bool:
+        """Wait, unless that would be more than this client waits in all."""
+        if self._waited + seconds > _PATIENCE:
+            return False
+        self._waited += seconds
+        self._sleep(seconds)
+        return True
 
 
-def _json(answer: requests.Response) -> Any:
+def _meaning(answer: _Answer) -> Refusal:
+    """Tell what a refusal means. 403 has three meanings: no permission, and two kinds of rate limit."""
+    status, headers = answer.status, answer.headers
+    limited = (
+        "Retry-After" in headers
+        or headers.get("X-RateLimit-Remaining") == "0"
+        or "secondary rate limit" in _reason(answer).lower()
+    )
+    if status == 429 or (status == 403 and limited):
+        return Refusal.RATE_LIMIT
+    if status in (401, 403, 404):
+        return Refusal.PERMISSION
+    if status == 422:
+        return Refusal.INVALID
+    return Refusal.UNCLEAR if status >= 500 else Refusal.OTHER
+
+
+def _asked_wait(answer: _Answer) -> float:
+    """Return the seconds that an answer asks to wait for before the next try, 0 if it does not."""
+    asked = answer.headers.get("Retry-After", "")
+    if asked.isascii() and asked.isdigit():
+        return float(asked[:9])
+    reset = answer.headers.get("X-RateLimit-Reset", "")
+    if answer.headers.get("X-RateLimit-Remaining") == "0" and reset.isascii() and reset.isdigit():
+        with suppress(ValueError):  # by the server's clock, not by ours
+            return max(float(reset[:12]) - parsedate_to_datetime(answer.headers.get("Date", "")).timestamp(), 1.0)
+    return float(_SECONDARY_LIMIT) if _meaning(answer) is Refusal.RATE_LIMIT else 0.0
+
+
+def _may_repeat(method: str, error: ApiError) -> bool:
+    """Tell whether a request may be sent again: not if that could create something twice."""
+    return error.refusal is Refusal.RATE_LIMIT or (error.refusal is Refusal.UNCLEAR and method != "POST")
+
+
+def _origin(url: str) -> tuple[str, str]:
+    """Return an address's scheme, and its host with the port: what a token may be sent to."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.netloc
+
+
+def _is_passing(error: Exception) -> bool:
+    """Tell what may be gone at the next try from what is wrong with an address, a header or a certificate."""
+    return isinstance(error, requests.RequestException) and not isinstance(
+        error, ValueError | requests.exceptions.SSLError
+    )
+
+
+def _cause(error: Exception) -> str:
+    return "no answer in time" if isinstance(error, requests.Timeout) else type(error).__name__
+
+
+def _json(answer: _Answer) -> Any:
     """Return an answer's JSON, None if it is none: a proxy's page may come with status 200."""
     try:
-        return answer.json()
-    except ValueError:
+        return json.loads(answer.data)
+    except (ValueError, RecursionError):
         return None
 
 
-def _reason(answer: requests.Response) -> str:
+def _reason(answer: _Answer) -> str:
     error = _json(answer)
     return f" ({str(error['message'])[:200]})" if isinstance(error, dict) and "message" in error else ""

@@ -61,7 +61,7 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
     Of each level there are as many as the runner shows, the last one for those that are left out.
     `folder` is the working folder's path in the repository.
     """
-    found = [*_broken_rules(report), *_input_problems(problems, folder), *_cases(report, folder)]
+    found = [*_broken_rules(report), *input_problems(problems, folder), *_cases(report, folder)]
     noun = "problem" if problems else "case"
     rolled_up: list[Annotation] = []
     for level, most in _LEVELS.items():
@@ -80,7 +80,8 @@ def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
             yield Annotation("error", rule["message"], f"SAFE Gate: {rule['rule']}")
 
 
-def _input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
+def input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
+    """Yield each problem at its place."""
     for problem in in_order(problems):
         yield _at(problem.place, "error", problem_line(problem), "SAFE Gate: cannot judge", folder)
 

@@ -1,15 +1,52 @@
-"""What started the run: the event, the pull request and the commit it is about.
+"""What started the run: the event, the pull request and the commits it is about.
 
 Touches the runner's environment (given) and the event file it names.
+https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-trigger-workflows
 """
 
 from __future__ import annotations
 
+import hashlib
 import json
-from collections.abc import Mapping
-from dataclasses import dataclass
+import os
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
+from urllib.parse import quote
+
+
+class Run(NamedTuple):
+    """A workflow run and its attempt. Later ones compare greater."""
+
+    id: int
+    attempt: int
+
+
+NO_RUN = Run(0, 0)
+"""A run we know nothing of, as outside of GitHub Actions."""
+
+
+@dataclass(frozen=True, slots=True)
+class Subject:
+    """What an event is about, as far as its payload says: empty strings and None for what it does not.
+
+    `head_label` is `owner:branch` of a head that a pull request can be looked up by, `merge_sha` the
+    test merge of a pull request, `trigger` the run that a `workflow_run` event tells of.
+    """
+
+    pull_request: int | None = None
+    head_sha: str = ""
+    base_sha: str = ""
+    head_label: str = ""
+    merge_sha: str = ""
+    trigger: Run = NO_RUN
+    trigger_workflow: str = ""
+
+
+NOTHING = Subject()
+"""The subject of an event that is about no commit."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -20,13 +57,21 @@ class Context:
     event: str = ""
     actor: str = ""
     from_fork: bool = False
+    subject: Subject = NOTHING
     repository: str = ""
-    pull_request: int | None = None
-    head_sha: str = ""
+    run: Run = NO_RUN
+    workflow: str = ""
+    job: str = ""
+    leg: str = ""
     api_url: str = ""
     server_url: str = ""
     output_file: str = ""
     summary_file: str = ""
+
+    @property
+    def head_sha(self) -> str:
+        """The commit that the event is about."""
+        return self.subject.head_sha
 
     @property
     def is_read_only(self) -> bool:
@@ -36,12 +81,25 @@ class Context:
         """
         return self.event == "pull_request" and (self.from_fork or self.actor == "dependabot[bot]")
 
-    @property
-    def blob_url(self) -> str:
-        """Where the repository's files are shown at the judged commit, or nothing if unknown."""
+    def blob_url(self, folder: str = "") -> str:
+        """Return where a folder of the repository is shown at the judged commit, or nothing if unknown."""
         if not (self.server_url and self.repository and self.head_sha):
             return ""
-        return f"{self.server_url}/{self.repository}/blob/{self.head_sha}"
+        path = f"/{quote(os.fsencode(folder))}" if folder else ""
+        return f"{self.server_url}/{self.repository}/blob/{self.head_sha}{path}"
+
+    @property
+    def may_have_pull_request(self) -> bool:
+        """Whether the event names a pull request, or is one whose commit may be the head of one."""
+        return self.subject.pull_request is not None or self.event in _LOOKED_UP
+
+    def gate(self, gate_id: str) -> str:
+        """Return what tells this gate from all others of the repository: its workflow, and its id or its job."""
+        return f"{self.workflow}/{gate_id or self.job}"
+
+    def of_trigger(self) -> Context:
+        """Return the context of the run that a `workflow_run` event tells of, by the event's word alone."""
+        return replace(self, run=self.subject.trigger, workflow=self.subject.trigger_workflow)
 
 
 def context(environ: Mapping[str, str]) -> Context:
@@ -52,15 +110,20 @@ def context(environ: Mapping[str, str]) -> Context:
     """
     name = environ.get("GITHUB_EVENT_NAME", "")
     event = _event(environ.get("GITHUB_EVENT_PATH", ""))
-    number, sha = _subject(name, event)
+    subject = _SUBJECTS[name](event) if name in _SUBJECTS else NOTHING
+    if not subject.head_sha:
+        subject = replace(subject, head_sha=environ.get("GITHUB_SHA", ""))
     return Context(
         in_actions=environ.get("GITHUB_ACTIONS") == "true",
         event=name,
         actor=environ.get("GITHUB_ACTOR", ""),
         from_fork=_is_from_fork(event),
+        subject=subject,
         repository=environ.get("GITHUB_REPOSITORY", ""),
-        pull_request=number,
-        head_sha=sha or environ.get("GITHUB_SHA", ""),
+        run=Run(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
+        workflow=environ.get("GITHUB_WORKFLOW", ""),
+        job=environ.get("GITHUB_JOB", ""),
+        leg=_digest(environ.get("RUNNER_NAME", "")),
         api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
         output_file=environ.get("GITHUB_OUTPUT", ""),
@@ -76,16 +139,60 @@ def _event(path: str) -> Mapping[str, Any]:
     return event if isinstance(event, dict) else {}
 
 
-def _subject(name: str, event: Mapping[str, Any]) -> tuple[int | None, str]:
-    """Return the pull request's number, if it has one, and the commit the event is about."""
-    # GITHUB_SHA is a merge commit on pull_request and the default branch's on pull_request_target.
-    if name in ("pull_request", "pull_request_target"):
-        pull = _object(event, "pull_request")
-        number = pull.get("number")
-        return (number if isinstance(number, int) else None), str(_object(pull, "head").get("sha", ""))
-    if name == "merge_group":  # may hold several pull requests: gate and summarise, but do not comment
-        return None, str(_object(event, "merge_group").get("head_sha", ""))
-    return None, ""
+# GITHUB_SHA is a merge commit on pull_request and the default branch's on pull_request_target and workflow_run,
+# so each event is read by what its payload says.
+
+
+def _pull_request(event: Mapping[str, Any]) -> Subject:
+    pull = _object(event, "pull_request")  # its head.repo is null where the fork was deleted
+    return Subject(
+        pull_request=_number(pull),
+        head_sha=_sha(_object(pull, "head"), "sha"),
+        base_sha=_sha(_object(pull, "base"), "sha"),
+        merge_sha=_sha(pull, "merge_commit_sha"),
+    )
+
+
+def _merge_group(event: Mapping[str, Any]) -> Subject:
+    # A group may hold several pull requests: it is gated and summarised, but not commented on.
+    group = _object(event, "merge_group")
+    return Subject(head_sha=_sha(group, "head_sha"), base_sha=_sha(group, "base_sha"))
+
+
+def _push(event: Mapping[str, Any]) -> Subject:
+    return Subject(head_sha=_sha(event, "after"), base_sha=_sha(event, "before"))
+
+
+def _workflow_run(event: Mapping[str, Any]) -> Subject:
+    """Read a workflow_run. Its list of pull requests is empty where their heads are in forks."""
+    run, repository = _object(event, "workflow_run"), _object(event, "repository")
+    listed = run.get("pull_requests")
+    pulls = [pull for pull in listed if isinstance(pull, dict)] if isinstance(listed, list) else []
+    if repository.get("fork"):  # a fork's runs list the pull requests that they are the heads of elsewhere
+        pulls = [p for p in pulls if _object(_object(p, "base"), "repo").get("id") == repository.get("id")]
+    pull = pulls[0] if pulls else {}
+    owner = _text(_object(_object(run, "head_repository"), "owner"), "login")
+    branch = _text(run, "head_branch")
+    return Subject(
+        pull_request=_number(pull),
+        head_sha=_sha(run, "head_sha"),
+        base_sha=_sha(_object(pull, "base"), "sha"),
+        head_label=f"{owner}:{branch}" if owner and branch else "",
+        trigger=Run(_whole(run.get("id")), _whole(run.get("run_attempt"))),
+        trigger_workflow=_text(_object(event, "workflow"), "name"),
+    )
+
+
+_SUBJECTS: Mapping[str, Callable[[Mapping[str, Any]], Subject]] = {
+    "pull_request": _pull_request,
+    "pull_request_target": _pull_request,
+    "merge_group": _merge_group,
+    "push": _push,
+    "workflow_run": _workflow_run,
+}
+_LOOKED_UP = frozenset({"push", "workflow_dispatch", "workflow_run"})
+# Zeros are no commit: `before` of a new branch, `after` of a deleted one.
+_SHA = re.compile(r"(?!0{40})[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def _is_from_fork(event: Mapping[str, Any]) -> bool:
@@ -98,3 +205,27 @@ def _is_from_fork(event: Mapping[str, Any]) -> bool:
 def _object(value: Mapping[str, Any], key: str) -> Mapping[str, Any]:
     found = value.get(key)
     return found if isinstance(found, dict) else {}
+
+
+def _text(value: Mapping[str, Any], key: str) -> str:
+    found = value.get(key)
+    return found if isinstance(found, str) else ""
+
+
+def _sha(value: Mapping[str, Any], key: str) -> str:
+    return found if _SHA.fullmatch(found := _text(value, key)) else ""
+
+
+def _number(pull: Mapping[str, Any]) -> int | None:
+    number = pull.get("number")
+    return number if isinstance(number, int) and number > 0 else None
+
+
+def _whole(value: Any) -> int:
+    """Return a whole number of at most 18 digits that a variable or a payload holds, else 0."""
+    text = str(value) if isinstance(value, str | int) else ""
+    return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
+
+
+def _digest(name: str) -> str:
+    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8] if name else ""

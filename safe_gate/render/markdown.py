@@ -263,7 +263,7 @@ def _phrase(phrase: Phrase) -> str:
 
 def _linked(case_id: Untrusted, place: Place, blob_url: str) -> str:
     """Return a case's id, as a link to the line of its data where the file lies in the repository."""
-    inside = blob_url and not place.path.startswith(("/", "../")) and place.path != ".."
+    inside = blob_url and not place.path.startswith("/") and ".." not in place.path.split("/")
     try:
         name = place.path.encode("utf-8", "surrogateescape") if inside else b""
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does

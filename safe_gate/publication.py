@@ -1,0 +1,95 @@
+"""What a run leaves behind for a trusted workflow to publish, and how that is read without trust.
+
+A pull request from a fork may write anything into the file. So nothing of it is published as it
+stands: the report is held against its schema, judged again by our own rules, and drawn anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, fields
+from pathlib import Path
+from typing import Any
+
+from safe_gate import files, gate
+from safe_gate.github.event import Context, Run
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
+
+NAME = "safe-gate.comment.json"
+"""The file's name in the report folder."""
+
+_LARGEST = 200_000_000  # bytes: somebody else's file must not fill the memory of a trusted job
+_SHAPE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A run's result as its file has it, the report judged again. The rest is the file's word alone."""
+
+    gate: str
+    leg: str
+    pull_request: int | None
+    head_sha: str
+    run: Run
+    folder: str
+    report: JsonObject
+    problems: tuple[Problem, ...]
+
+
+def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, body: str) -> dict[str, Any]:
+    """Return the file's content, in the shape of `schemas/publication.schema.json`."""
+    return {
+        "publication": _SHAPE,
+        "gate": gate_id or context.job,
+        "leg": context.leg,
+        "event": context.event,
+        "pull_request": context.subject.pull_request,
+        "head_sha": context.head_sha,
+        "base_sha": context.subject.base_sha,
+        "run_id": context.run.id,
+        "run_attempt": context.run.attempt,
+        "folder": folder,
+        "body": body,
+        "report": report,
+    }
+
+
+def read(path: Path) -> Publication:
+    """Return what a run left behind. Raises CannotJudge with every problem of it."""
+    name = files.shown(path)
+    content = files.document(str(path), "publication", largest=_LARGEST)
+    faults = files.load_schema("report").faults(content["report"])
+    if faults:
+        raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
+    report = content["report"]
+    problems = tuple(
+        Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report.get("problems", ())
+    )
+    return Publication(
+        gate=content["gate"],
+        leg=content["leg"],
+        pull_request=content["pull_request"],
+        head_sha=content["head_sha"],
+        run=Run(content["run_id"], content["run_attempt"]),
+        folder=content["folder"],
+        report=_judged_again(report, problems, name),
+        problems=problems,
+    )
+
+
+def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
+    """Return a report whose rules and verdict follow from its own figures, in our words."""
+    outcomes = gate.judge(report, _policy(report["provenance"]["policy"], name))
+    verdict = Verdict.ERROR if problems else gate.verdict(outcomes)
+    if verdict != report["verdict"]:
+        words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"
+        raise CannotJudge(Problem(Place(name), words, "", "report.verdict"))
+    return {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+
+
+def _policy(policy: Mapping[str, Any], name: str) -> gate.Policy:
+    limits = {field.name: policy.get(field.name) for field in fields(gate.Policy)}
+    for key, limit in limits.items():
+        if not isinstance(limit, int | float | None):
+            raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
+    return gate.Policy(**limits)

@@ -1,0 +1,214 @@
+"""The one comment of a gate: whose it is, which run may write it, and when it is written at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.github import ApiError, pulls
+from safe_gate.github.comment import Draft, Marker, gate_name, post
+from safe_gate.github.event import Context, Run, Subject
+from tests.fake_github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, Answer, Gate, GitHub
+
+KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])
+NEWER = "0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c"
+SYNCHRONIZED = PULL_REQUEST | {"pull_request": {"number": 2, "head": {"sha": NEWER}}}
+
+
+def bodies(github: GitHub) -> str:
+    return json.dumps(github.comments)
+
+
+@given(st.text(max_size=300))
+def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(words: str) -> None:
+    marker = Marker(gate_name(words), HEAD, Run(7, 2), "0a1b2c3d", "0123456789abcdef")
+    line = marker.line()
+    assert Marker.read(f"{line}\nbody") == marker
+    assert re.fullmatch(r"<!-- [!-~ ]+ -->", line)
+    assert "--" not in line[4:-3]
+    assert len(line) < 500
+
+
+def test_names_that_differ_make_markers_that_differ() -> None:
+    names = ["a", "a/b", "a b", "a%20b", "a-b", "é", "x" * 300, "x" * 301]
+    assert len({gate_name(name) for name in names}) == len(names)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(KEYS, JSON, max_size=6)
+
+
+class Nonsense:
+    """A server that answers anything at all."""
+
+    def __init__(self, objects: list[dict[str, Any]]) -> None:
+        self._objects = objects
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
+        return self._objects[0]
+
+    def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
+        yield from self._objects
+
+
+@given(st.lists(OBJECTS, min_size=1, max_size=4))
+def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[str, Any]]) -> None:
+    marker = Marker("evals/gate", HEAD, Run(7, 2), "", "0123456789abcdef")
+    context = Context(repository="o/r", subject=Subject(head_sha=HEAD))
+    with suppress(ApiError):
+        assert isinstance(pulls.number(Nonsense(objects), context), int | None)
+        assert post(Nonsense(objects), "o/r", 2, Draft(marker, ["long", "short"], "always", passed=True)).status
+
+
+# --- several gates ------------------------------------------------------------------------------
+
+
+def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, github: GitHub) -> None:
+    statuses = [
+        gate("fail").status,
+        gate("fail", GITHUB_JOB="other").status,
+        gate("fail", GITHUB_WORKFLOW="nightly").status,
+        gate("fail", "--gate-id", "clinical").status,
+        gate("pass").status,
+        gate("fail", **{"INPUT_GATE-ID": "leg --> 2"}).status,
+    ]
+    assert statuses == [*["created"] * 4, "updated", "created"]
+    assert [body["body"].count("❌") > 0 for body in github.comments] == [False, True, True, True, True]
+
+
+def test_a_matrix_leg_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub) -> None:
+    gate("fail", RUNNER_NAME="GitHub Actions 7")
+    before = bodies(github)
+    step = gate("pass", RUNNER_NAME="GitHub Actions 8")
+    assert (step.status, step.outputs["comment-url"]) == ("skipped-same-gate", github.comments[0]["html_url"])
+    assert bodies(github) == before
+    assert "give each job or matrix leg a gate-id of its own" in step.warnings[0]
+    # The job itself may write again, and so may another job in a later attempt.
+    assert gate("pass", RUNNER_NAME="GitHub Actions 7").status == "updated"
+    assert gate("fail", RUNNER_NAME="GitHub Actions 9", GITHUB_RUN_ATTEMPT="2").status == "updated"
+
+
+# --- runs that overtake each other --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("run", "attempt"), [("99", "1"), ("99", "7"), ("100", "1")])
+def test_an_older_run_does_not_overwrite_a_newer_ones_comment(
+    gate: Gate, github: GitHub, run: str, attempt: str
+) -> None:
+    gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2")
+    before = bodies(github)
+    step = gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt)
+    assert (step.status, step.outputs["comment-url"]) == ("skipped-outdated", github.comments[0]["html_url"])
+    assert (bodies(github), github.writes, step.warnings) == (before, ["POST"], [])
+
+
+@pytest.mark.parametrize(("run", "attempt"), [("100", "2"), ("100", "10"), ("1000", "1")])
+def test_a_newer_run_overwrites_an_older_ones_comment(gate: Gate, github: GitHub, run: str, attempt: str) -> None:
+    gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="1")
+    assert gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt).status == "updated"
+    assert f"run={run}.{attempt} " in github.comments[0]["body"]
+
+
+def test_the_newest_of_two_twins_tells_which_run_is_older(gate: Gate, github: GitHub) -> None:
+    gate("fail", GITHUB_RUN_ID="100")
+    github.add(BOT, github.comments[0]["body"].replace("run=100.1", "run=300.1"))
+    assert gate("pass", GITHUB_RUN_ID="200").status == "skipped-outdated"
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_twins_become_one(gate: Gate, github: GitHub, *, refused: bool) -> None:
+    gate("fail")
+    github.add("octocat", "a word between")
+    for _ in range(2):
+        github.add(BOT, github.comments[0]["body"])
+    if refused:
+        github.faults[("DELETE", ONE_COMMENT)] = Answer(403)
+    step = gate("pass", GITHUB_RUN_ID="101")
+    assert (step.status, step.outputs["comment-url"]) == ("updated", github.comments[0]["html_url"])
+    assert github.writes == ["POST", "DELETE", "DELETE", "PATCH"]
+    assert [comment["id"] for comment in github.comments] == ([1, 2, 3, 4] if refused else [1, 2])
+
+
+# --- unchanged ----------------------------------------------------------------------------------
+
+
+def test_the_same_result_at_another_commit_is_written_with_its_links(gate: Gate, github: GitHub) -> None:
+    gate("fail")
+    assert gate("fail", payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "updated"
+    assert f"head={NEWER} run=101.1" in github.comments[0]["body"]
+    assert f"/blob/{NEWER}/cases.jsonl" in github.comments[0]["body"]
+
+
+def test_a_comment_that_somebody_edited_is_put_right(gate: Gate, github: GitHub) -> None:
+    gate("fail")
+    written = github.comments[0]["body"]
+    github.comments[0]["body"] = written.replace("❌", "✅")
+    assert gate("fail").status == "updated"
+    assert github.comments[0]["body"] == written
+
+
+# --- modes --------------------------------------------------------------------------------------
+
+
+def test_on_failure_creates_for_a_failure_only_and_keeps_the_comment_up_to_date(gate: Gate, github: GitHub) -> None:
+    mode = ("--comment", "on-failure")
+    statuses = [gate(verdict, *mode).status for verdict in ("pass", "fail", "fail", "pass", "pass")]
+    assert statuses == ["skipped-passed", "created", "unchanged", "updated", "unchanged"]
+    assert "### ✅ SAFE Gate" in github.comments[0]["body"]
+
+
+def test_changes_rewrites_for_another_result_only(gate: Gate, github: GitHub) -> None:
+    mode = ("--comment", "changes")
+    assert gate("fail", *mode).status == "created"
+    assert gate("fail", *mode, payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "unchanged"
+    assert gate("pass", *mode, payload=SYNCHRONIZED, GITHUB_RUN_ID="102").status == "updated"
+
+
+# --- whose comment ------------------------------------------------------------------------------
+
+
+def test_an_app_is_told_to_say_who_it_is(gate: Gate, github: GitHub) -> None:
+    github.writes_as = "my-app[bot]"
+    step = gate("fail")
+    assert step.status == "created"
+    assert "set comment-author to my-app[bot]" in step.warnings[0]
+    step = gate("pass", **{"INPUT_COMMENT-AUTHOR": "my-app[bot]"})
+    assert (step.status, step.warnings) == ("updated", [])
+    assert ("GET", "/user") not in github.requests[-2:]
+
+
+def test_an_author_that_was_given_is_not_doubted(gate: Gate, github: GitHub) -> None:
+    step = gate("fail", "--comment-author", "somebody")
+    assert (step.status, step.warnings) == ("created", [])
+
+
+# --- what GitHub takes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["created", "updated"])
+def test_a_body_that_github_does_not_take_gets_shorter(gate: Gate, github: GitHub, status: str) -> None:
+    if status == "updated":
+        gate("pass")
+    posted = github.writes
+    github.longest = 1_500
+    assert gate("fail").status == status
+    assert len(github.writes) > len(posted) + 1
+    assert "❌ SAFE Gate" in github.comments[0]["body"]
+
+
+def test_a_body_that_github_never_takes_is_a_warning(gate: Gate, github: GitHub) -> None:
+    github.longest = 10
+    step = gate("fail")
+    assert step.status == "failed"
+    assert f"POST {COMMENTS}: HTTP 422 (Validation Failed)" in step.warnings[0]

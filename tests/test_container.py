@@ -1,0 +1,126 @@
+"""The image as the runner runs it, and the whole workflow in `act`: skipped where the tools are missing."""
+
+from __future__ import annotations
+
+import json
+import os
+import shlex
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from functools import cache
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.conftest import REPOSITORY, turn, write_cases
+from tests.fake_github import FAILS, HEAD, PULL_REQUEST, TOKEN, GitHub, outputs
+from tests.fake_github import REPOSITORY as FULL_NAME
+
+BUILD_TIME = 900  # seconds
+IMAGE = "safe-gate-under-test"
+BASE_IMAGE = "python:3.13-slim"
+EVENT = PULL_REQUEST | {"repository": {"full_name": FULL_NAME, "default_branch": "main"}}
+
+
+def call(*command: str, timeout: float = 60, **more: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(command, capture_output=True, text=True, timeout=timeout, check=False, **more)  # type: ignore[call-overload, no-any-return]
+
+
+@cache
+def engine() -> str:
+    """Return a container engine that works and has the base image, or skip."""
+    for name in ("docker", "podman"):
+        if shutil.which(name) and call(name, "info").returncode == 0:
+            known = call(name, "image", "inspect", BASE_IMAGE).returncode == 0
+            if known or call(name, "pull", "--quiet", BASE_IMAGE, timeout=300).returncode == 0:
+                return name
+            pytest.skip(f"{name} has no {BASE_IMAGE} and cannot pull it")
+    pytest.skip("neither docker nor podman works here")
+
+
+@cache
+def image() -> str:
+    """Build the action's image from what git tracks or would track; return its name."""
+    built = call(engine(), "build", "--quiet", "--tag", IMAGE, str(REPOSITORY), timeout=BUILD_TIME)
+    assert built.returncode == 0, built.stderr
+    return IMAGE
+
+
+def as_the_runner_does(
+    workspace: Path, files: Path, inputs: Mapping[str, str], environ: Mapping[str, str], options: Sequence[str] = ()
+) -> subprocess.CompletedProcess[str]:
+    """Run the image with the runner's mounts, work folder and variables, an input that is left out as an empty one."""
+    action = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
+    given = {name: inputs.get(name, "") for name in action["inputs"]}
+    variables = {
+        "HOME": "/github/home",
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_WORKSPACE": "/github/workspace",
+        "GITHUB_EVENT_PATH": "/github/workflow/event.json",
+        "GITHUB_OUTPUT": "/github/file_commands/output",
+        "GITHUB_STEP_SUMMARY": "/github/file_commands/summary",
+        **environ,
+        **{f"INPUT_{name.upper()}": value for name, value in given.items()},
+    }
+    for folder in ("home", "workflow", "file_commands"):
+        (files / folder).mkdir(parents=True, exist_ok=True)
+    (files / "workflow/event.json").write_text(json.dumps(EVENT), "utf-8")
+    mounts = {files / name: f"/github/{name}" for name in ("home", "workflow", "file_commands")}
+    return call(
+        engine(),
+        *("run", "--rm", "--network", "host", "--workdir", "/github/workspace", *options),
+        *(word for name, value in variables.items() for word in ("-e", f"{name}={value}")),
+        *(word for path, place in mounts.items() for word in ("-v", f"{path}:{place}")),
+        *("-v", f"{workspace}:/github/workspace", image()),
+        timeout=120,
+    )
+
+
+@pytest.mark.parametrize("options", [[], ["--read-only", "--cap-drop=all", "--security-opt=no-new-privileges"]])
+def test_the_image_runs_as_the_runner_runs_it(tmp_path: Path, github: GitHub, options: list[str]) -> None:
+    workspace, files = tmp_path / "workspace", tmp_path / "files"
+    workspace.mkdir()
+    write_cases(workspace / "cases.jsonl", turn("a", **FAILS))
+    (workspace / "requests.py").write_text("raise SystemExit('the workspace is on sys.path')", "utf-8")
+    inputs = {"synthesis-cases": "cases.jsonl", "github-token": TOKEN, "max-unexpected-failures": "0"}
+    environ = {
+        "GITHUB_API_URL": github.url,
+        "GITHUB_SERVER_URL": "https://github.com",
+        "GITHUB_REPOSITORY": FULL_NAME,
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_WORKFLOW": "evals",
+        "GITHUB_JOB": "gate",
+    }
+    ran = as_the_runner_does(workspace, files, inputs, environ, options)
+    assert ran.returncode == 1, ran.stderr
+    written = outputs((files / "file_commands/output").read_text("utf-8"))
+    assert (written["verdict"], written["comment-status"]) == ("fail", "created")
+    assert (files / "file_commands/summary").read_text("utf-8").startswith("### ❌ SAFE Gate")
+    assert f"/blob/{HEAD}/cases.jsonl#L1" in github.comments[0]["body"]
+    assert (workspace / written["report-json"]).is_file()
+    assert TOKEN not in ran.stdout + ran.stderr
+
+
+def act(event: str, payload: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    """Run the repository's workflows; TESTS_ACT names another command that takes REPOSITORY EVENT PAYLOAD."""
+    own = shlex.split(os.environ.get("TESTS_ACT", ""))
+    if own:
+        command = [*own, str(REPOSITORY), event, str(payload)]
+    elif shutil.which("act"):
+        engine()
+        command = ["act", event, "--eventpath", str(payload), "--directory", str(REPOSITORY)]
+    else:
+        pytest.skip("act is not here, and TESTS_ACT names no command")
+    return call(*command, *options, timeout=BUILD_TIME)
+
+
+def test_the_whole_workflow_runs_in_act(tmp_path: Path, github: GitHub) -> None:
+    payload = tmp_path / "event.json"
+    payload.write_text(json.dumps(EVENT), "utf-8")
+    secret = ("--secret", f"GITHUB_TOKEN={TOKEN}")
+    ran = act("pull_request", payload, "--job", "gate", "--env", f"GITHUB_API_URL={github.url}", *secret)
+    assert ran.returncode == 0, ran.stdout[-5_000:] + ran.stderr[-5_000:]
+    (comment,) = github.comments
+    assert "### ✅ SAFE Gate" in comment["body"]

@@ -1,0 +1,327 @@
+"""The pair of workflows: a run without write access leaves a file behind, and a trusted run publishes it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from markdown_it import MarkdownIt
+
+from tests.conftest import Ran, safe_case, write_batch
+from tests.fake_github import BOT, COMMENTS, HEAD, PULL_REQUEST, TOKEN, Answer, Gate, GitHub, outputs
+from tests.test_events import LISTED, OTHER, workflow_run
+
+FILE = Path("reports/safe-gate.comment.json")
+FORBIDDEN = Answer(403, '{"message": "Resource not accessible by integration"}')
+Publish = Callable[..., "Published"]
+
+
+class Published:
+    """What the trusted step left behind."""
+
+    def __init__(self, ran: Ran, written: str) -> None:
+        self.code, self.log = ran.code, ran.log
+        self.outputs = outputs(written)
+
+    @property
+    def status(self) -> str:
+        return self.outputs["comment-status"]
+
+
+@pytest.fixture
+def untrusted(gate: Gate, github: GitHub) -> Callable[..., None]:
+    """Run the gate with a read-only token, as for a pull request from a fork."""
+
+    def run(verdict: str = "fail", *arguments: str, **changed: str) -> None:
+        github.faults = {(method, r".*/comments.*"): FORBIDDEN for method in ("POST", "PATCH")}
+        step = gate(verdict, *arguments, GITHUB_RUN_ID="77", **changed)
+        assert step.status.startswith("skipped-")
+        assert step.outputs["comment-file"] == str(FILE)
+        github.faults.clear()
+        github.requests.clear()
+
+    return run
+
+
+@pytest.fixture
+def publish(safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_path: Path) -> Publish:
+    """Run `safe-gate publish` in a workflow_run."""
+
+    def run(
+        *arguments: str,
+        command: str = "publish",
+        event: str = "workflow_run",
+        payload: Any = None,
+        **changed: str,
+    ) -> Published:
+        facts = {"GITHUB_WORKFLOW": "publish", "GITHUB_JOB": "comment", "GITHUB_RUN_ID": "900"} | changed
+        in_actions(event, payload or workflow_run([LISTED]), **facts)
+        ran = safe_gate(command, *arguments)
+        assert TOKEN not in ran.log
+        return Published(ran, (tmp_path / "output").read_text("utf-8"))
+
+    return run
+
+
+def test_a_trusted_run_posts_what_an_untrusted_one_could_not(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    untrusted()
+    published = publish()
+    (comment,) = github.comments
+    assert (published.code, published.status, published.outputs["comment-url"]) == (0, "created", comment["html_url"])
+    assert published.outputs["verdict"] == "fail"
+    assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
+    assert comment["body"].startswith(f"<!-- safe-gate gate=evals/gate head={HEAD} run=77.1 ")
+    assert len(github.requests) == 4
+    assert publish().status == "unchanged"
+
+
+def test_it_is_the_comment_that_the_run_itself_would_have_written(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, gate: Gate
+) -> None:
+    untrusted()
+    publish()
+    assert gate("fail", GITHUB_RUN_ID="77").status == "unchanged"
+
+
+def test_the_action_publishes_by_its_mode(untrusted: Callable[..., None], publish: Publish) -> None:
+    untrusted()
+    assert publish(command="run", INPUT_MODE="publish").status == "created"
+
+
+@pytest.mark.parametrize("payload", [workflow_run(), workflow_run(head_repository=None)], ids=["fork", "deleted-fork"])
+def test_a_forks_pull_request_is_found_by_its_head(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, payload: Mapping[str, Any]
+) -> None:
+    untrusted()
+    assert publish(payload=payload).status == "created"
+    assert len(github.requests) == 4
+
+
+def test_a_head_that_has_moved_on_is_not_commented(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    untrusted()
+    github.head = OTHER
+    for payload in (workflow_run([LISTED]), workflow_run(), workflow_run(head_repository=None)):
+        published = publish(payload=payload)
+        assert (published.code, published.status) == (0, "skipped-outdated")
+    assert github.comments == []
+
+
+def test_a_closed_pull_request_is_not_commented(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    untrusted()
+    github.state = "closed"
+    assert publish().status == "skipped-outdated"
+
+
+def test_a_newer_comment_is_not_overwritten(untrusted: Callable[..., None], publish: Publish, github: GitHub) -> None:
+    untrusted()
+    github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 leg= result=0 -->\nnewer")
+    assert publish().status == "skipped-outdated"
+
+
+def test_the_file_cannot_choose_the_pull_request(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    untrusted()
+    edit(lambda file: file.update(pull_request=1))
+    assert publish(payload=workflow_run()).status == "created"
+    assert {path for method, path in github.requests if method == "POST"} == {COMMENTS}
+
+
+def test_the_file_cannot_choose_another_workflows_gate(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    theirs = github.add(BOT, f"<!-- safe-gate gate=trusted/gate head={HEAD} run=1.1 leg= result=0 -->\ntrusted")
+    untrusted()
+    edit(lambda file: file.update(gate="../trusted/gate"))
+    assert publish().status == "created"
+    assert theirs["body"].endswith("trusted")
+    edit(lambda file: file.update(gate="whatever"))
+    assert publish("--gate-id", "../trusted/gate").status == "unchanged"  # the trusted workflow's own id counts
+
+
+def edit(change: Callable[[dict[str, Any]], Any]) -> None:
+    file = json.loads(FILE.read_text("utf-8"))
+    change(file)
+    FILE.write_text(json.dumps(file), "utf-8")
+
+
+def passing(file: dict[str, Any]) -> None:
+    file["report"]["verdict"] = "pass"
+    for rule in file["report"]["rules"]:
+        rule["passed"] = True
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (lambda file: file.update(run_id=78), "is of run 78; expected 77"),
+        (lambda file: file.update(head_sha=OTHER), f"is of commit {OTHER}; expected {HEAD}"),
+        (lambda file: file.update(head_sha="main"), "head_sha"),
+        (lambda file: file.update(publication=2), "publication"),
+        (lambda file: file.update(more=1), "more"),
+        (lambda file: file.pop("report"), "report"),
+        (lambda file: file["report"].update(more=1), "report.more"),
+        (lambda file: file["report"]["tool"].update(version="1 [x](y)"), "report.tool.version"),
+        (lambda file: file["report"]["provenance"]["policy"].update(min_pass_rate="0"), "min_pass_rate"),
+        (passing, "by the report's own figures it is 'fail'"),
+    ],
+)
+def test_a_file_that_is_not_what_it_should_be_is_refused(
+    untrusted: Callable[..., None],
+    publish: Publish,
+    github: GitHub,
+    change: Callable[[dict[str, Any]], Any],
+    words: str,
+) -> None:
+    untrusted()
+    edit(change)
+    published = publish()
+    assert (published.code, published.status, published.outputs["verdict"]) == (3, "failed", "error")
+    assert words in published.log
+    assert "::error title=SAFE Gate%3A cannot judge" in published.log
+    assert github.requests == []
+
+
+@pytest.mark.parametrize("content", [None, "", "{", "[]", "\x00"])
+def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, content: str | None) -> None:
+    FILE.parent.mkdir()
+    if content is not None:
+        FILE.write_text(content, "utf-8")
+    published = publish()
+    assert (published.code, github.requests) == (3, [])
+    assert "reports/safe-gate.comment.json" in published.log
+
+
+def test_a_file_too_large_is_refused(
+    untrusted: Callable[..., None], publish: Publish, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    untrusted()
+    monkeypatch.setattr("safe_gate.publication._LARGEST", 100)
+    assert "expected at most 100" in publish().log
+
+
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "push", ""])
+def test_only_a_workflow_run_publishes(untrusted: Callable[..., None], publish: Publish, event: str) -> None:
+    untrusted()
+    published = publish(event=event, payload=PULL_REQUEST)
+    assert published.code == 3
+    assert "expected workflow_run" in published.log
+
+
+@pytest.mark.parametrize(
+    ("method", "answer", "status"),
+    [
+        ("POST", FORBIDDEN, "skipped-permissions"),
+        ("POST", Answer(500, ""), "failed"),
+        ("GET", Answer(429, ""), "skipped-rate-limit"),
+    ],
+)
+def test_a_comment_that_could_not_be_posted_is_an_error_here(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, method: str, answer: Answer, status: str
+) -> None:
+    untrusted()
+    github.faults[(method, COMMENTS)] = answer
+    published = publish()
+    assert (published.code, published.status) == (3, status)
+
+
+def test_settings_that_are_wrong_are_said_and_nothing_is_posted(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    untrusted()
+    published = publish(command="run", INPUT_MODE="publish", INPUT_COMENT="always")
+    assert published.code == 3
+    assert "did you mean comment?" in published.log
+    assert github.requests == []
+
+
+def test_a_run_that_could_not_judge_is_published_too(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    in_actions(GITHUB_RUN_ID="77")
+    assert safe_gate("run", "--cases", "missing.jsonl", "--comment", "never").code == 3
+    published = publish()
+    assert (published.code, published.status, published.outputs["verdict"]) == (0, "created", "error")
+    assert "matches no file" in github.comments[0]["body"].replace("&#46;", ".")
+
+
+# --- hostile reports ----------------------------------------------------------------------------
+
+EVIL = "@octocat fixes #1 | <img src=x> <!-- safe-gate --> ![a](//e) https://evil.example\n\n# h\n```\n::error::x ##[error]y \u202e"
+
+
+def places(
+    value: Any, kinds: type | tuple[type, ...], path: tuple[str | int, ...] = ()
+) -> Iterator[tuple[str | int, ...]]:
+    """Yield a place of every kind of value in a report, once for all entries of a list."""
+    if isinstance(value, kinds) and not isinstance(value, bool):
+        yield path
+    if isinstance(value, dict | list):
+        for key, inner in value.items() if isinstance(value, dict) else [*enumerate(value)][:1]:
+            yield from places(inner, kinds, (*path, key))
+
+
+def replaced(report: Any, path: tuple[str | int, ...], change: Callable[[Any], Any]) -> Any:
+    """Return a report with one value changed."""
+    if not path:
+        return change(report)
+    copy: Any = dict(report) if isinstance(report, dict) else list(report)
+    copy[path[0]] = replaced(report[path[0]], path[1:], change)
+    return copy
+
+
+@pytest.fixture
+def file(untrusted: Callable[..., None]) -> dict[str, Any]:
+    """Return what an untrusted run left behind, with a report of both evaluators."""
+    outputs = {"signals": ["x"], "summary": "y", "followup_questions": ["the policy"]}
+    write_batch(Path("b_batch_1.json"), safe_case("a", output=outputs))
+    untrusted("fail", "--safe-batch", "b_batch_1.json")
+    found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    return found
+
+
+def test_no_text_of_an_untrusted_report_can_act(file: dict[str, Any], publish: Publish, github: GitHub) -> None:
+    report = file["report"]
+    variants = [(path, replaced(report, path, lambda _: EVIL)) for path in places(report, str)]
+    variants += [(path, replaced(report, path, lambda inner: inner | {EVIL: 1})) for path in places(report, dict)]
+    refused = shown = 0
+    for path, variant in variants:
+        FILE.write_text(json.dumps(file | {"report": variant}), "utf-8")
+        github.comments.clear()
+        published = publish()
+        assert not re.search(r"^\s*::(?!error title=SAFE Gate)|##\[|\u202e", published.log, re.MULTILINE), path
+        assert "internal error" not in published.log, path
+        if published.code:
+            refused += 1
+            assert (published.code, github.comments) == (3, []), path
+            continue
+        (body,) = (comment["body"] for comment in github.comments)
+        shown += "octocat" in body
+        html = MarkdownIt("commonmark", {"html": True, "linkify": True}).enable(["table", "linkify"]).render(body)
+        links = rf'href="https://github.com/Codertocat/Hello-World/blob/{HEAD}/[\w%./-]*#L\d+"'  # to a line of the data
+        outside = re.sub(rf"<code>.*?</code>|{links}", "", html, flags=re.DOTALL)
+        for sign in ("octocat", "fixes", "evil.example", "<img", "\u202e"):
+            assert sign not in outside, (path, sign)
+        assert body.count("<!--") == 1, path
+    assert min(refused, shown) > 5, "some must be refused and some shown"
+
+
+@pytest.mark.parametrize("number", [-1, 10**30])
+def test_no_number_of_an_untrusted_report_breaks_the_trusted_run(
+    file: dict[str, Any], publish: Publish, number: float
+) -> None:
+    for path in places(file["report"], (int, float)):
+        FILE.write_text(json.dumps(file | {"report": replaced(file["report"], path, lambda _: number)}), "utf-8")
+        published = publish("--comment", "never")
+        assert published.code in (0, 3)
+        assert "internal error" not in published.log, path
