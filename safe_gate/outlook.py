@@ -38,7 +38,7 @@ def no_comment(options: Options, context: Context) -> str:
 def channels(options: Options, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     skipped = no_comment(options, context)
-    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {_pull_request(context)}"
+    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {_subject(context)}"
     if not skipped and context.is_read_only:
         comment += "; GitHub will refuse it unless the token is one of your own"
     dry = "no: this is a dry run" if options.dry_run else ""
@@ -68,10 +68,15 @@ def github_facts(options: Options, context: Context, folder: str) -> Facts:
     ]
 
 
+def _subject(context: Context) -> str:
+    number = context.subject.pull_request
+    return "the open pull request with this head, if any" if number is None else f"pull request #{number}"
+
+
 def _pull_request(context: Context) -> str:
-    if context.subject.pull_request is not None:
-        return f"pull request #{context.subject.pull_request}"
-    return "the open pull request with this head, if there is one" if context.may_have_pull_request else "none"
+    if context.subject.pull_request is None:
+        return "none named: the open one with this head" if context.may_have_pull_request else "none"
+    return f"#{context.subject.pull_request}"
 
 
 def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from safe_gate.evaluators import sections
 from safe_gate.figures import plural
-from safe_gate.model import JsonObject, Place, Problem, Severity, Untrusted, in_order
+from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain, quoted
 
@@ -61,13 +61,16 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
     Of each level there are as many as the runner shows, the last one for those that are left out.
     `folder` is the working folder's path in the repository.
     """
-    found = [*_broken_rules(report), *input_problems(problems, folder), *_cases(report, folder)]
+    levels = _LEVEL_OF.get(report["verdict"], {})
+    cases = [finding for section in sections(report) for finding in section.findings]
     noun = "problem" if problems else "case"
+    fixed = [*_broken_rules(report), *input_problems(problems, folder)]
     rolled_up: list[Annotation] = []
     for level, most in _LEVELS.items():
-        ours = [one for one in found if one.level == level]
+        ours: list[Annotation | Finding] = [one for one in fixed if one.level == level]
+        ours += [finding for finding in cases if levels[finding.severity] == level]
         shown = ours if len(ours) <= most else ours[: most - 1]
-        rolled_up += shown
+        rolled_up += (_case(one, level, folder) if isinstance(one, Finding) else one for one in shown)
         if len(shown) < len(ours):
             more = plural(len(ours) - len(shown), f"more {noun}")
             rolled_up.append(Annotation(level, f"{more}: see the log and the report", "SAFE Gate"))
@@ -86,13 +89,9 @@ def input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotat
         yield _at(problem.place, "error", problem_line(problem), "SAFE Gate: cannot judge", folder)
 
 
-def _cases(report: JsonObject, folder: str) -> Iterator[Annotation]:
-    """Yield the cases to look at, evaluators in reading order, each with its evidence a line."""
-    for section in sections(report):
-        for finding in section.findings:
-            message = "\n".join((finding.what, *(quoted(phrase) for phrase in finding.evidence)))
-            level = _LEVEL_OF[report["verdict"]][finding.severity]
-            yield _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
+def _case(finding: Finding, level: str, folder: str) -> Annotation:
+    message = "\n".join((finding.what, *(quoted(phrase) for phrase in finding.evidence)))
+    return _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
 
 
 def _at(place: Place, level: str, message: str, title: str, folder: str) -> Annotation:

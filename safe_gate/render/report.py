@@ -34,7 +34,7 @@ def not_run(report: JsonObject) -> list[str]:
 def departures(report: JsonObject) -> list[str]:
     """Return a sentence for each setting that is not the default and that a reader of the report must know of."""
     policy = report["provenance"]["policy"]
-    withheld = ["Recorded text is withheld: a hash stands for each."] if policy["text"] == "none" else []
+    withheld = ["Recorded text is withheld: a hash stands for each."] if policy.get("text") == "none" else []
     if report["synthesis"] is None:
         return withheld
     sentences = []
