@@ -202,7 +202,7 @@ def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon
 CORRECTION_SIZE = 500
 """How many features a correction has at the most."""
 CORRECTION_L2 = 0.5
-"""How strongly its weights are pulled to zero; from 0.1 to 2 this makes little difference (`make gains`)."""
+"""How strongly its weights are pulled to zero; from 0.1 to 2 this makes little difference."""
 
 
 def correct(task: Task, base: Mapping[str, Any], turns: Sequence[Turn], lexicon: Lexicon) -> dict[str, list[float]]:

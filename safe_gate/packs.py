@@ -43,9 +43,18 @@ def _shipped_rules(profile: str, sensitivity: str) -> synthesis.Rules:
     return rules(shipped(), profile, sensitivity)
 
 
-def gather(own: Sequence[str] = (), off: Sequence[str] = (), weights: Mapping[str, float] | None = None) -> list[Pack]:
-    """Return the packs of a run as data, in the order they are read. Raises CannotJudge as `load` does."""
-    packs = [*shipped(), *check(own)]
+def gather(
+    own: Sequence[str] = (),
+    off: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    *,
+    outdated: bool = False,
+) -> list[Pack]:
+    """Return the packs of a run as data, in the order they are read. Raises CannotJudge as `load` does.
+
+    Only with `outdated` may corrections be of packs that no longer ship as they were: to be learned again.
+    """
+    packs = [*shipped(), *check(own, outdated=outdated)]
     _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights or ())}, packs)
     kept = [_weighed(left, weights or {}) for pack in packs if (left := _without(pack, off))]
     ids = {pack["pack"] for pack in kept}
@@ -119,8 +128,8 @@ def shipped() -> tuple[Pack, ...]:
     return tuple(json.loads(file.read_text("utf-8")) for file in _pack_files())
 
 
-def check(own: Sequence[str]) -> list[Pack]:
-    """Return a team's packs. Raises CannotJudge with every problem of them."""
+def check(own: Sequence[str], *, outdated: bool = False) -> list[Pack]:
+    """Return a team's packs. Raises CannotJudge with every problem of them; `outdated` as in `gather`."""
     found: list[Pack] = []
     problems: list[Problem] = []
     taken = {rule["id"] for pack in shipped() for rule in pack.get("rules", ())} | {p["pack"] for p in shipped()}
@@ -136,7 +145,7 @@ def check(own: Sequence[str]) -> list[Pack]:
         problems += [Problem(place, "is the id of another rule or pack; choose one of its own", one) for one in doubled]
         taken.update(ids)
         if "corrects" in pack:
-            problems += _misfits_of_correction(place, pack, found)
+            problems += _misfits_of_correction(place, pack, found, outdated=outdated)
         else:
             problems += _misfits(place, pack)
         problems += _broken_promises(place, pack)
@@ -162,13 +171,15 @@ def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
                 yield Problem(place, f"cannot run: {why}", pack["pack"], f"unless[{index}]")
 
 
-def _misfits_of_correction(place: Place, pack: Pack, others: Sequence[Pack]) -> Iterator[Problem]:
+def _misfits_of_correction(place: Place, pack: Pack, others: Sequence[Pack], *, outdated: bool) -> Iterator[Problem]:
     """Yield a problem if what a correction corrects is not there, is another, or has a correction already."""
     base_id, sha256 = pack["corrects"]["pack"], pack["corrects"]["sha256"]
     bases = {base["pack"]: base for base in shipped() if "weights" in base}
     if base_id not in bases:
         words = f"is no learned pack that ships{suggestion(base_id, sorted(bases))}; expected one of {', '.join(bases)}"
         yield Problem(place, words, pack["pack"], "corrects.pack")
+        return
+    if outdated:
         return
     if sha256 != fingerprint(bases[base_id]):
         words = f"was learned on another {base_id} than this version ships; learn it again: safe-gate rules train"
