@@ -30,6 +30,8 @@ _INVISIBLE = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Printable ASCII without anything that normalising would change: by far the most common text.
 _PLAIN = re.compile(r"(?:[!-)+-^a-z{-}]|[ \n](?![ \n]))*")
+# A stretch of it inside other text, up to a last character that what follows may compose with.
+_STRETCH = re.compile(r"(?:[!-)+-^a-z{-}]|(?<=[!-)+-^a-z{-}])[ \n](?=[!-)+-^a-z{-}]))+(?=[!-)+-^a-z{-}])")
 # A line that was broken to fit a width: long, without an end, and the next one goes on in lower case.
 _WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n(?=[a-z]|I\b)"), 50
 _MARKS = frozenset("*_`~")
@@ -94,7 +96,17 @@ def normalise(text: str) -> Normalised:
     starts: list[int] = []
     ends: list[int] = []
     before = ""  # the visible characters of the segment before
-    for start, end in _segments(text):
+    end = 0
+    while end < len(text):
+        start = end
+        if stretch := _STRETCH.match(text, start):
+            end = stretch.end()
+            out.extend(stretch[0])
+            starts.extend(range(start, end))
+            ends.extend(range(start + 1, end + 1))
+            before = text[end - 1]
+            continue
+        end = _segment_end(text, start)
         visible = "".join(c for c in text[start:end] if c not in _INVISIBLE)
         if visible.isspace():
             pieces = " " if _LINE_BREAKS.isdisjoint(visible) else "\n"
@@ -161,15 +173,12 @@ def _unwrapped(text: str) -> str:
     return _WRAP.sub(joined, text) if "\n" in text else text
 
 
-def _segments(text: str) -> Iterator[tuple[int, int]]:
-    """Yield spans that normalise on their own: a character and what composes with it."""
-    start = 0
-    for index in range(1, len(text)):
-        if index - start >= _LONGEST_SEGMENT or not _joins_previous(text[index]):
-            yield start, index
-            start = index
-    if text:
-        yield start, len(text)
+def _segment_end(text: str, start: int) -> int:
+    """Return where the segment at `start` ends: it normalises on its own, a character and what composes with it."""
+    end = start + 1
+    while end < len(text) and end - start < _LONGEST_SEGMENT and _joins_previous(text[end]):
+        end += 1
+    return end
 
 
 def _joins_previous(char: str) -> bool:
