@@ -305,3 +305,9 @@ def test_a_dead_rule_is_found() -> None:
         "agency-negative/planted",
         "agency-negative/twin",
     ]
+
+
+@pytest.mark.parametrize(("pack", "rule"), RULES, ids=[rule["id"] for _, rule in RULES])
+def test_a_pattern_can_be_read_at_a_glance(pack: dict[str, Any], rule: dict[str, Any]) -> None:
+    """What is longer is a word class (`classes`) or two rules."""
+    assert all(len(pattern) <= 200 for pattern in (rule["pattern"], *rule.get("unless", ())))
