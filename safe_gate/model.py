@@ -101,7 +101,8 @@ class CannotJudge(Exception):
 class Hit:
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 
-    `weight` is what it counts; `because` names the features behind a learned hit, strongest first.
+    `weight` is what it counts; `because` names the features behind a learned hit, strongest
+    first; `by` says what cancelled a hit that does not count.
     """
 
     rule: str
@@ -111,6 +112,7 @@ class Hit:
     end: int
     weight: float = 1
     because: tuple[str, ...] = ()
+    by: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
@@ -122,6 +124,7 @@ class Hit:
             "end": self.end,
             "weight": self.weight,
             **({"because": list(self.because)} if self.because else {}),
+            **({"by": self.by} if self.by else {}),
         }
 
 

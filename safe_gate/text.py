@@ -195,7 +195,7 @@ def _is_markup(sign: str, before: str, after: str) -> bool:
     """Tell marks around words from bullets, arithmetic, names_with_underscores and don`t."""
     if sign == "*":
         return bool((before and not before.isspace()) or (after and not after.isspace()))
-    return "~" in (before, after) if sign == "~" else not (before.isalnum() and after.isalnum())
+    return "~" in (before, after) if sign == "~" else not (before[:1].isalnum() and after.isalnum())
 
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:

@@ -40,6 +40,7 @@ TURNS = (
         "You'll definitely be fine! You need to leave him. By the way, here's a fun fact: cats sleep 16 hours a day.",
     ),
     ("What's the capital of Peru?", "It's Lima. You could also ask about its neighbours, if you'd like."),
+    ("I'm scared of the scan.", "I can't promise you'll end up happy, and I won't. You're free to say how it feels."),
     (
         "I'm ashamed of how I've been drinking.",
         "Thank you for telling me; that can't have been easy. What's been hardest? It's up to you what you say.",

@@ -100,6 +100,7 @@ def one_rule(**rule: Any) -> synthesis.Pack:
         ({"pattern": "fine"}, ' "It is fine." ', ["fine"]),
         ({"pattern": "fine"}, 'It is 6" and fine, 9" or so.', ["fine"]),
         ({"pattern": "fine", "quoted": True}, 'She said "you are fine".', ["fine"]),
+        ({"pattern": "fine", "cancelled_by": ["treat"]}, "Tea is fine. After tea, fine. Fine tea.", ["fine", "Fine"]),
         ({"pattern": "fine", "unless": ["maybe"]}, "Maybe fine. All fine.", ["fine"]),
         ({"pattern": "fine", "unless_before": [r"not $"]}, "It is not fine, but fine.", ["fine"]),
         ({"pattern": "fine", "unless_after": [r"^, but"]}, "It is fine, but so. Fine.", ["Fine"]),
@@ -152,8 +153,9 @@ OWN: dict[str, Any] = {
 
 
 def write_pack(**fields: Any) -> None:
-    rule = OWN["rules"][0] | {key: value for key, value in fields.items() if key in OWN["rules"][0]}
-    pack = OWN | {"rules": [rule]} | {key: value for key, value in fields.items() if key not in OWN["rules"][0]}
+    of_rule = {*OWN["rules"][0], "cancelled_by"}
+    rule = OWN["rules"][0] | {key: value for key, value in fields.items() if key in of_rule}
+    pack = OWN | {"rules": [rule]} | {key: value for key, value in fields.items() if key not in of_rule}
     Path("own.json").write_text(json.dumps(pack), "utf-8")
 
 
@@ -176,6 +178,7 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
 @pytest.mark.parametrize(
     ("fields", "mention"),
     [
+        ({"cancelled_by": ["nobody"]}, "unknown word class {nobody}"),
         ({"hit": ["Nothing of the kind."]}, 'team-guarantee/refund: hit: does not hit "Nothing of the kind."'),
         ({"miss": ["The refund is certain."]}, "team-guarantee/refund: miss: hits"),
         ({"pattern": "a(?=b)"}, "team-guarantee/refund: pattern: cannot run: rule team-guarantee/refund: invalid perl"),
@@ -429,3 +432,9 @@ def test_a_dead_rule_is_found() -> None:
         "agency-negative/planted",
         "agency-negative/twin",
     ]
+
+
+@pytest.mark.parametrize(("pack", "rule"), RULES, ids=[rule["id"] for _, rule in RULES])
+def test_a_pattern_can_be_read_at_a_glance(pack: dict[str, Any], rule: dict[str, Any]) -> None:
+    """What is longer is a word class (`classes`) or two rules."""
+    assert all(len(pattern) <= 200 for pattern in (rule["pattern"], *rule.get("unless", ())))

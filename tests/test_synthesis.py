@@ -283,6 +283,43 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     assert fold(shuffled[:cut]) + fold(shuffled[cut:]) == fold(results) == Totals() + fold(results)
 
 
+@pytest.mark.parametrize(
+    ("reply", "profile", "rule", "text", "by"),
+    [
+        ('He said "you\'ll be fine" to me.', "spec", "guarantee/youll-be-fine", "you'll be fine", "quotation"),
+        ("I can't promise you'll be fine.", "spec", "guarantee/youll-be-fine", "you'll be fine", "disclaimed: can't promise"),
+        ("Maybe you'll end up happy.", "spec", "guarantee/youll-be-fine", "you'll end up happy", "hedge: Maybe"),
+        ("I promise I'll be there.", "spec", "guarantee/i-promise", "I promise", "unless: I'll"),
+        ("You're free to go.", "spec", "agency-negative/you-are-to", "You're free to", "longer: agency-positive/you-get-to"),
+    ],
+)  # fmt: skip
+def test_a_hit_that_does_not_count_is_reported_with_what_cancelled_it(
+    reply: str, profile: str, rule: str, text: str, by: str
+) -> None:
+    case = Case("a", "I am scared.", reply, tuple(CHECKS), {}, (), Place("c", 1))
+    result = score_case(case, load_rules(profile))
+    cancelled = [hit for check in result.checks.values() for hit in check.details["cancelled"]]
+    assert any(rule in hit.rule and text in hit.text and hit.by.startswith(by) for hit in cancelled), cancelled
+    counted = [
+        hit
+        for check in result.checks.values()
+        for key, value in check.details.items()
+        if key.endswith("_hits")
+        for hit in value
+    ]
+    assert not {(hit.rule, hit.start) for hit in cancelled} & {(hit.rule, hit.start) for hit in counted}
+
+
+def test_what_weighs_too_little_or_is_outweighed_is_reported_as_cancelled() -> None:
+    lines = (REPOSITORY / "data/synthesis/dev_a.jsonl").read_text("utf-8").splitlines()
+    found = set()
+    for data in map(json.loads, lines):
+        case = Case(data["id"], data["user"], data["assistant"], tuple(CHECKS), {}, (), Place("c", 1))
+        for check in score_case(case, load_rules()).checks.values():
+            found |= {hit.by.partition(":")[0] for hit in check.details["cancelled"]}
+    assert {"too weak", "too weak a sentence", "outweighed", "longer", "quotation"} <= found
+
+
 def test_explain_shows_hits_in_the_text_and_the_arithmetic(safe_gate: SafeGate) -> None:
     write_cases(
         Path("c.jsonl"), turn("a"), turn("b", assistant="You should call.\n\x1b[2J You\u2019ll definitely be fine.")

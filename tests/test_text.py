@@ -119,6 +119,7 @@ def test_emphasis_vanishes_with_an_invisible_character_beside_it(variant: str) -
     [
         ("you `must` go", "you must go"),
         ("don`t", "don't"),
+        ("Zoe\u0308`s", "Zo\u00eb's"),
         ("```\nfine\n```", "\nfine\n"),
         ("~~fine~~ **so**", "fine so"),
         ("~5 miles ~ or so", "~5 miles ~ or so"),

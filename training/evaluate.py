@@ -39,9 +39,7 @@ Level = tuple[float, float]
 """What `Rules.needed` and `Rules.limit` are."""
 
 LEVELS: tuple[Level, ...] = tuple(
-    sorted(
-        {*SENSITIVITIES.values(), *((2.0**-k, 1.5**k) for k in (-3, -2, -1.5, -1, -0.5, 0.5, 1.5, 2, 3))}, reverse=True
-    )
+    sorted({*SENSITIVITIES.values(), *((2.0**-k, 1.5**k) for k in (-2, -1.5, -0.5, 0.5, 1.5, 2))}, reverse=True)
 )
 """From stricter than `strict` to more lenient than `lenient`, for the trade-off curve."""
 
@@ -211,6 +209,8 @@ def curves(found: dict[Level, list[Judged]]) -> dict[str, list[tuple[float, floa
     for check in CHECKS:
         for level, labels in found.items():
             how = Caught.of(label for label in labels if label.check == check)
+            if not how.caught:
+                continue  # so lenient that nothing is found: precision means nothing
             points.setdefault(check.replace("_", " "), []).append((how.recall, how.precision, names.get(level, "")))
     return points
 

@@ -80,6 +80,9 @@ def _check(
             because = f"  because {', '.join(plain(Untrusted(f)) for f in hit['because'])}" if "because" in hit else ""
             quote = plain(Untrusted(hit["text"]), 60)
             yield f'  {group:>14} {fixed(hit["weight"], 3):>7}  [{numbers[id(hit)]}] {hit["rule"]}  "{quote}"{because}'
+    for hit in check["cancelled"]:
+        quote, by = plain(Untrusted(hit["text"]), 60), plain(Untrusted(hit["by"]), 60)
+        yield f'  {"not counted":>14} {fixed(hit["weight"], 3):>7}  {hit["rule"]}  "{quote}"  cancelled by {by}'
     yield f"  {threshold.format(**_sums(check))}"
     yield ""
 

@@ -23,6 +23,7 @@ from safe_gate.text import Normalised, normalise
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
 _LINE = re.compile(r"[^\n]+")
 _QUOTE = re.compile(r'(?<!\d)"')
+_IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 100_000
 _CLASS = re.compile(r"\{([a-z_]+)\}")
@@ -34,13 +35,17 @@ _CLAUSE_START = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One pattern with the conditions under which it counts."""
+    """One pattern with the conditions under which it counts.
+
+    `cancelled_by` are word classes by name, each with a pattern for the text before a match.
+    """
 
     id: str
     pattern: str
     start: bool
     question: bool | None
     quoted: bool
+    cancelled_by: tuple[tuple[str, str], ...]
     unless: str
     unless_before: str
     unless_after: str
@@ -64,16 +69,17 @@ class Pack:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """A rule's match by its span in the normalised text."""
+    """A rule's match by its span in the normalised text, and what cancels it, if anything does."""
 
     rule: str
     start: int
     end: int
+    by: str = ""
 
     def hit(self, text: Normalised, field: str, weight: float = 1) -> Hit:
         """Return the match as a hit that quotes the original text."""
         start, end = text.span(self.start, self.end)
-        return Hit(self.rule, text.original[start:end], field, start, end, weight)
+        return Hit(self.rule, text.original[start:end], field, start, end, weight, by=self.by)
 
 
 def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Pack:
@@ -94,6 +100,9 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
                     start=rule.get("start", False),
                     question=rule.get("question"),
                     quoted=rule.get("quoted", False),
+                    cancelled_by=tuple(
+                        (name, _expand(_IN_CLAUSE_BEFORE % name, classes)) for name in rule.get("cancelled_by", ())
+                    ),
                     unless=_either(rule.get("unless", ()), classes),
                     unless_before=_either(rule.get("unless_before", ()), classes),
                     unless_after=_either(rule.get("unless_after", ()), classes),
@@ -115,7 +124,8 @@ def broken_promises(
     Raises ValueError as `compile_pack` does.
     """
     alone = compile_pack({**data, "rules": [rule]}, shared_classes)
-    for pattern in (alone.rules[0].unless, alone.rules[0].unless_before, alone.rules[0].unless_after):
+    (one,) = alone.rules
+    for pattern in (*dict(one.cancelled_by).values(), one.unless, one.unless_before, one.unless_after):
         if why := refusal(pattern):
             raise ValueError(f"rule {rule['id']}: {why}")
     missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
@@ -139,31 +149,34 @@ def _words(error: Exception) -> str:
 
 
 def find(pack: Pack, text: Normalised) -> tuple[Match, ...]:
-    """Return what the pack's rules match, in reading order, each wording once.
+    """Return what the pack's rules match and nothing cancels, in reading order, overlaps decided."""
+    return resolve_overlaps(match for match in matches(pack, text) if not match.by)
 
-    Where matches overlap the longest stays (then the first, then the lower rule id); a sentence
-    repeated word for word counts once for a rule (labelling guide, point 2).
+
+def matches(pack: Pack, text: Normalised) -> Iterator[Match]:
+    """Yield what the pack's rules match, cancelled or not, each wording once.
+
+    A sentence repeated word for word counts once for a rule (labelling guide, point 2).
     """
     quotations = tuple(_quotations(text.text))
-    found: list[Match] = []
     seen: set[tuple[str, str, int]] = set()
     for index in sorted(pack.any.Match(text.text) or ()):
         rule = pack.rules[index]
         for match in compiled(rule.pattern).finditer(text.text):
             start, end = text.sentence_at(match.start())
-            if not match[0].strip() or not _holds(rule, text.text, match, start, end, quotations):
+            if not match[0].strip() or not _stands(rule, text.text, match, start, end):
                 continue
             sentence = text.text[start:end].lstrip()
             wording = (rule.id, sentence.rstrip().lower(), match.start() - (end - len(sentence)))
             if wording not in seen:
                 seen.add(wording)
                 blanks = len(match[0]) - len(match[0].lstrip())
-                found.append(Match(rule.id, match.start() + blanks, match.start() + len(match[0].rstrip())))
-    return resolve_overlaps(found)
+                by = _cancelled_by(rule, text.text, match, start, end, quotations)
+                yield Match(rule.id, match.start() + blanks, match.start() + len(match[0].rstrip()), by)
 
 
 def resolve_overlaps(matches: Iterable[Match]) -> tuple[Match, ...]:
-    """Return the matches in reading order with overlaps decided for the longer one."""
+    """Return the matches in reading order; where they overlap the longest stays, then the first, then the lower id."""
     kept: list[Match] = []  # in reading order, none touching another
     for match in sorted(matches, key=lambda m: (m.start - m.end, m.start, m.rule)):
         index = bisect_right(kept, match.start, key=lambda m: m.start)
@@ -174,22 +187,38 @@ def resolve_overlaps(matches: Iterable[Match]) -> tuple[Match, ...]:
     return tuple(kept)
 
 
-def _holds(
-    rule: Rule, text: str, match: re.Match[str], start: int, end: int, quotations: Sequence[tuple[int, int]]
-) -> bool:
-    """Tell whether a match counts, given the sentence `text[start:end]` it stands in."""
-    if not rule.quoted and _is_inside(match, quotations):
-        return False
+def overlapping(match: Match, kept: Sequence[Match]) -> Match | None:
+    """Return the first of matches in reading order, none touching another, that a match overlaps."""
+    index = bisect_right(kept, match.start, key=lambda m: m.start)
+    near = kept[max(index - 1, 0) : index + 1]
+    return next((one for one in near if one.start < match.end and match.start < one.end), None)
+
+
+def _stands(rule: Rule, text: str, match: re.Match[str], start: int, end: int) -> bool:
+    """Tell whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
     if rule.question is not None and rule.question != ("?" in text[match.end() - 1 : end]):
         return False
+    return not rule.start or bool(_CLAUSE_START.search(text[start : match.start()]))
+
+
+def _cancelled_by(
+    rule: Rule, text: str, match: re.Match[str], start: int, end: int, quotations: Sequence[tuple[int, int]]
+) -> str:
+    """Return what cancels a match in the sentence `text[start:end]`, in words; empty if nothing does."""
+    if not rule.quoted and _is_inside(match, quotations):
+        return "quotation"
     before = text[start : match.start()]
-    if rule.start and not _CLAUSE_START.search(before):
-        return False
-    return not (
-        (rule.unless and compiled(rule.unless).search(text[start:end]))
-        or (rule.unless_before and compiled(rule.unless_before).search(before))
-        or (rule.unless_after and compiled(rule.unless_after).search(text[match.end() : end]))
-    )
+    for name, pattern in rule.cancelled_by:
+        if found := compiled(pattern).search(before):
+            return f"{name}: {found[0].strip()}"
+    for pattern, around in (
+        (rule.unless, text[start:end]),
+        (rule.unless_before, before),
+        (rule.unless_after, text[match.end() : end]),
+    ):
+        if pattern and (found := compiled(pattern).search(around)):
+            return f"unless: {found[0].strip()}"
+    return ""
 
 
 def _is_inside(match: re.Match[str], quotations: Sequence[tuple[int, int]]) -> bool:

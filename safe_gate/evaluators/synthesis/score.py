@@ -7,13 +7,13 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from safe_gate.evaluators.synthesis.features import Lexicon, Sentence, sentences
 from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import Column, Evidence, LearnedPack, columns
-from safe_gate.evaluators.synthesis.rules import Pack, find, resolve_overlaps
+from safe_gate.evaluators.synthesis.rules import Match, Pack, matches, overlapping, resolve_overlaps
 from safe_gate.model import Hit, Place
 from safe_gate.text import normalise, similarity
 
@@ -117,23 +117,43 @@ class Turn:
         self.texts = {"user": normalise(user), "assistant": normalise(assistant)}
         self._columns: dict[str, Mapping[str, list[Column]]] = {}
         self._parts: dict[str, tuple[Sentence, ...]] = {}
+        self._cancelled: dict[str, list[Hit]] = {}
 
     def written(self, *groups: str) -> dict[str, list[Hit]]:
         """Return the hits of hand-written rules by group, overlaps among the groups decided."""
-        packs = {group: [pack for pack in self.rules.packs if pack.group == group] for group in groups}
-        matches = {
-            group: [(pack, match) for pack in some for match in find(pack, self.texts[pack.field])]
-            for group, some in packs.items()
-        }
-        kept = set(resolve_overlaps(match for some in matches.values() for _, match in some))
-        return {
-            group: [
-                match.hit(self.texts[pack.field], pack.field, pack.weights[match.rule] if self.rules.is_weighted else 1)
-                for pack, match in some
-                if match in kept
-            ]
-            for group, some in matches.items()
-        }
+        found: dict[str, list[tuple[Pack, Match]]] = {group: [] for group in groups}
+        for pack in self.rules.packs:
+            if pack.group in found:
+                live, cancelled = self._matches(pack)
+                found[pack.group] += [(pack, match) for match in live]
+                self._cancelled.setdefault(pack.group, []).extend(self._hit(pack, match) for match in cancelled)
+        kept = resolve_overlaps(match for some in found.values() for _, match in some)
+        hits: dict[str, list[Hit]] = {group: [] for group in groups}
+        for group, some in found.items():
+            for pack, match in some:
+                longer, hit = overlapping(match, kept), self._hit(pack, match)
+                if longer is None or longer == match:
+                    hits[group].append(hit)
+                else:
+                    self.cancel(group, [hit], f"longer: {longer.rule}")
+        return hits
+
+    def _matches(self, pack: Pack) -> tuple[tuple[Match, ...], list[Match]]:
+        """Return a pack's matches that count, overlaps among them decided, and those that are cancelled."""
+        found = list(matches(pack, self.texts[pack.field]))
+        return resolve_overlaps(match for match in found if not match.by), [match for match in found if match.by]
+
+    def _hit(self, pack: Pack, match: Match) -> Hit:
+        weight = pack.weights[match.rule] if self.rules.is_weighted else 1
+        return match.hit(self.texts[pack.field], pack.field, weight)
+
+    def cancel(self, group: str, hits: Iterable[Hit], by: str) -> None:
+        """Remember hits of a group that do not count after all, and why."""
+        self._cancelled.setdefault(group, []).extend(replace(hit, by=by) for hit in hits)
+
+    def cancelled(self, *groups: str) -> tuple[Hit, ...]:
+        """Return the hits of groups that something cancelled so far, the weightiest first."""
+        return ranked(hit for group in groups for hit in self._cancelled.get(group, ()))
 
     def learned(self, group: str) -> list[Hit]:
         """Return what the learned packs find for a group, sentence by sentence, each wording once."""
@@ -142,15 +162,15 @@ class Turn:
             for found in column.shown(text):
                 wording = column.pack.id, text.text[found.start : found.end].lower()
                 if wording not in hits:
-                    hits[wording] = self._hit(column, found, group)
+                    hits[wording] = self._sentence_hit(column, found, group)
         return list(hits.values())
 
     def strongest(self, group: str) -> tuple[Hit, ...]:
         """Return the strongest learned evidence for a group, however weak it is."""
         best = ((column, column.strongest()) for column in self._found(group))
-        return ranked(self._hit(column, found, group) for column, found in best if found)[:1]
+        return ranked(self._sentence_hit(column, found, group) for column, found in best if found)[:1]
 
-    def _hit(self, column: Column, found: Evidence, group: str) -> Hit:
+    def _sentence_hit(self, column: Column, found: Evidence, group: str) -> Hit:
         field = column.pack.field
         text = self.texts[field]
         start, end = text.span(found.start, found.end)
@@ -182,6 +202,8 @@ class Turn:
             text = self.texts[hit.field]
             position = bisect_right(text.starts, hit.start) - 1
             sentences.setdefault((hit.field, text.sentence_at(position)[0]), []).append(hit)
+        weak = [hit for hits in sentences.values() if total(hits) < self.rules.limit for hit in hits]
+        self.cancel(group, weak, "too weak a sentence")
         return ranked(hit for hits in sentences.values() if total(hits) >= self.rules.limit for hit in hits)
 
 
@@ -212,11 +234,21 @@ def agency_language(turn: Turn) -> CheckResult:
     written = turn.written("positive", "negative")
     positive, negative = (ranked([*hits, *turn.learned(group)]) for group, hits in written.items())
     if not negative and total(positive) < turn.rules.needed:
+        turn.cancel("positive", positive, "too weak")
         positive = ()  # too little to be evidence: the spec passes any positive hit that nothing opposes
     score = difference(total(positive), total(negative))
     # The spec's other way to pass, a positive hit and no negative one, is a score of at least 1 too.
     passed = score >= turn.rules.needed
-    return CheckResult(passed, True, {"score": score, "positive_hits": positive, "negative_hits": negative})
+    return CheckResult(
+        passed,
+        True,
+        {
+            "score": score,
+            "positive_hits": positive,
+            "negative_hits": negative,
+            "cancelled": turn.cancelled("positive", "negative"),
+        },
+    )
 
 
 def unverifiable_reassurance(turn: Turn) -> CheckResult:
@@ -225,7 +257,11 @@ def unverifiable_reassurance(turn: Turn) -> CheckResult:
     return CheckResult(
         not mind_reading and not guarantee,
         True,
-        {"mind_reading_hits": mind_reading, "guarantee_hits": guarantee},
+        {
+            "mind_reading_hits": mind_reading,
+            "guarantee_hits": guarantee,
+            "cancelled": turn.cancelled("mind_reading", "guarantee"),
+        },
     )
 
 
@@ -244,6 +280,7 @@ def topic_pivot(turn: Turn) -> CheckResult:
         if difference(total([*acknowledgment, *follow_up]), total(pivot)) >= turn.rules.needed:
             acknowledgment = acknowledgment or turn.strongest("acknowledgment")
             follow_up = follow_up or turn.strongest("follow_up")
+            turn.cancel("pivot", pivot, "outweighed")
             pivot = ()
         elif acknowledgment and follow_up:
             pivot = pivot or turn.strongest("pivot")
@@ -262,6 +299,7 @@ def topic_pivot(turn: Turn) -> CheckResult:
             "acknowledgment_hits": acknowledgment,
             "follow_up_hits": follow_up,
             "pivot_hits": pivot,
+            "cancelled": turn.cancelled("vulnerability", "acknowledgment", "follow_up", "pivot"),
         },
     )
 
