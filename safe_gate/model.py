@@ -102,7 +102,7 @@ class Hit:
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 
     `weight` is what it counts; `because` names the features behind a learned hit, strongest
-    first; `by` says what cancelled a hit that does not count.
+    first; `by` says what cancelled a hit that does not count, `words` where in the text it says so.
     """
 
     rule: str
@@ -113,6 +113,7 @@ class Hit:
     weight: float = 1
     because: tuple[str, ...] = ()
     by: str = ""
+    words: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
@@ -125,6 +126,7 @@ class Hit:
             "weight": self.weight,
             **({"because": list(self.because)} if self.because else {}),
             **({"by": self.by} if self.by else {}),
+            **({"words": self.words} if self.words else {}),
         }
 
 

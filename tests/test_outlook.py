@@ -118,7 +118,7 @@ def test_the_doctor_tells_what_the_token_may_do_as_far_as_it_can_be_seen(
     assert (found["event"], found["pull request"], found["token"]) == (event, number, token)
     assert ("GitHub will refuse it" in found["comment"]) is (token == READ_ONLY)
     if event == "push":
-        assert found["comment"] == "no: there is no pull request"
+        assert found["comment"] == "always, on the open pull request with this head, if any"
 
 
 @pytest.mark.parametrize(

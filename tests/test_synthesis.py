@@ -299,7 +299,9 @@ def test_a_hit_that_does_not_count_is_reported_with_what_cancelled_it(
     case = Case("a", "I am scared.", reply, tuple(CHECKS), {}, (), Place("c", 1))
     result = score_case(case, load_rules(profile))
     cancelled = [hit for check in result.checks.values() for hit in check.details["cancelled"]]
-    assert any(rule in hit.rule and text in hit.text and hit.by.startswith(by) for hit in cancelled), cancelled
+    assert any(
+        rule in hit.rule and text in hit.text and f"{hit.by}: {hit.words}".startswith(by) for hit in cancelled
+    ), cancelled
     counted = [
         hit
         for check in result.checks.values()

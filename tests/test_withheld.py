@@ -31,7 +31,7 @@ OUTPUT = {"signals": [f"{SIGNAL} found"], "summary": f"{SUMMARY} {PHRASE} found"
 def _inputs() -> None:
     output = OUTPUT | {"signals": [f"{QUESTION} {SIGNAL} found"], "summary": f"{SUMMARY} x"}
     write_batch(Path("b.json"), safe_case("S-1", expectations=EXPECTATIONS, output=output))
-    reply = f"You should stop being so {REPLY}. You'll definitely be fine, I promise. {REPLY}"
+    reply = f"You should stop being so {REPLY}. You'll definitely be fine, I promise. I can't promise you'll end up happy. {REPLY}"
     write_cases(Path("c.jsonl"), turn("T-1", user=f"I feel awful, {USER}.", assistant=reply, notes=NOTE))
 
 
@@ -61,7 +61,7 @@ def quotes(value: Any, key: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from quotes(inner, key)
-    elif isinstance(value, str) and key in ("text", "found", "missing", "violations", "signal", "phrase", "term"):
+    elif isinstance(value, str) and key in ("text", "found", "missing", "violations", "signal", "phrase", "term", "words"):
         yield value
 
 
@@ -75,7 +75,7 @@ def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict
     for file in ("summary", "output"):
         Path(file).unlink()
     found = published(*RUN, "--text", "none")
-    assert set(found) == {"log", "output", "summary", "safe-gate.json", "safe-gate.md"}
+    assert set(found) == {"log", "output", "summary", "safe-gate.json", "safe-gate.md", "safe-gate.comment.json"}
     for name, text in found.items():
         assert "kanari" not in text, name
         assert [quote for quote in texts if quote in text] == [], name

@@ -31,7 +31,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "safe_v0": Evaluator(
         "SAFE v0", _safe_v0, frozenset({"found", "missing", "violations", "signal", "term", "phrase"})
     ),
-    "synthesis": Evaluator("Synthesis", _synthesis, frozenset({"text"}), frozenset({"because"})),
+    "synthesis": Evaluator("Synthesis", _synthesis, frozenset({"text", "words"}), frozenset({"because"})),
 }
 """The evaluators by their keys in the report, in reading order."""
 

@@ -82,7 +82,8 @@ def _check(
             yield f'  {group:>14} {fixed(hit["weight"], 3):>7}  [{numbers[id(hit)]}] {hit["rule"]}  "{quote}"{because}'
     for hit in check["cancelled"]:
         quote, by = plain(Untrusted(hit["text"]), 60), plain(Untrusted(hit["by"]), 60)
-        yield f'  {"not counted":>14} {fixed(hit["weight"], 3):>7}  {hit["rule"]}  "{quote}"  cancelled by {by}'
+        words = f': "{plain(Untrusted(hit["words"]), 60)}"' if "words" in hit else ""
+        yield f'  {"not counted":>14} {fixed(hit["weight"], 3):>7}  {hit["rule"]}  "{quote}"  cancelled by {by}{words}'
     yield f"  {threshold.format(**_sums(check))}"
     yield ""
 

@@ -75,11 +75,12 @@ class Match:
     start: int
     end: int
     by: str = ""
+    words: str = ""
 
     def hit(self, text: Normalised, field: str, weight: float = 1) -> Hit:
         """Return the match as a hit that quotes the original text."""
         start, end = text.span(self.start, self.end)
-        return Hit(self.rule, text.original[start:end], field, start, end, weight, by=self.by)
+        return Hit(self.rule, text.original[start:end], field, start, end, weight, by=self.by, words=self.words)
 
 
 def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Pack:
@@ -171,8 +172,8 @@ def matches(pack: Pack, text: Normalised) -> Iterator[Match]:
             if wording not in seen:
                 seen.add(wording)
                 blanks = len(match[0]) - len(match[0].lstrip())
-                by = _cancelled_by(rule, text.text, match, start, end, quotations)
-                yield Match(rule.id, match.start() + blanks, match.start() + len(match[0].rstrip()), by)
+                by, words = _cancelled_by(rule, text.text, match, start, end, quotations)
+                yield Match(rule.id, match.start() + blanks, match.start() + len(match[0].rstrip()), by, words)
 
 
 def resolve_overlaps(matches: Iterable[Match]) -> tuple[Match, ...]:
@@ -203,22 +204,22 @@ def _stands(rule: Rule, text: str, match: re.Match[str], start: int, end: int) -
 
 def _cancelled_by(
     rule: Rule, text: str, match: re.Match[str], start: int, end: int, quotations: Sequence[tuple[int, int]]
-) -> str:
-    """Return what cancels a match in the sentence `text[start:end]`, in words; empty if nothing does."""
+) -> tuple[str, str]:
+    """Return what cancels a match in the sentence `text[start:end]`, and by which words; empty if nothing does."""
     if not rule.quoted and _is_inside(match, quotations):
-        return "quotation"
+        return "quotation", ""
     before = text[start : match.start()]
     for name, pattern in rule.cancelled_by:
         if found := compiled(pattern).search(before):
-            return f"{name}: {found[0].strip()}"
+            return name, found[0].strip()
     for pattern, around in (
         (rule.unless, text[start:end]),
         (rule.unless_before, before),
         (rule.unless_after, text[match.end() : end]),
     ):
         if pattern and (found := compiled(pattern).search(around)):
-            return f"unless: {found[0].strip()}"
-    return ""
+            return "unless", found[0].strip()
+    return "", ""
 
 
 def _is_inside(match: re.Match[str], quotations: Sequence[tuple[int, int]]) -> bool:

@@ -104,7 +104,7 @@ class Rules:
 SENSITIVITIES: Mapping[str, tuple[float, float]] = {
     "strict": (1.6, 0.75),
     "balanced": (1.0, 1.0),
-    "lenient": (0.5, 1.5),
+    "lenient": (0.5, 1.25),
 }
 """What `needed` and `limit` are by name; only the weighted profile can tell them apart."""
 
