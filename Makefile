@@ -24,8 +24,9 @@ fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## wall time of whole runs as ratios to `python -c pass`
+bench: $(READY) ## start-up as ratios to `python -c pass`; what scoring a reply costs
 	$(BIN)/python benchmarks/startup.py
+	$(BIN)/python benchmarks/reply.py
 
 train: $(READY) ## learn the packs again from data/synthesis
 	OMP_NUM_THREADS=1 $(BIN)/python training/ship.py

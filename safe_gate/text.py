@@ -45,6 +45,8 @@ _LONGEST_SENTENCE = 1_000
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 # The look-behind and the possessive quantifiers keep it linear on a megabyte of dots.
 _SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"')\]]*+(?=\s|$)|\n")
+_LINE = re.compile(r"[^\n]+")
+_QUOTE = re.compile(r'(?<!\d)"')
 _ABBREVIATION = re.compile(r"(?:^|[\s(\"'])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|a\.m|p\.m|no)\.$", re.IGNORECASE)
 
 
@@ -75,6 +77,19 @@ class Normalised:
     def sentences(self) -> tuple[tuple[int, int], ...]:
         """The sentences of `text` as spans, in order; one of more than 1,000 characters is cut."""
         return tuple(_sentences(self.text)) or ((0, 0),)
+
+    @cached_property
+    def quotations(self) -> tuple[tuple[int, int], ...]:
+        """The spans of `text` between pairs of double quotes on a line, the quotes included.
+
+        Inches (6") are none, nor are marks around the whole text: a reply recorded in quotes is no quotation.
+        """
+        return tuple(_quotations(self.text)) if '"' in self.text else ()
+
+    @cached_property
+    def encoded(self) -> str | bytes:
+        """What a pattern is matched against: bytes where their positions are those of `text`, as is faster."""
+        return self.text.encode("ascii") if self.text.isascii() else self.text
 
     def sentence_at(self, position: int) -> tuple[int, int]:
         """Return the span of the sentence that holds a position of `text`."""
@@ -207,6 +222,15 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
             yield from _bounded(start, end.end())
             start = end.end()
     yield from _bounded(start, len(text))
+
+
+def _quotations(text: str) -> Iterator[tuple[int, int]]:
+    bounds = len(text) - len(text.lstrip()), len(text.rstrip())
+    for line in _LINE.finditer(text):
+        marks = [match.start() for match in _QUOTE.finditer(text, line.start(), line.end())]
+        for opening, closing in zip(marks[::2], marks[1::2], strict=False):
+            if (opening, closing + 1) != bounds:
+                yield opening, closing + 1
 
 
 def _bounded(start: int, end: int) -> Iterator[tuple[int, int]]:

@@ -162,7 +162,7 @@ def test_weights_of_many_packs_stand_side_by_side_and_do_not_touch() -> None:
     first = pack({"alpha": [-4.0, 4.0], "beta": [0.0, -1.0]}, groups=["positive", "negative"], bias=[0.0, 0.0])
     second = pack({"alpha": [2.5]}, pack="b-learned", groups=["negative"])
     found = columns((first, second), sentences(normalise("Alpha beta."), LEXICON), ())
-    values = [value for some in found.values() for column in some for _, _, value in column.sentences]
+    values = [row.value for some in found.values() for column in some for row in column.rows]
     assert values == pytest.approx([-4 / math.sqrt(2), 3 / math.sqrt(2), 2.5])
 
 

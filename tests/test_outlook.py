@@ -106,7 +106,13 @@ READ_ONLY = "read-only, if it is the job's own"
             "#2, from a fork",
             "given; it needs pull-requests: write",
         ),
-        ("push", {"after": HEAD}, "octocat", "none named: the open one with this head", "given; it needs pull-requests: write"),
+        (
+            "push",
+            {"after": HEAD},
+            "octocat",
+            "none named: the open one with this head",
+            "given; it needs pull-requests: write",
+        ),
     ],
     ids=["same", "fork", "deleted fork", "dependabot", "target", "push"],
 )

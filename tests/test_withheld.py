@@ -61,7 +61,16 @@ def quotes(value: Any, key: str = "") -> Iterator[str]:
     elif isinstance(value, list):
         for inner in value:
             yield from quotes(inner, key)
-    elif isinstance(value, str) and key in ("text", "found", "missing", "violations", "signal", "phrase", "term", "words"):
+    elif isinstance(value, str) and key in (
+        "text",
+        "found",
+        "missing",
+        "violations",
+        "signal",
+        "phrase",
+        "term",
+        "words",
+    ):
         yield value
 
 

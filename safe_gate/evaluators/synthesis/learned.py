@@ -12,13 +12,14 @@ the same in any order.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
 from itertools import repeat
 from struct import Struct
+from typing import NamedTuple
 
 from safe_gate.evaluators.synthesis.features import Sentence, relations
 from safe_gate.evaluators.synthesis.rules import compiled
@@ -97,6 +98,7 @@ class Ledger:
     entries: Mapping[str, int]
     origin: int
     lanes: Struct
+    nothing: tuple[int, ...]
 
     @classmethod
     def of(cls, packs: tuple[LearnedPack, ...]) -> Ledger:
@@ -110,12 +112,23 @@ class Ledger:
                     entry += round(weights[feature] * 1000) << _LANE * place
                 entries[feature] = entries.get(feature, 0) + (entry << _LANE * lane)
             lane += 1 + len(pack.groups)
-        return cls(packs, entries, sum(_ORIGIN << _LANE * k for k in range(lane)), Struct(f"<{lane}Q"))
+        return cls(packs, entries, sum(_ORIGIN << _LANE * k for k in range(lane)), Struct(f"<{lane}Q"), (0,) * lane)
 
     def sums(self, features: frozenset[str]) -> tuple[int, ...]:
-        """Return the sums of the features' entries by lane, each on top of `_ORIGIN`."""
+        """Return the sums of the features' entries by lane."""
+        if not features:
+            return self.nothing
         total = sum(map(self.entries.get, features, repeat(0)), self.origin)
-        return self.lanes.unpack(total.to_bytes(self.lanes.size, "little"))
+        return tuple(lane - _ORIGIN for lane in self.lanes.unpack(total.to_bytes(self.lanes.size, "little")))
+
+
+class Row(NamedTuple):
+    """A sentence as one pack sees it for one group: `norm` is what each feature counts, `value` the sum of all."""
+
+    sentence: Sentence
+    relation: frozenset[str]
+    norm: float
+    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -124,42 +137,48 @@ class Column:
 
     pack: LearnedPack
     index: int
-    sentences: tuple[tuple[Sentence, frozenset[str], float], ...]
+    rows: tuple[Row, ...]
 
     def shown(self, text: Normalised) -> Iterator[Evidence]:
         """Yield the evidence that is strong enough to be shown, in reading order."""
         least = _least(self.pack.scale)
-        for sentence, relation, value in self.sentences:
-            if value >= least and not self._excused(text.text[sentence.start : sentence.end]):
-                yield self._evidence(sentence, relation, value)
+        for row in self.rows:
+            if row.value >= least and not self._excused(text.text[row.sentence.start : row.sentence.end]):
+                yield self._evidence(row)
 
     def strongest(self) -> Evidence | None:
         """Return the strongest evidence, however weak, the first of those alike."""
-        best = max(self.sentences, key=lambda one: _logistic(one[2]), default=None)
-        return self._evidence(*best) if best else None
+        best = max(self.rows, key=lambda row: _logistic(row.value), default=None)
+        return self._evidence(best) if best else None
 
     def _excused(self, sentence: str) -> bool:
         return bool(self.pack.unless and compiled(self.pack.unless).search(sentence))
 
-    def _evidence(self, sentence: Sentence, relation: frozenset[str], value: float) -> Evidence:
-        weight = round(_logistic(value) * self.pack.scale, 3)
-        return Evidence(sentence.start, sentence.end, weight, self._reasons(sentence, relation))
+    def _evidence(self, row: Row) -> Evidence:
+        weight = round(_logistic(row.value) * self.pack.scale, 3)
+        return Evidence(row.sentence.start, row.sentence.end, weight, self._reasons(row))
 
-    def _reasons(self, sentence: Sentence, relation: frozenset[str]) -> tuple[str, ...]:
-        """Return the features with the largest shares, ties by name."""
-        weights = self.pack.columns[self.index]
-        own = sentence.features & weights.keys()
-        shares = [(-_norm(len(own)) * weights[feature], feature.rstrip()) for feature in _largest(weights, own)]
-        if relation:
-            largest = _largest(weights, relation & weights.keys())
-            shares += [(-self.pack.relation * weights[feature], feature) for feature in largest]
-        return tuple(feature for share, feature in sorted(shares)[:_REASONS] if share < 0)
+    def _reasons(self, row: Row) -> tuple[str, ...]:
+        """Return the features with the largest shares above 0, ties by name."""
+        weights = _speaking_for(self.pack, self.index)
+        shares = [
+            (-row.norm * weight, feature.rstrip()) for weight, feature in _largest(weights, row.sentence.features)
+        ]
+        shares += [(-self.pack.relation * weight, feature) for weight, feature in _largest(weights, row.relation)]
+        return tuple(feature for _, feature in sorted(shares)[:_REASONS])
 
 
-def _largest(weights: Mapping[str, float], features: Set[str]) -> list[str]:
+@cache
+def _speaking_for(pack: LearnedPack, index: int) -> Mapping[str, float]:
+    """Return the features of a pack that speak for a group."""
+    return {feature: weight for feature, weight in pack.columns[index].items() if weight > 0}
+
+
+def _largest(weights: Mapping[str, float], features: frozenset[str]) -> list[tuple[float, str]]:
     """Return the features with the largest weights, and those that weigh as much as the last of them."""
-    largest = sorted(map(weights.__getitem__, features))[-_REASONS:]
-    return [feature for feature in features if weights[feature] >= largest[0]]
+    found = [(weights[feature], feature) for feature in features & weights.keys()]
+    least = min(sorted(weight for weight, _ in found)[-_REASONS:], default=0.0)
+    return [one for one in found if one[0] >= least]
 
 
 def columns(
@@ -172,19 +191,18 @@ def columns(
     ledger = _ledger(packs)
     related = relations(message, sentences) if any(pack.relation for pack in packs) else repeat(frozenset[str]())
     read = [(s, relation) for s, relation in zip(sentences, related, strict=False) if s.features]
-    sums = [ledger.sums(sentence.features) for sentence, _ in read]
-    relation_sums = [ledger.sums(relation) for _, relation in read]
+    sums = [(ledger.sums(sentence.features), ledger.sums(relation)) for sentence, relation in read]
     found: dict[str, list[Column]] = {}
     lane = 0
     for pack in packs:
-        norms = [_norm(row[lane] - _ORIGIN) / 1000 for row in sums]
+        norms = [_norm(own[lane]) for own, _ in sums]
         for index, group in enumerate(pack.groups):
             lane += 1
             values = (
-                pack.bias[index] + norm * (row[lane] - _ORIGIN) + pack.relation / 1000 * (extra[lane] - _ORIGIN)
-                for norm, row, extra in zip(norms, sums, relation_sums, strict=True)
+                pack.bias[index] + (norm * own[lane] + pack.relation * related[lane]) / 1000
+                for norm, (own, related) in zip(norms, sums, strict=True)
             )
-            rows = tuple((s, relation, value) for (s, relation), value in zip(read, values, strict=True))
+            rows = tuple(Row(*one, norm, value) for one, norm, value in zip(read, norms, values, strict=True))
             found.setdefault(group, []).append(Column(pack, index, rows))
         lane += 1
     return found

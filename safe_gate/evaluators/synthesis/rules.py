@@ -21,8 +21,6 @@ from safe_gate.text import Normalised, normalise
 
 # What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
-_LINE = re.compile(r"[^\n]+")
-_QUOTE = re.compile(r'(?<!\d)"')
 _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 100_000
@@ -159,21 +157,23 @@ def matches(pack: Pack, text: Normalised) -> Iterator[Match]:
 
     A sentence repeated word for word counts once for a rule (labelling guide, point 2).
     """
-    quotations = tuple(_quotations(text.text))
+    whole = text.text
     seen: set[tuple[str, str, int]] = set()
-    for index in sorted(pack.any.Match(text.text) or ()):
+    for index in sorted(pack.any.Match(text.encoded) or ()):
         rule = pack.rules[index]
-        for match in compiled(rule.pattern).finditer(text.text):
-            start, end = text.sentence_at(match.start())
-            if not match[0].strip() or not _stands(rule, text.text, match, start, end):
+        for match in compiled(rule.pattern).finditer(text.encoded):
+            span = match.span()
+            found = whole[slice(*span)]
+            start, end = text.sentence_at(span[0])
+            if found.isspace() or not _stands(rule, whole, span, start, end):
                 continue
-            sentence = text.text[start:end].lstrip()
-            wording = (rule.id, sentence.rstrip().lower(), match.start() - (end - len(sentence)))
+            sentence = whole[start:end].lstrip()
+            wording = (rule.id, sentence.rstrip().lower(), span[0] - (end - len(sentence)))
             if wording not in seen:
                 seen.add(wording)
-                blanks = len(match[0]) - len(match[0].lstrip())
-                by, words = _cancelled_by(rule, text.text, match, start, end, quotations)
-                yield Match(rule.id, match.start() + blanks, match.start() + len(match[0].rstrip()), by, words)
+                by, words = _cancelled_by(rule, text, span, start, end)
+                blanks = len(found) - len(found.lstrip())
+                yield Match(rule.id, span[0] + blanks, span[0] + len(found.rstrip()), by, words)
 
 
 def resolve_overlaps(matches: Iterable[Match]) -> tuple[Match, ...]:
@@ -195,49 +195,34 @@ def overlapping(match: Match, kept: Sequence[Match]) -> Match | None:
     return next((one for one in near if one.start < match.end and match.start < one.end), None)
 
 
-def _stands(rule: Rule, text: str, match: re.Match[str], start: int, end: int) -> bool:
+def _stands(rule: Rule, text: str, span: tuple[int, int], start: int, end: int) -> bool:
     """Tell whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
-    if rule.question is not None and rule.question != ("?" in text[match.end() - 1 : end]):
+    if rule.question is not None and rule.question != ("?" in text[span[1] - 1 : end]):
         return False
-    return not rule.start or bool(_CLAUSE_START.search(text[start : match.start()]))
+    return not rule.start or bool(_CLAUSE_START.search(text[start : span[0]]))
 
 
-def _cancelled_by(
-    rule: Rule, text: str, match: re.Match[str], start: int, end: int, quotations: Sequence[tuple[int, int]]
-) -> tuple[str, str]:
+def _cancelled_by(rule: Rule, text: Normalised, span: tuple[int, int], start: int, end: int) -> tuple[str, str]:
     """Return what cancels a match in the sentence `text[start:end]`, and by which words; empty if nothing does."""
-    if not rule.quoted and _is_inside(match, quotations):
+    if not rule.quoted and _is_inside(span, text.quotations):
         return "quotation", ""
-    before = text[start : match.start()]
+    before = text.text[start : span[0]]
     for name, pattern in rule.cancelled_by:
         if found := compiled(pattern).search(before):
             return name, found[0].strip()
     for pattern, around in (
-        (rule.unless, text[start:end]),
+        (rule.unless, text.text[start:end]),
         (rule.unless_before, before),
-        (rule.unless_after, text[match.end() : end]),
+        (rule.unless_after, text.text[span[1] : end]),
     ):
         if pattern and (found := compiled(pattern).search(around)):
             return "unless", found[0].strip()
     return "", ""
 
 
-def _is_inside(match: re.Match[str], quotations: Sequence[tuple[int, int]]) -> bool:
-    index = bisect_right(quotations, (match.start(), 0)) - 1
-    return index >= 0 and match.end() < quotations[index][1]
-
-
-def _quotations(text: str) -> Iterator[tuple[int, int]]:
-    """Yield the spans between pairs of double quotes on a line, the quotes included.
-
-    Inches (6") are none, nor are marks around the whole text: a reply recorded in quotes is no quotation.
-    """
-    bounds = len(text) - len(text.lstrip()), len(text.rstrip())
-    for line in _LINE.finditer(text):
-        marks = [match.start() for match in _QUOTE.finditer(text, line.start(), line.end())]
-        for opening, closing in zip(marks[::2], marks[1::2], strict=False):
-            if (opening, closing + 1) != bounds:
-                yield opening, closing + 1
+def _is_inside(span: tuple[int, int], quotations: Sequence[tuple[int, int]]) -> bool:
+    index = bisect_right(quotations, (span[0], 0)) - 1
+    return index >= 0 and span[1] < quotations[index][1]
 
 
 @cache
@@ -287,6 +272,7 @@ def _options() -> Any:
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
+    options.never_capture = True  # only whole matches are asked for
     options.max_mem = 64 << 20  # bytes; the set of a pack's patterns shares one automaton
     return options
 
