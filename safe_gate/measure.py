@@ -1,0 +1,116 @@
+"""Shell: the evaluators' parts of a report: cases read, scored and added up one at a time. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
+from typing import Any, TypeVar
+
+from safe_gate import files, packs
+from safe_gate.evaluators import safe_v0, synthesis, without_texts
+from safe_gate.figures import add_up
+from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.options import Options
+
+Case = TypeVar("Case")
+Result = TypeVar("Result")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An evaluator's part of the report, or the problems that keep it from one."""
+
+    part: dict[str, Any] | None = None
+    problems: tuple[Problem, ...] = ()
+    inputs: tuple[files.InputFile, ...] = ()
+
+
+def safe_v0_part(options: Options, generated_at: str, output: str = "") -> Measured:
+    """Return SAFE v0's part of the report over all batches that the options name, but for `output`."""
+    policy = safe_policy(options)
+    cases = files.safe_cases(
+        options.safe_batch,
+        options.safe_outputs,
+        concern=options.safe_concern,
+        test_dir=options.safe_test_dir,
+        leave_out=(options.config, output),
+    )
+
+    def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, dict[str, Any]]:
+        result = safe_v0.score_case(case, policy)
+        return safe_v0.Totals.of(result, policy), result.as_json()
+
+    measured, problems, inputs = _sorted_out(cases, measure)
+    if not measured and not problems:
+        problems = (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
+    if problems:
+        return Measured(None, as_shown(problems, options), inputs)
+    totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
+    part = safe_v0.report(totals, [result for _, result in measured], policy, generated_at)
+    return Measured(part if options.text == "full" else without_texts("safe_v0", part), (), inputs)
+
+
+def synthesis_part(options: Options) -> Measured:
+    """Return Synthesis's part of the report over all case files that the options name."""
+    problems: tuple[Problem, ...] = ()
+    try:
+        rules = synthesis_rules(options)
+    except CannotJudge as error:
+        problems, rules = error.problems, packs.load()  # the cases may have problems of their own
+    cases = files.synthesis_cases(options.synthesis_cases)
+
+    def measure(case: synthesis.Case) -> tuple[synthesis.Totals, dict[str, Any]]:
+        result = synthesis.score_case(case, rules)
+        return synthesis.Totals.of(result), synthesis.result_json(result)
+
+    measured, more, inputs = _sorted_out(cases, measure)
+    if problems or more:
+        return Measured(None, as_shown((*problems, *more), options), inputs)
+    totals = add_up((totals for totals, _ in measured), synthesis.Totals())
+    part = synthesis.report(totals, [result for _, result in measured])
+    return Measured(part if options.text == "full" else without_texts("synthesis", part), (), inputs)
+
+
+def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:
+    """Return problems as they may be shown: with `text: none` they quote no recorded text."""
+    return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
+
+
+def _sorted_out(
+    items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result]
+) -> tuple[list[Result], tuple[Problem, ...], tuple[files.InputFile, ...]]:
+    """Measure the cases of a stream one at a time; return what came out, problems and input files."""
+    results: list[Result] = []
+    problems: list[Problem] = []
+    inputs: list[files.InputFile] = []
+    for item in items:
+        if isinstance(item, Problem):
+            problems.append(item)
+        elif isinstance(item, files.InputFile):
+            inputs.append(item)
+        elif not problems:  # with a problem there will be no verdict: keep looking for others only
+            results.append(measure(item))
+    return results, tuple(problems), tuple(inputs)
+
+
+def synthesis_rules(options: Options) -> synthesis.Rules:
+    """Return the rules that the options name. Raises CannotJudge as `packs.load` does."""
+    return packs.load(options.profile, options.sensitivity, options.rules, options.rules_off, options.rule_weights)
+
+
+def safe_policy(options: Options) -> safe_v0.Policy:
+    """Return how SAFE v0 scores under these options."""
+    lower = {metric: metric.lower() for metric in safe_v0.METRICS}
+    weights = {metric: getattr(options, f"{name}_weight") for metric, name in lower.items()}
+    return safe_v0.Policy(
+        thresholds={
+            metric: safe_v0.Threshold(getattr(options, f"{name}_pass"), getattr(options, f"{name}_review"))
+            for metric, name in lower.items()
+        },
+        weights=weights,
+        archetype_weights={
+            archetype: {**weights, **overrides.get("weights", {})}
+            for archetype, overrides in (options.archetypes or {}).items()
+        },
+        strict_ah=options.strict_ah,
+    )

@@ -1,0 +1,262 @@
+"""Shell: a report told to GitHub: annotations, comment, job summary, step outputs, and what is left for later.
+
+Nothing here changes a verdict: what fails is a warning. Touches the world through `Effects` alone, but for
+the file that `publication.py` describes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from safe_gate import files, outlook, publication
+from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
+from safe_gate.github.event import Context
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Untrusted, Verdict
+from safe_gate.options import Options
+from safe_gate.publication import Publication
+from safe_gate.render import jsonreport
+from safe_gate.render.untrusted import plain
+
+
+@dataclass(frozen=True, slots=True)
+class Effects:
+    """What a run does to the world: lines to two streams, a time, and GitHub.
+
+    `connect` gives GitHub's API at an address, with the token and the certificates of the options;
+    `folder` is the working folder's path in the repository, "" at its root.
+    """
+
+    out: Callable[[str], None]
+    err: Callable[[str], None]
+    generated_at: str
+    context: Context
+    connect: Callable[[str, Options], Api]
+    write_outputs: Callable[[str, Mapping[str, str]], None]
+    append_summary: Callable[[str, Sequence[str]], None]
+    folder: str = ""
+
+
+def tell(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    options: Options,
+    paths: Mapping[str, str],
+    effects: Effects,
+) -> None:
+    """Tell GitHub. Whatever fails here is a warning: the verdict is already decided."""
+    from safe_gate.render import markdown
+
+    context, blob_url = effects.context, effects.context.blob_url(effects.folder)
+    annotations = commands.annotated(report, problems, effects.folder)
+    posted, file = comment.Posted(outlook.no_comment(options, context)), ""
+    if options.dry_run:
+        _rehearse(report, problems, annotations, options, effects)
+    elif context.in_actions:
+        for one in annotations:
+            effects.out(one.command())
+        draft = _draft(report, problems, options, context, blob_url, gate_id=options.gate_id, leg=context.leg)
+        posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        file = _leave_behind(report, draft, options, effects)
+    if context.summary_file and not options.dry_run:
+        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=blob_url))
+        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
+    if context.output_file:
+        values = {
+            **step_outputs(report),
+            **paths,
+            "comment-file": file,
+            "comment-status": posted.status,
+            "comment-url": posted.url,
+        }
+        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+
+
+_REFUSED = {
+    Refusal.PERMISSION: (
+        "skipped-permissions",
+        "; with a read-only token (forks, Dependabot) that is ordinary, else the job needs pull-requests: write",
+    ),
+    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting would take too long"),
+}
+"""The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
+
+_NOT_POSTED = {"failed", "skipped-no-token", *(status for status, _ in _REFUSED.values())}
+"""What `publish`, which has nothing else to do, calls an error."""
+
+
+def _draft(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    options: Options,
+    context: Context,
+    blob_url: str,
+    *,
+    gate_id: str,
+    leg: str,
+) -> comment.Draft:
+    """Return the comment for a report, in lengths that GitHub may take."""
+    from safe_gate.render import markdown
+
+    result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
+    marker = comment.Marker(
+        gate=comment.gate_name(context.gate(gate_id)),
+        head=context.head_sha,
+        run=context.run,
+        leg=leg,
+        result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
+    )
+    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=blob_url))
+    return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
+
+
+def _post(
+    draft: comment.Draft,
+    options: Options,
+    effects: Effects,
+    pull_request: Callable[[Api], int | None],
+    without: str,
+) -> comment.Posted:
+    """Post the comment where there is one to post; its status is `without` where no pull request is found."""
+    context = effects.context
+    if skipped := outlook.no_comment(options, context):
+        return comment.Posted(skipped)
+    try:
+        api = effects.connect(context.api_url, options)
+        number = pull_request(api)
+        if number is None:
+            return comment.Posted(without)
+        posted = comment.post(api, context.repository, number, draft, options.comment_author)
+    except ApiError as error:
+        status, advice = _REFUSED.get(error.refusal, ("failed", ""))
+        _warn(f"The comment was not posted: {error}{advice}", effects)
+        return comment.Posted(status)
+    if posted.warning:
+        _warn(posted.warning, effects)
+    return posted
+
+
+def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
+    """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
+    path = Path(options.report_dir) / publication.NAME
+    body = f"{draft.marker.line()}\n{draft.bodies[0]}"
+    try:
+        files.write(
+            path,
+            jsonreport.to_json(publication.as_json(report, effects.context, effects.folder, options.gate_id, body)),
+        )
+    except CannotJudge as error:
+        _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
+        return ""
+    return files.shown(path)
+
+
+def _rehearse(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    annotations: Sequence[commands.Annotation],
+    options: Options,
+    effects: Effects,
+) -> None:
+    """Print what would be published, in a form in which it does nothing."""
+    from safe_gate.render import console, markdown
+
+    effects.out("\nDry run: no comment, annotation or summary is made; reports and step outputs are.")
+    planned = outlook.channels(replace(options, dry_run=False), effects.context)
+    effects.out(console.facts("Without it there would be", planned))
+    for one in annotations:
+        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
+        effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
+    body = markdown.scorecard(
+        report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.context.blob_url(effects.folder)
+    )
+    effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
+
+
+def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:
+    try:
+        action()
+    except OSError as error:
+        _warn(f"Could not write {what}: {error.strerror or error}", effects)
+
+
+def _warn(message: str, effects: Effects) -> None:
+    """Warn of something that could not be published, as an annotation where there is a runner."""
+    text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
+    if effects.context.in_actions:
+        effects.out(commands.annotation("warning", text, title="SAFE Gate"))
+    else:
+        effects.err(f"safe-gate: warning: {text}")
+
+
+def step_outputs(report: JsonObject) -> dict[str, str]:
+    """Return the step outputs that follow from a report; empty where nothing was measured.
+
+    `pass-rate` and `label-accuracy` are fractions from 0 to 1, like the limits of their rules.
+    """
+    safe, synthesis_part = report["safe_v0"], report["synthesis"]
+    summary = synthesis_part["summary"] if synthesis_part else None
+    labels = summary["label_accuracy"] if summary else {"total": 0}
+    return {
+        "verdict": report["verdict"],
+        "pass-rate": str(safe["pass_rates"]["overall"]) if safe else "",
+        "unexpected-failures": str(summary["unexpected_failures"]) if summary else "",
+        "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
+        "total-cases": str((safe["total_cases"] if safe else 0) + (summary["cases"] if summary else 0)),
+    }
+
+
+def post_later(options: Options, effects: Effects) -> bool:
+    """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
+
+    Pull request, commit, run and workflow are those of the event and of GitHub's own answers; a run
+    whose commit is no longer the head of a pull request is not posted. Returns whether the comment is
+    as it should be. Raises CannotJudge with every problem of what was left.
+    """
+    context = effects.context.of_trigger()
+    try:
+        found = publication.read(Path(options.report_dir) / publication.NAME)
+        if problems := tuple(_strangers(found, effects.context)):
+            raise CannotJudge(*problems)
+        gate_id = options.gate_id or found.gate
+        blob_url = context.blob_url(found.folder)
+        draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id, leg=found.leg)
+    except CannotJudge as error:
+        _refuse(error.problems, effects)
+        raise
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
+        words = "holds figures that cannot be; expected what safe-gate run writes"
+        problem = Problem(Place(publication.NAME), words)
+        _refuse((problem,), effects)
+        raise CannotJudge(problem) from None
+    posted = _post(
+        draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
+    )
+    effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if context.output_file:
+        values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
+        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+    return posted.status not in _NOT_POSTED
+
+
+def _refuse(problems: Sequence[Problem], effects: Effects) -> None:
+    if effects.context.in_actions:
+        for annotation in commands.input_problems(problems, effects.folder):
+            effects.out(annotation.command())
+    if file := effects.context.output_file:
+        values = {"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}
+        _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
+
+
+def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
+    """Yield what keeps a file from being published: it must be of the run that the event tells of."""
+    place, subject = Place(publication.NAME), context.subject
+    if context.event != "workflow_run":
+        event = context.event or "no event of GitHub"
+        yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")
+    elif found.run.id != subject.trigger.id:
+        yield Problem(place, f"is of run {found.run.id}; expected {subject.trigger.id}, which started this workflow")
+    elif found.head_sha != subject.head_sha:
+        yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")
