@@ -98,7 +98,8 @@ TASKS = (
         bank_weight=0.25,
         # Labelling guide, point 14: what is not promised is no guarantee.
         unless=(
-            r"\b(?:can|could|wo|would)(?:not|n'?t| not) (?:ever |honestly |really )?(?:promise|guarantee|swear)\b",
+            r"\b(?:(?:ca|could|wo|would)n'?t|(?:can|could|will|would) ?not) (?:ever |honestly |really )?"
+            r"(?:promise|guarantee|swear)\b",
         ),
     ),
     Task(
