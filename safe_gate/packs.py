@@ -148,7 +148,8 @@ def check(own: Sequence[str], *, outdated: bool = False) -> list[Pack]:
             problems += _misfits_of_correction(place, pack, found, outdated=outdated)
         else:
             problems += _misfits(place, pack)
-        problems += _broken_promises(place, pack)
+        broken = [*_broken_promises(place, pack), *_foreign_ids(place, pack)]
+        problems += broken or _too_large(place, pack)
         found.append(pack)
     if problems:
         raise CannotJudge(*problems)
@@ -208,6 +209,21 @@ def digest(own: Sequence[str] = (), off: Sequence[str] = (), weights: Mapping[st
     sha256.update(json.dumps(sorted(off)).encode() if off else b"")
     sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
     return sha256.hexdigest()
+
+
+def _foreign_ids(place: Place, pack: Pack) -> Iterator[Problem]:
+    for rule in pack.get("rules", ()):
+        if not rule["id"].startswith(pack["pack"] + "/"):
+            yield Problem(place, f"expected an id that begins with its pack's: {pack['pack']}/...", rule["id"], "id")
+
+
+def _too_large(place: Place, pack: Pack) -> Iterator[Problem]:
+    """Yield a problem if rules that can each run cannot run together."""
+    if "rules" in pack:
+        try:
+            synthesis.compile_pack(pack, _classes())
+        except ValueError as error:
+            yield Problem(place, f"cannot run: {error}", pack["pack"])
 
 
 def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:

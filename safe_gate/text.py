@@ -30,7 +30,16 @@ _REPLACEMENTS = (
     | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
 )
 _ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1}
-_INVISIBLE = frozenset("\u00ad\u034f\u061c\u180e\u200b\u200c\u200d\u200e\u200f\u2060\ufeff")
+# Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
+_INVISIBLE = frozenset(
+    chr(code)
+    for first, last in (
+        *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
+        *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
+        *((0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
+    )
+    for code in range(first, last + 1)
+)
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Printable ASCII that normalising would not change, words with single blanks between them: most of any text.
 _PLAIN = re.compile(r"[!-)+-^a-z{-}]+(?:[ \n][!-)+-^a-z{-}]+)*")

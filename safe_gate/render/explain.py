@@ -89,8 +89,10 @@ def _check(
 
 
 def _sums(check: JsonObject) -> dict[str, Any]:
+    outweighed = sum(hit["weight"] for hit in check["cancelled"] if hit["by"] == "outweighed")  # pivots, if any
     sums: dict[str, Any] = {
-        group.replace(" ", "_"): fixed(sum(hit["weight"] for hit in hits), 3) for group, hits in _hit_lists(check)
+        group.replace(" ", "_"): fixed(sum(hit["weight"] for hit in hits) + outweighed * (group == "pivot"), 3)
+        for group, hits in _hit_lists(check)
     }
     return {**sums, "score": fixed(check.get("score", 0), 3), "similarity": fixed(check.get("similarity", 0), 3)}
 

@@ -36,18 +36,24 @@ _LEAST_SHARE = 0.15  # of words known as English
 
 @dataclass(frozen=True, slots=True)
 class Languages:
-    """Small words of English and of other languages, loans in English, and more words of English."""
+    """Small words of English and of other languages, loans in English, and more words of English.
+
+    A word of English that is one of another language too ("no", "me") is `shared`, and in no other list.
+    """
 
     english: frozenset[str]
     other: frozenset[str]
     loans: frozenset[str]
     vocabulary: frozenset[str]
+    shared: frozenset[str]
 
     @classmethod
     def of(cls, data: JsonObject, lexicon: Lexicon) -> Languages:
         """Return what `languages.json` and the lexicon know."""
         other = frozenset(word for words in data["other"].values() for word in words.split())
-        return cls(frozenset(data["english"].split()), other, frozenset(data["loans"].split()), lexicon.vocabulary)
+        shared = frozenset(data["shared"].split())
+        english, vocabulary = frozenset(data["english"].split()) - shared, lexicon.vocabulary - shared
+        return cls(english, other, frozenset(data["loans"].split()), vocabulary, shared)
 
     def language(self, text: str) -> Language:
         """Return the language of a normalised text."""
@@ -64,6 +70,7 @@ class Languages:
         other = sum(word in self.other or not (word.isascii() or word in self.loans) for word in words)
         if other > english and (other > 1 or (not known and len(words) > 1)):
             return Language.OTHER
+        known += sum(word in self.shared for word in words)
         if known < _LEAST_SHARE * len(words) and len(words) >= _FEWEST_WORDS:
             return Language.OTHER
         return Language.ENGLISH if english else Language.UNCLEAR

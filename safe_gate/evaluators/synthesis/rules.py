@@ -110,7 +110,10 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
             _add(any_rule, rules[-1].pattern)
         except (re2.error, KeyError) as error:
             raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
-    any_rule.Compile()
+    try:
+        any_rule.Compile()
+    except re2.error as error:
+        raise ValueError(f"pack {data['pack']}: its patterns are too large together; make two packs of it") from error
     weights = {rule["id"]: rule.get("weight", data.get("weight", 1)) for rule in data["rules"]}
     return Pack(data["pack"], data["check"], data["group"], data["field"], weights, tuple(rules), any_rule)
 

@@ -282,8 +282,9 @@ def topic_pivot(turn: Turn) -> CheckResult:
             follow_up = follow_up or turn.strongest("follow_up")
             turn.cancel("pivot", pivot, "outweighed")
             pivot = ()
-        elif acknowledgment and follow_up:
-            pivot = pivot or turn.strongest("pivot")
+        elif acknowledgment and follow_up and not (pivot := pivot or turn.strongest("pivot")):
+            turn.cancel("follow_up", follow_up, "too weak")  # nothing speaks for leaving, and too little for staying
+            follow_up = ()
     engages = bool(acknowledgment) and bool(follow_up) and not pivot
     stays = engages or closeness >= SIMILARITY_THRESHOLD
     return CheckResult(
@@ -329,7 +330,7 @@ def asks(rules: Rules) -> Mapping[str, str]:
     needed, limit = rules.needed, rules.limit
     close = f"or at a similarity of {SIMILARITY_THRESHOLD} (here {{similarity}})"
     engages = (
-        "passes when acknowledgment {acknowledgment} + follow-up {follow_up} - pivot {pivot} is at least "
+        "passes with both, when acknowledgment {acknowledgment} + follow-up {follow_up} - pivot {pivot} is at least "
         f"{needed:g}"
         if rules.is_weighted
         else "passes with an acknowledgment and a follow-up and no pivot"
