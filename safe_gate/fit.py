@@ -168,11 +168,17 @@ def _text(task: Task, turn: Turn) -> Normalised:
 
 
 def counts(task: Task, turns: Sequence[Turn]) -> dict[str, int]:
-    """Return how many labels of either kind some cases have for a task, by how the labels are written."""
-    labels = [turn.expected[task.check] for turn in turns if label(task, turn) is not None]
+    """Return how many labels of either kind some cases have for a task, by how the labels are written.
+
+    Copies of a text with the same label count once.
+    """
+    found = {(_text(task, turn).folded, wanted) for turn in turns if (wanted := label(task, turn)) is not None}
     if task.field == "user":
-        return {"true or false": sum(one is not None for one in labels), "null": sum(one is None for one in labels)}
-    return {"true": sum(one is True for one in labels), "false": sum(one is False for one in labels)}
+        kinds = {"true or false": True, "null": False}
+    else:
+        kinds = {"true": task.link != "any", "false": task.link == "any"}
+    labels = [wanted for _, wanted in found]
+    return {kind: labels.count(wanted) for kind, wanted in kinds.items()}
 
 
 def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon: Lexicon) -> JsonObject:
