@@ -156,6 +156,10 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
     for problem in lesson.left:
         effects.err(console.problem(problem))
     effects.out(console.gains(lesson.gains))
+    if lesson.replies < lesson.cases:
+        replies = plural(lesson.replies, "distinct reply", "distinct replies")
+        words = "a copy counts once, and cases that share a reply or a message are left out together"
+        effects.out(f"{plural(lesson.cases, 'case')}, {replies}: {words}.")
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):

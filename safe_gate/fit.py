@@ -98,8 +98,10 @@ TASKS = (
         bank_weight=0.25,
         # Labelling guide, point 14: what is not promised is no guarantee.
         unless=(
-            r"\b(?:(?:ca|could|wo|would)n'?t|(?:can|could|will|would) ?not) (?:ever |honestly |really )?"
-            r"(?:promise|guarantee|swear)\b",
+            (
+                r"\b(?:(?:ca|could|wo|would)n'?t|(?:can|could|will|would) ?not) (?:ever |honestly |really )?"
+                r"(?:promise|guarantee|swear)\b"
+            ),
         ),
     ),
     Task(
@@ -160,12 +162,23 @@ def label(task: Task, turn: Turn) -> bool | None:
     return not expected if task.link == "any" else expected
 
 
+def _text(task: Task, turn: Turn) -> Normalised:
+    """Return the text of a case that a task learns from."""
+    return turn.user if task.field == "user" else turn.assistant
+
+
 def counts(task: Task, turns: Sequence[Turn]) -> dict[str, int]:
-    """Return how many labels of either kind some cases have for a task, by how the labels are written."""
-    labels = [turn.expected[task.check] for turn in turns if label(task, turn) is not None]
+    """Return how many labels of either kind some cases have for a task, by how the labels are written.
+
+    Copies of a text with the same label count once.
+    """
+    found = {(_text(task, turn).folded, wanted) for turn in turns if (wanted := label(task, turn)) is not None}
     if task.field == "user":
-        return {"true or false": sum(one is not None for one in labels), "null": sum(one is None for one in labels)}
-    return {"true": sum(one is True for one in labels), "false": sum(one is False for one in labels)}
+        kinds = {"true or false": True, "null": False}
+    else:
+        kinds = {"true": task.link != "any", "false": task.link == "any"}
+    labels = [wanted for _, wanted in found]
+    return {kind: labels.count(wanted) for kind, wanted in kinds.items()}
 
 
 def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon: Lexicon) -> JsonObject:
@@ -173,12 +186,7 @@ def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon
 
     `bank` holds single sentences: `text` and `context`, normalised, and a `label`.
     """
-    labelled = [(turn, wanted) for turn in turns if (wanted := label(task, turn)) is not None]
-    documents = [
-        _features(task, turn.user if task.field == "user" else turn.assistant, turn.user, lexicon)
-        for turn, _ in labelled
-    ]
-    labels = [wanted for _, wanted in labelled]
+    documents, labels = _labelled(task, turns, lexicon)
     banked: list[set[str]] = []
     targets = np.zeros((len(task.groups), 0))
     if task.bank_as_cases:
@@ -188,8 +196,7 @@ def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon
         banked = [_lone_features(task, entry, lexicon) for entry in bank]
         targets = np.array([[e["label"] in wanted for e in bank] for wanted in task.groups.values()], dtype=float)
 
-    rows = [features for document in documents for features in document]
-    owner = np.array([index for index, document in enumerate(documents) for _ in document])
+    rows, owner = _sentences(documents)
     counts = Counter(feature for features in rows + banked for feature in features)
     vocabulary = sorted(feature for feature, count in counts.items() if count >= 2)
     fitted = _fitted(task, vocabulary, rows, owner, labels, banked, targets)
@@ -212,14 +219,9 @@ def correct(task: Task, base: Mapping[str, Any], turns: Sequence[Turn], lexicon:
     Only features that the pack has and that two sentences of the cases have; zeros are left out.
     """
     task = replace(task, l2=CORRECTION_L2, case_weight=1.0, sparsity=0.0)
-    labelled = [(turn, wanted) for turn in turns if (wanted := label(task, turn)) is not None]
-    documents = [
-        _features(task, turn.user if task.field == "user" else turn.assistant, turn.user, lexicon)
-        for turn, _ in labelled
-    ]
-    rows = [features for document in documents for features in document]
-    owner = np.array([index for index, document in enumerate(documents) for _ in document])
-    y = np.array([wanted for _, wanted in labelled], dtype=float)
+    documents, labels = _labelled(task, turns, lexicon)
+    rows, owner = _sentences(documents)
+    y = np.array(labels, dtype=float)
     vocabulary = sorted(base["weights"])
     x = _matrix(rows, vocabulary, task.relation)
     given = np.array([base["weights"][feature] for feature in vocabulary]).T
@@ -277,6 +279,18 @@ def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) 
             feature: [round(float(w), 3) + 0.0 for w in weights[:, column]] for column, feature in enumerate(vocabulary)
         },
     }
+
+
+def _labelled(task: Task, turns: Sequence[Turn], lexicon: Lexicon) -> tuple[list[list[set[str]]], list[bool]]:
+    """Return the features of each text that has a label for a task, sentence by sentence, and the labels."""
+    labelled = [(turn, wanted) for turn in turns if (wanted := label(task, turn)) is not None]
+    return [_features(task, _text(task, turn), turn.user, lexicon) for turn, _ in labelled], [y for _, y in labelled]
+
+
+def _sentences(documents: Sequence[list[set[str]]]) -> tuple[list[set[str]], NDArray[np.int64]]:
+    """Return the sentences of all texts, and for each the index of its text."""
+    rows = [features for document in documents for features in document]
+    return rows, np.array([index for index, document in enumerate(documents) for _ in document], dtype=np.int64)
 
 
 def _features(task: Task, text: Normalised, message: Normalised, lexicon: Lexicon) -> list[set[str]]:

@@ -236,8 +236,9 @@ def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
             continue
         for text in missed:
             yield Problem(place, f"does not hit {json.dumps(text)}, which it promises to hit", rule["id"], "hit")
-        for text in struck:
-            yield Problem(place, f"hits {json.dumps(text)}, which it promises to miss", rule["id"], "miss")
+        for text, matched in struck:
+            words = f"hits {json.dumps(text)}, which it promises to miss: matched {json.dumps(matched)}"
+            yield Problem(place, words, rule["id"], "miss")
 
 
 def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:

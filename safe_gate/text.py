@@ -82,6 +82,11 @@ class Normalised:
             raise ValueError("an empty span has no place in the original")
         return self.starts[start], self.ends[end - 1]
 
+    @property
+    def folded(self) -> str:
+        """`text` without regard to case and to blanks around it: copies of a text have the same."""
+        return self.text.strip().casefold()
+
     @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
         """The sentences of `text` as spans, in order; one of more than 1,000 characters is cut."""

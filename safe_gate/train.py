@@ -8,19 +8,22 @@ from types import ModuleType
 
 from safe_gate import files, packs
 from safe_gate.evaluators.synthesis import Case, Rules
-from safe_gate.evaluators.synthesis.gain import Gain, gains
+from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains, parts
 from safe_gate.figures import percent
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import Options
 
 NEEDED = 20
-"""How many labels of each kind a correction is learned from at the least."""
+"""How many labels of each kind a correction is learned from at the least, copies of a text counted once."""
 
 
 @dataclass(frozen=True, slots=True)
 class Lesson:
     """What labelled cases teach: the gain of each check, the packs that gain, and why others were not learned."""
 
+    cases: int
+    replies: int
+    """How many of the cases' replies are distinct."""
     gains: tuple[Gain, ...]
     packs: tuple[packs.Pack, ...]
     left: tuple[Problem, ...]
@@ -29,7 +32,7 @@ class Lesson:
 def train(patterns: Sequence[str], options: Options) -> Lesson:
     """Return what the cases of some files teach, measured against the rules that the options name.
 
-    Raises CannotJudge: a library that is missing, every problem of the cases, too few labels.
+    Raises CannotJudge: a library that is missing, every problem of the cases, too few labels that differ.
     """
     fit = _fit()
     if options.profile != "weighted":
@@ -49,9 +52,12 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
         else:
             there = " and ".join(f"{count} that say {kind}" for kind, count in counts.items())
             words = f"not learned: needs {NEEDED} labels of {task.check} of either kind, and there are {there}"
-            left.append(Problem(Place("rules train"), words, task.pack))
+            left.append(Problem(Place("rules train"), f"{words}, copies of a text counted once", task.pack))
     if not tasks:
         raise CannotJudge(*left or [Problem(Place("rules-off"), "leaves no learned pack that could be corrected")])
+    if len(parts(cases)) == 1:
+        words = "cases that share a reply or a message are left out together, and that leaves none to learn from"
+        raise CannotJudge(Problem(Place("rules train"), f"{words}; label other replies to other messages too"))
 
     def corrections(some: Sequence[Case]) -> list[packs.Pack]:
         turns = [fit.Turn.of(case) for case in some]
@@ -69,7 +75,7 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
         for task, pack in zip(tasks, corrections(cases), strict=True)
         if task.check in worth and pack["weights"]
     ]
-    return Lesson(found, tuple(learned), tuple(left))
+    return Lesson(len(cases), distinct_replies(cases), found, tuple(learned), tuple(left))
 
 
 def _fit() -> ModuleType:

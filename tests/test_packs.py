@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -18,7 +19,7 @@ from safe_gate.files import load_schema
 from safe_gate.packs import fingerprint
 from safe_gate.packs import load as load_rules
 from safe_gate.text import normalise
-from tests.conftest import Ran, turn, write_cases
+from tests.conftest import REPOSITORY, Ran, turn, write_cases
 
 FOLDER = Path(synthesis.__file__).parent
 CLASSES: dict[str, list[str]] = json.loads((FOLDER / "classes.json").read_text("utf-8"))
@@ -180,14 +181,14 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
     [
         ({"cancelled_by": ["nobody"]}, "unknown word class {nobody}"),
         ({"hit": ["Nothing of the kind."]}, 'team-guarantee/refund: hit: does not hit "Nothing of the kind."'),
-        ({"miss": ["The refund is certain."]}, "team-guarantee/refund: miss: hits"),
+        ({"miss": ["The refund is  certain."]}, 'team-guarantee/refund: miss: hits "The refund is  certain.", which it promises to miss: matched "refund is  certain"'),
         ({"pattern": "a(?=b)"}, "team-guarantee/refund: pattern: cannot run: rule team-guarantee/refund: invalid perl"),
         ({"pattern": "{no_such_class}"}, "unknown word class {no_such_class}"),
         ({"why": ""}, "own.json:1: rules[0].why"),
         ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule or pack"),
         ({"pack": "agency-negative"}, "agency-negative: is the id of another rule or pack"),
     ],
-)
+)  # fmt: skip
 def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
     safe_gate: SafeGate, fields: dict[str, Any], mention: str
 ) -> None:
@@ -197,6 +198,19 @@ def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
         ran = safe_gate(*command)
         assert ran.code == 3
         assert mention in ran.err
+
+
+def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_word_boundary(
+    safe_gate: SafeGate,
+) -> None:
+    text = (REPOSITORY / "docs" / "own-rules.md").read_text("utf-8")
+    (shown,) = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"pattern"' in block)
+    Path("own.json").write_text(shown, "utf-8")
+    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: every text is hit and missed")
+    Path("own.json").write_text(shown.replace("\\\\b", ""), "utf-8")
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    assert 'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"' in ran.err
 
 
 def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) -> None:

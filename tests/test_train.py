@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Callable
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.conftest import REPOSITORY, Ran, turn, write_cases
 SafeGate = Callable[..., Ran]
 CHECK = "agency_language"
 THINGS = "garden roof bike oven shelf tent lamp door fence boat sofa desk".split()
+COLOURS = "white green grey brown".split()
 DEV = REPOSITORY / "data" / "synthesis"
 
 
@@ -28,9 +30,9 @@ def cases(prefix: str = "a", *, count: int = 48) -> list[dict[str, Any]]:
     """Return cases of a team to whom it is fine to tell people what to do, and wrong to ask what they want."""
     found = []
     for index in range(count):
-        thing, directs = THINGS[index % len(THINGS)], index % 2 == 0
-        reply = f"You should paint the {thing} today." if directs else f"Would you like to paint the {thing}?"
-        one = turn(f"{prefix}{index}", user=f"The {thing} again.", assistant=reply, checks=[CHECK])
+        what, directs = f"{COLOURS[index // len(THINGS)]} {THINGS[index % len(THINGS)]}", index % 2 == 0
+        reply = f"You should paint the {what} today." if directs else f"Would you like to paint the {what}?"
+        one = turn(f"{prefix}{index}", user=f"The {what} again.", assistant=reply, checks=[CHECK])
         found.append(one | {"expected": {CHECK: directs}})
     return found
 
@@ -88,13 +90,66 @@ def test_cases_that_the_rules_know_gain_nothing_and_the_table_says_so(safe_gate:
     assert not Path("own").exists()
 
 
-@pytest.mark.parametrize("reply", ["", "Ok", "\u200b", "No word of this is ever seen twice."])
+@pytest.mark.parametrize("reply", [".", "\u200b-", "xq"])
 def test_replies_without_anything_to_learn_from_teach_nothing(safe_gate: SafeGate, reply: str) -> None:
-    same = [turn(f"a{n}", assistant=reply, checks=[CHECK], expected={CHECK: n % 2 == 0}) for n in range(40)]
-    write_cases(Path("c.jsonl"), *same)
+    empty = [
+        turn(f"a{n}", user="", assistant=reply * n, checks=[CHECK], expected={CHECK: n % 2 == 0}) for n in range(40)
+    ]
+    write_cases(Path("c.jsonl"), *empty)
     ran = safe_gate("rules", "train", "c.jsonl")
     assert ran.code == 0
     assert row(ran)[-1] == "no gain: do not use this pack"
+
+
+def copied(labels: int, copies: int) -> list[dict[str, Any]]:
+    """Return cases whose labels nothing but memory can know, each reply `copies` times to other people."""
+    lines = (DEV / "dev_b.jsonl").read_text("utf-8").splitlines()[:labels]
+    replies = [(json.loads(line)["assistant"], sha256(line.encode()).digest()[0] % 2 == 0) for line in lines]
+    return [
+        turn(f"{n}-{copy}", user=f"{n}, {copy}", assistant=f"{reply}{' ' * copy}", checks=[CHECK])
+        | {"expected": {CHECK: label}}
+        for copy in range(copies)
+        for n, (reply, label) in enumerate(replies)
+    ]
+
+
+@pytest.mark.parametrize("files", [1, 4])
+def test_copies_of_a_reply_are_left_out_with_it(safe_gate: SafeGate, files: int) -> None:
+    found = copied(60, 4)
+    size = len(found) // files
+    for n in range(files):
+        write_cases(Path(f"c{n}.jsonl"), *found[n * size : (n + 1) * size])
+    ran = safe_gate("rules", "train", *(f"c{n}.jsonl" for n in range(files)), "--out", "own")
+    assert ran.code == 0
+    assert "240 cases, 60 distinct replies: a copy counts once, and cases that share a reply" in ran.out
+    assert row(ran)[1] == "60"
+    assert row(ran)[-1] == "no gain: do not use this pack"
+
+
+def test_copies_are_no_labels(safe_gate: SafeGate) -> None:
+    canned = ["You should rest.", "You must rest.", "What would help?", "It is up to you.", "Would you like to rest?"]
+    write_cases(
+        Path("c.jsonl"),
+        *(
+            turn(f"{user}-{n}", user=f"I am {user}.", assistant=reply, checks=[CHECK], expected={CHECK: n > 1})
+            for user in range(10)
+            for n, reply in enumerate(canned)
+        ),
+    )
+    ran = safe_gate("rules", "train", "c.jsonl")
+    assert ran.code == 3
+    assert "there are 3 that say true and 2 that say false, copies of a text counted once" in ran.err
+
+
+def test_where_no_case_can_be_left_out_nothing_is_learned(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(case | {"user": "Hello."} for case in cases()))
+    ran = safe_gate("rules", "train", "c.jsonl", "--out", "own")
+    assert ran.code == 3
+    assert (
+        "rules train: cases that share a reply or a message are left out together, and that leaves none to learn from"
+        in ran.err
+    )
+    assert not Path("own").exists()
 
 
 def test_the_same_cases_give_the_same_bytes(safe_gate: SafeGate) -> None:
@@ -164,8 +219,8 @@ def test_no_other_command_imports_what_learning_needs() -> None:
     assert subprocess.run([sys.executable, "-c", script], capture_output=True, check=False).returncode == 0
 
 
-def recorded(id_: str, path: str) -> Case:
-    return Case(id_, "", "", (), {}, (), Place(path, 1))
+def recorded(id_: str, path: str, reply: str = "", message: str = "") -> Case:
+    return Case(id_, message, reply, (), {}, (), Place(path, 1))
 
 
 def test_files_are_left_out_one_by_one_and_a_single_file_in_fifths() -> None:
@@ -175,6 +230,17 @@ def test_files_are_left_out_one_by_one_and_a_single_file_in_fifths() -> None:
     single = [recorded(str(n), "x") for n in range(100)]
     assert sorted(case.id for part in parts(single) for case in part) == sorted(case.id for case in single)
     assert [len(part) > 10 for part in parts(single)] == [True] * 5
+
+
+def test_files_that_share_a_text_are_left_out_together() -> None:
+    several = [recorded("1", "x", "Hi."), recorded("2", "y", " HI. "), recorded("3", "z", "Hello.", "Hi.")]
+    assert [[case.id for case in part] for part in parts(several)] == [["1", "2"], ["3"]]
+    chained = [recorded(str(n), "xy"[n % 2], f"{n // 2}", f"to {(n + 1) // 2 % 30}") for n in range(60)]
+    assert len(parts(chained)) == 1
+    apart = [recorded(str(n), "xy"[n % 2], f"{n // 2}") for n in range(60)]
+    part_of = {case.id: number for number, part in enumerate(parts(apart)) for case in part}
+    assert len(set(part_of.values())) == 5
+    assert all(part_of[str(n)] == part_of[str(n + 1)] for n in range(0, 60, 2))
 
 
 @pytest.mark.parametrize(

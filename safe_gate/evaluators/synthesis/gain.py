@@ -9,6 +9,7 @@ from hashlib import sha256
 from safe_gate.evaluators.synthesis import Case, Rules, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.figures import wilson
+from safe_gate.text import normalise
 
 _PARTS = 5
 _MOST_PARTS = 10
@@ -18,7 +19,8 @@ _MOST_PARTS = 10
 class Gain:
     """How a check agrees with labels that were left out, without what the others teach and with it.
 
-    `mended` labels agree only with it, `spoiled` ones only without.
+    `mended` labels agree only with it, `spoiled` ones only without. Copies of a reply count once
+    where they have the same label and agree alike.
     """
 
     check: str
@@ -40,17 +42,52 @@ class Gain:
 
 
 def parts(cases: Sequence[Case]) -> list[list[Case]]:
-    """Return the cases in parts, each to be left out once.
+    """Return the cases in parts, each to be left out once; those that share a reply or a message are in one.
 
     Several files are left out file by file, because files differ in voice as what comes next will
-    (above ten, some go together); one file is cut in five by the SHA-256 of the ids.
+    (above ten, some go together, and so do files that share a text). One file, or files that all
+    hang together, are cut in five by the SHA-256 of the ids. A single part: nothing can be left out.
     """
-    files = sorted({case.place.path for case in cases})
-    if len(files) > 1:
-        keys = [files.index(case.place.path) % _MOST_PARTS for case in cases]
+    texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
+    files = _firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])
+    several = sorted(set(files))
+    if len(several) > 1:
+        keys = [several.index(file) % _MOST_PARTS for file in files]
     else:
-        keys = [int(sha256(case.id.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for case in cases]
+        ids = _firsts([[(0, case.id), *own] for case, own in zip(cases, texts, strict=True)])
+        keys = [int(sha256(id_.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for id_ in ids]
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
+
+
+def distinct_replies(cases: Sequence[Case]) -> int:
+    """Return how many replies some cases have, copies counted once."""
+    return len({_texts(case)[1] for case in cases})
+
+
+def _texts(case: Case) -> tuple[str, str]:
+    """Return a case's message and reply as their copies have them too."""
+    return normalise(case.user).folded, normalise(case.assistant).folded
+
+
+def _firsts(named: Sequence[Sequence[tuple[int, str]]]) -> list[str]:
+    """Return for each case, given by its names, the first in order of all names it is linked to.
+
+    Cases that share a name are linked, directly or through others.
+
+    >>> _firsts([[(0, "a"), (1, "hello")], [(0, "b")], [(0, "c"), (1, "hello")]])
+    ['a', 'b', 'a']
+    """
+    above: dict[tuple[int, str], tuple[int, str]] = {}
+
+    def first(name: tuple[int, str]) -> tuple[int, str]:
+        while (next_ := above.setdefault(name, name)) != name:
+            above[name] = name = above[next_]
+        return name
+
+    for names in named:
+        ends = sorted({first(name) for name in names})
+        above.update(dict.fromkeys(ends, ends[0]))
+    return [first(names[0])[1] for names in named]
 
 
 def gains(
@@ -60,15 +97,17 @@ def gains(
 
     `today` are the rules without anything learned, `taught` returns the rules that some cases teach.
     """
-    pairs: dict[str, list[tuple[bool, bool]]] = {check: [] for check in checks}
+    seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
     for part in parts(cases):
         left_out = {case.id for case in part}
         tomorrow = taught([case for case in cases if case.id not in left_out])
         for case in part:
             before, after = score_case(case, today).checks, score_case(case, tomorrow).checks
-            for check in before.keys() & case.expected.keys() & pairs.keys():
+            for check in before.keys() & case.expected.keys() & seen.keys():
                 label = case.expected[check]
-                pairs[check].append((matches(before[check], label), matches(after[check], label)))
+                agrees = matches(before[check], label), matches(after[check], label)
+                seen[check].add((_texts(case)[1], label, *agrees))
+    pairs = {check: [(old, new) for *_, old, new in found] for check, found in seen.items()}
     return tuple(
         Gain(check, len(found), sum(old for old, _ in found), found.count((False, True)), found.count((True, False)))
         for check, found in pairs.items()

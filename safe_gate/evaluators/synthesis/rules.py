@@ -120,10 +120,10 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
 
 def broken_promises(
     data: JsonObject, rule: JsonObject, shared_classes: Mapping[str, Sequence[str]]
-) -> tuple[list[str], list[str]]:
+) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the `hit` texts that a rule of a pack, alone, does not hit, and the `miss` texts that it does.
 
-    Raises ValueError as `compile_pack` does.
+    The latter each with what it matches first.     Raises ValueError as `compile_pack` does.
     """
     alone = compile_pack({**data, "rules": [rule]}, shared_classes)
     (one,) = alone.rules
@@ -131,7 +131,12 @@ def broken_promises(
         if why := refusal(pattern):
             raise ValueError(f"rule {rule['id']}: {why}")
     missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
-    struck = [text for text in rule["miss"] if find(alone, normalise(text))]
+    struck = [
+        (text, found[0].hit(normalised, data["field"]).text)
+        for text in rule["miss"]
+        for normalised in [normalise(text)]
+        if (found := find(alone, normalised))
+    ]
     return missed, struck
 
 
