@@ -452,3 +452,31 @@ def test_a_dead_rule_is_found() -> None:
 def test_a_pattern_can_be_read_at_a_glance(pack: dict[str, Any], rule: dict[str, Any]) -> None:
     """What is longer is a word class (`classes`) or two rules."""
     assert all(len(pattern) <= 200 for pattern in (rule["pattern"], *rule.get("unless", ())))
+
+
+def test_rules_that_can_each_run_but_not_together_are_refused(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(synthesis.rules._OPTIONS, "max_mem", 1 << 18)  # less, so that few rules are too many
+    rules = [
+        OWN["rules"][0] | {"id": f"team-guarantee/r{n}", "pattern": f"refund is certain|foo{n}[a-z]{{1,99}}"}
+        for n in range(100)
+    ]
+    Path("own.json").write_text(json.dumps(OWN | {"rules": rules}), "utf-8")
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    assert "team-guarantee: cannot run: pack team-guarantee: its patterns are too large together" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("id_", "mention"),
+    [
+        ("agency-negative/mine", "expected an id that begins with its pack's: team-guarantee/..."),
+        ("team-guarantee/mine\n", "rules[0].id"),
+    ],
+)
+def test_an_id_that_does_not_lead_to_its_pack_is_refused(safe_gate: SafeGate, id_: str, mention: str) -> None:
+    Path("own.json").write_text(json.dumps(OWN | {"rules": [OWN["rules"][0] | {"id": id_}]}), "utf-8")
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    assert mention in ran.err

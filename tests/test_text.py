@@ -250,3 +250,9 @@ def test_time_is_linear_in_a_text_that_repeats_itself(unit: str) -> None:
 
     # Eight times the text: a quadratic step would take 64 times as long.
     assert seconds(160_000) < 24 * max(seconds(20_000), 0.005)
+
+
+@pytest.mark.parametrize("code", [0xAD, 0x180D, 0x200B, 0x202E, 0x2063, 0x2067, 0xFE0F, 0xFEFF, 0xE0041, 0xE0101])
+def test_characters_that_do_not_show_do_not_hide_words(code: int) -> None:
+    text = f"You{chr(code)}'ll defi{chr(code)}nitely be fine."
+    assert normalise(text).text == "You'll definitely be fine."
