@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__, files, gate, measure, outlook, packs, publishing, train
-from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
+from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github.checkout import head_checkout
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Verdict, in_order
@@ -335,8 +335,8 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
     if problems:
         effects.err(console.problems(problems))
     else:
-        for section in sections(report):
-            effects.out(console.scorecard(section))
+        for card in console.scorecards(report):
+            effects.out(card)
         effects.out(console.rules(report))
     if paths["report-json"]:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in paths.values())}")

@@ -11,6 +11,7 @@ import tabulate
 from tabulate import DataRow, Line, TableFormat
 from wcwidth import wcswidth
 
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, wilson, with_interval
@@ -38,8 +39,19 @@ _BOX = TableFormat(
 tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
 
 
-def scorecard(section: Section, *, everything: bool = False) -> str:
-    """Return an evaluator's scorecard: the box, the table of cases, the top issues."""
+def scorecards(report: JsonObject) -> Iterator[str]:
+    """Yield the scorecard of every evaluator; one with a broken rule shows its Review cases' evidence too."""
+    broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
+    for name, evaluator in EVALUATORS.items():
+        if report[name] is not None:
+            yield scorecard(evaluator.section(report[name]), reviews=name in broken)
+
+
+def scorecard(section: Section, *, everything: bool = False, reviews: bool = False) -> str:
+    """Return an evaluator's scorecard: the box, the table of cases, the top issues, the evidence.
+
+    The evidence is that of failing cases, with `reviews` of all cases to look at; `everything` bounds nothing.
+    """
     return "\n".join(
         (
             *(quoted(note) for note in section.notes),
@@ -47,7 +59,7 @@ def scorecard(section: Section, *, everything: bool = False) -> str:
             *_cases(section, everything=everything),
             *_issues(section),
             *(_details(section) if everything else ()),
-            *_evidence(section, everything=everything),
+            *_evidence(section, everything=everything, reviews=reviews),
             "",
         )
     )
@@ -208,9 +220,10 @@ def _details(section: Section) -> Iterator[str]:
         yield _table(table, "simple_outline")
 
 
-def _evidence(section: Section, *, everything: bool) -> Iterator[str]:
-    """Yield the cases to look at with their evidence: the failing ones first of all, or every one."""
-    found = [finding for finding in section.findings if everything or finding.severity is Severity.FAILING]
+def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[str]:
+    """Yield the cases to look at with their evidence: the failing ones, then those to review if they count."""
+    severities = Severity if everything or reviews else (Severity.FAILING,)
+    found = [finding for severity in severities for finding in section.findings if finding.severity is severity]
     shown = found if everything else found[:MOST_EVIDENCE]
     if shown:
         yield ""
@@ -220,7 +233,7 @@ def _evidence(section: Section, *, everything: bool) -> Iterator[str]:
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}"
         yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
     if len(shown) < len(found):
-        yield f"  ... and {len(found) - len(shown)} more failing: see the JSON report, or --verbose"
+        yield f"  ... and {len(found) - len(shown)} more: see the JSON report, or --verbose"
 
 
 def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:
