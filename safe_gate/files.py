@@ -155,9 +155,9 @@ def document(path: str, kind: str, *, largest: int | None = None) -> Any:
     return content
 
 
-def expand(patterns: Sequence[str]) -> list[Path]:
-    """Return the files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
-    paths, problems = _expand(patterns)
+def rule_packs(patterns: Sequence[str]) -> list[Path]:
+    """Return the pack files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
+    paths, problems = _expand(patterns, ".json")
     if problems:
         raise CannotJudge(*problems)
     return paths
@@ -457,8 +457,11 @@ def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
 
 
-def _expand(patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
-    """Return the files that paths and globs name, sorted, each once, and a problem for what names none."""
+def _expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
+    """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
+
+    `suffix` is that of the files that are meant, for the problem's words.
+    """
     found: set[Path] = set()
     problems: list[Problem] = []
     for pattern in patterns:
@@ -466,7 +469,7 @@ def _expand(patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
         matched = [literal] if literal.exists() else [Path(p) for p in glob.glob(pattern, recursive=True)]
         files = [path for path in matched if not path.is_dir()]
         if not files:
-            problems.append(_no_match(pattern))
+            problems.append(_no_match(pattern, suffix))
         found.update(files)
     return sorted(found), problems
 
@@ -495,8 +498,11 @@ def _expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str
             if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
         ]
         files = literals[:1] or batches
-        if not files:
-            problems.append(_no_match(str(base / pattern)))
+        if not files and any(path.suffix == ".jsonl" for path in globbed):
+            words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
+            problems.append(Problem(Place(str(base / pattern)), words))
+        elif not files:
+            problems.append(_no_match(str(base / pattern), ".json"))
         found.update(files)
     # A shell that expands NAME* names the outputs too; they are read with their batch.
     for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
@@ -505,7 +511,7 @@ def _expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str
             words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
             problems.append(Problem(Place(shown(path)), words))
     if not found and not problems:
-        problems.append(_no_match(" ".join(patterns)))
+        problems.append(_no_match(" ".join(patterns), ".json"))
     return sorted(found), problems
 
 
@@ -521,13 +527,13 @@ def _is_ours(path: Path) -> bool:
     return any(mark in start for mark in _REPORT_MARKS)
 
 
-def _no_match(pattern: str) -> Problem:
+def _no_match(pattern: str, suffix: str) -> Problem:
     path = Path(pattern)
     if path.is_dir():
-        hint = "is a folder; name the files in it, such as " + (path / "*.jsonl").as_posix()
+        hint = f"is a folder; name the files in it, such as {(path / f'*{suffix}').as_posix()}"
     else:
-        siblings = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = suggestion(path.name, sorted(siblings))
+        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        close = suggestion(path.name, {sibling.name: sibling.as_posix() for sibling in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint)

@@ -338,6 +338,29 @@ def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGat
     assert "did you mean --synthesis-cases?" in safe_gate("run", "--synthesis-case", "x").err
 
 
+@pytest.mark.parametrize(
+    ("arguments", "mention"),
+    [
+        (("--safe-batch", "evals"), "evals: is a folder; name the files in it, such as evals/*.json\n"),
+        (("--cases", "evals"), "evals: is a folder; name the files in it, such as evals/*.jsonl\n"),
+        (("--cases", "more.jsonl", "--rules", "evals"), "name the files in it, such as evals/*.json\n"),
+        (
+            ("--safe-batch", "evals/*.jsonl"),
+            "evals/*.jsonl: matches .jsonl files, but no batch (.json); Synthesis cases",
+        ),
+        (("--cases", "evals/mor.jsonl"), 'matches no file (did you mean "evals/more.jsonl"?)'),
+        (("--safe-batch", "evals/batsh.json"), 'matches no file (did you mean "evals/batch.json"?)'),
+    ],
+)
+def test_what_names_no_file_is_answered_with_what_would(
+    safe_gate: SafeGate, arguments: tuple[str, ...], mention: str
+) -> None:
+    Path("evals").mkdir()
+    write_cases(Path("evals/more.jsonl"), turn("a"))
+    write_batch(Path("evals/batch.json"), safe_case("a"))
+    assert mention in safe_gate("run", *arguments).err
+
+
 def test_a_batch_that_is_named_like_our_reports_is_not_passed_over(safe_gate: SafeGate) -> None:
     write_batch(Path("SAFE_v0_I25.json"), safe_case("a"))
     write_batch(Path("b.json"), safe_case("b"))
