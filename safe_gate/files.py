@@ -27,6 +27,7 @@ from safe_gate.validate import Fault, Schema, suggestion
 
 _REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
 _BOM = b"\xef\xbb\xbf"
+_BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,7 +183,7 @@ def kind_of(path: Path) -> str:
     if path.suffix == ".jsonl":
         with suppress(JsonError):
             first = parse(next((line for line in text.split("\n") if line.strip()), "{}"))
-            if isinstance(first, dict) and "output" in first and "assistant" not in first:
+            if _is_safe_output(first):
                 return "safe-output"
         return "synthesis-case"
     keys = _parse(text, shown(path), comments=True)
@@ -385,12 +386,18 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
                 except JsonError as error:
                     if was_first and _is_one_document(path):
                         yield Problem(place, "is one JSON document over many lines; expected one object a line (JSONL)")
-                        break
+                        return
                     yield Problem(place, f"is not valid JSON: {error}")
                     continue
                 except CannotJudge as error:
                     yield from error.problems
+                    if any(problem.place.line == 0 for problem in error.problems):  # it is of the whole file
+                        return
                     continue
+                if was_first and id_key == "id" and _is_safe_output(value):
+                    words = "these are SAFE v0 outputs, not Synthesis cases; name them by --outputs or safe-outputs"
+                    yield Problem(Place(name), words)
+                    return
                 case_id = _id_of(value, id_key)
                 faults = schema.faults(value)
                 for fault in faults:
@@ -410,6 +417,10 @@ def _is_one_document(path: Path) -> bool:
     except (JsonError, CannotJudge):
         return False
     return True
+
+
+def _is_safe_output(value: Any) -> bool:
+    return isinstance(value, dict) and "output" in value and not {"user", "assistant"} & value.keys()
 
 
 def _id_of(value: Any, key: str) -> str:
@@ -573,6 +584,8 @@ def _decode(data: bytes, name: str, line: int = 0) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        if line <= 1 and data.startswith(_BOMS_OF_UTF_16):
+            raise CannotJudge(Problem(Place(name), "looks like UTF-16; save the file as UTF-8")) from None
         line = line or data.count(b"\n", 0, error.start) + 1
         problem = Problem(Place(name, line), f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8")
         raise CannotJudge(problem) from None

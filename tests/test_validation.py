@@ -116,6 +116,36 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate:
     assert "c.jsonl:2: is not UTF-8: byte 0xff; save the file as UTF-8" in ran.err
 
 
+def test_a_file_of_the_wrong_kind_is_one_problem(safe_gate: SafeGate) -> None:
+    write_cases(Path("o.jsonl"), *({"test_id": f"t{n}", "output": safe_case("x")["output"]} for n in range(300)))
+    ran = safe_gate("eval", "--cases", "o.jsonl")
+    assert ran.err.splitlines()[0].startswith("o.jsonl: these are SAFE v0 outputs, not Synthesis cases; name them by")
+    assert "could not judge: 1 problem;" in ran.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("command", [("eval", "--cases"), ("score", "--batch"), ("validate",)])
+def test_utf_16_is_named_as_such(safe_gate: SafeGate, encoding: str, command: tuple[str, ...]) -> None:
+    name = "c.json" if "score" in command else "c.jsonl"
+    text = "\n".join(json.dumps(turn(name)) for name in "ab")
+    Path(name).write_bytes(f"\ufeff{text}".encode(encoding))
+    ran = safe_gate(*command, name)
+    assert ran.code == 3
+    assert f"{name}: looks like UTF-16; save the file as UTF-8\n" in ran.err
+    assert "could not judge: 1 problem;" in ran.err
+
+
+def test_the_log_shows_some_problems_of_each_file_and_the_report_all(safe_gate: SafeGate) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        write_cases(Path(name), *(turn(f"{name}{n}", checks=[]) for n in range(25)))
+    ran = safe_gate("run", "--cases", "a.jsonl", "b.jsonl")
+    assert ran.err.count("is an empty list") == 40
+    for name in ("a.jsonl", "b.jsonl"):
+        assert f"\n... and 5 more in {name}\n" in ran.err
+    assert "could not judge: 50 problems;" in ran.err
+    assert len(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]) == 50
+
+
 @pytest.mark.parametrize(
     ("arguments", "mention"),
     [

@@ -20,6 +20,8 @@ from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 
 MOST_EVIDENCE = 10
+MOST_PROBLEMS = 20
+"""Problems are shown so many a file: the JSON report has all."""
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
@@ -137,17 +139,21 @@ def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
 
 
 def problems(found: Sequence[Problem]) -> str:
-    """Return problems as lines `path:line: id: field: message`, then what they add up to."""
-    ordered = in_order(found)
-    lines = [problem(one) for one in ordered]
-    files: dict[str, list[int]] = {}
-    for one in ordered:
-        files.setdefault(one.place.path, []).append(one.place.line)
-    for path, numbers in files.items():
-        places = ", ".join(f"line {number}" for number in sorted(set(numbers))[:10] if number)
+    """Return problems as lines `path:line: id: field: message`, so many a file, then what they add up to."""
+    files: dict[str, list[Problem]] = {}
+    for one in in_order(found):
+        files.setdefault(one.place.path, []).append(one)
+    lines = []
+    for path, some in files.items():
+        lines += [problem(one) for one in some[:MOST_PROBLEMS]]
+        if len(some) > MOST_PROBLEMS:
+            lines.append(f"... and {len(some) - MOST_PROBLEMS} more in {plain(Untrusted(path))}")
+    for path, some in files.items():
+        numbers = sorted({one.place.line for one in some})
+        places = ", ".join(f"line {number}" for number in numbers[:10] if number)
         if places:
-            more = ", ..." if len(set(numbers)) > 10 else ""
-            lines.append(f"{plain(Untrusted(path))}: {plural(len(numbers), 'problem')}, {places}{more}")
+            more = ", ..." if len(numbers) > 10 else ""
+            lines.append(f"{plain(Untrusted(path))}: {plural(len(some), 'problem')}, {places}{more}")
     lines.append(f"safe-gate: could not judge: {plural(len(found), 'problem')}; correct the input and run again")
     return "\n".join(lines)
 
