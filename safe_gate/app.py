@@ -125,8 +125,8 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
                 texts = {"user": item.user, "assistant": item.assistant}
                 effects.out(explanation(texts, result, synthesis.asks(rules)))
                 return EXIT_CODES[Verdict.PASS]
-    hint = suggestion(case_id, ids)
-    return complain(problems or (Problem(Place("explain"), f"no case has this id{hint}", case_id),), effects)
+    words = f"no case has this id{suggestion(case_id, ids)}; explain reads Synthesis cases, not those of SAFE v0"
+    return complain(problems or (Problem(Place("explain"), words, case_id),), effects)
 
 
 def list_rules(options: Options, effects: Effects) -> int:

@@ -340,6 +340,7 @@ def test_explain_refuses_an_id_that_no_case_has(safe_gate: SafeGate) -> None:
     ran = safe_gate("explain", "SYN-01", "--cases", "c.jsonl")
     assert ran.code == 3
     assert 'no case has this id (did you mean "SYN-001"?)' in ran.err
+    assert "explain reads Synthesis cases, not those of SAFE v0" in ran.err
     assert safe_gate("explain", "a").code == 3
 
 
