@@ -22,7 +22,7 @@ from typing import Any, BinaryIO
 from safe_gate.evaluators import safe_v0, synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.options import CONFIG_FILE
+from safe_gate.options import CONFIG_FILE, settings
 from safe_gate.validate import Fault, Schema, suggestion
 
 _REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
@@ -209,7 +209,8 @@ def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:
     original: dict[str, str] = {}
     if isinstance(content, dict):
         content, original = _canonical_keys(content, name)
-    problems = _problems(schema.faults(content), name, blank_comments(text), original=original)
+    faults = [_of_setting(fault) for fault in schema.faults(content)]
+    problems = _problems(faults, name, blank_comments(text), original=original)
     if problems:
         raise CannotJudge(*problems)
     return name, content
@@ -462,6 +463,15 @@ def _canonical_keys(content: Mapping[str, Any], name: str) -> tuple[dict[str, An
         result[spelt] = value
         original[spelt] = key
     return result, original
+
+
+def _of_setting(fault: Fault) -> Fault:
+    """Return a config's fault, that of a setting which belongs elsewhere with the places it belongs to."""
+    for setting in settings():
+        if not setting.key and [_bare(str(key)) for key in fault.path] == [_bare(setting.name)]:
+            places = (*(f"the flag {flag}" for flag in setting.flags_of("run")), f"the variable {setting.env[0]}")
+            return Fault(fault.path, f"cannot be set in the config file; use {' or '.join(places)}")
+    return fault
 
 
 def _bare(key: str) -> str:
