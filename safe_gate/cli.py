@@ -49,8 +49,8 @@ _COMMANDS = {
         "exit codes: 0 listed, all as promised, or learned; 3 a problem",
     ),
     "doctor": (
-        "show the settings of a run with their origins, and what it would publish; score and send nothing",
-        "exit codes: 0 the settings are fine, 3 they are not",
+        "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
+        "exit codes: 0 a run could start, 3 it could not",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
     "publish": (

@@ -54,7 +54,7 @@ def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
     """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end."""
     schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
-    paths, problems = _expand(patterns)
+    paths, problems = expand(patterns)
     yield from problems
     for path in paths:
         is_empty = True
@@ -94,9 +94,9 @@ def safe_cases(
     inline. Every case must have exactly one output and every output a case. `concern` drops the
     cases of other concerns, after those checks; globs pass over the files of `leave_out`.
     """
-    paths, problems = _expand_batches(patterns, Path(test_dir), leave_out)
+    paths, problems = expand_batches(patterns, Path(test_dir), leave_out)
     yield from problems
-    output_paths, problems = _expand(outputs)
+    output_paths, problems = expand(outputs)
     yield from problems
     named: dict[str, Recorded] = {}
     yield from _read_outputs(output_paths, named)
@@ -134,7 +134,7 @@ def safe_cases(
 
 def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = _expand(patterns)
+    paths, problems = expand(patterns)
     yield from problems
     yield from _read_outputs(paths, {})
 
@@ -158,10 +158,68 @@ def document(path: str, kind: str, *, largest: int | None = None) -> Any:
 
 def rule_packs(patterns: Sequence[str]) -> list[Path]:
     """Return the pack files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
-    paths, problems = _expand(patterns, ".json")
+    paths, problems = expand(patterns, ".json")
     if problems:
         raise CannotJudge(*problems)
     return paths
+
+
+def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
+    """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
+
+    `suffix` is that of the files that are meant, for the problem's words.
+    """
+    found: set[Path] = set()
+    problems: list[Problem] = []
+    for pattern in patterns:
+        literal = Path(pattern)
+        matched = [literal] if literal.exists() else [Path(p) for p in glob.glob(pattern, recursive=True)]
+        files = [path for path in matched if not path.is_dir()]
+        if not files:
+            problems.append(_no_match(pattern, suffix))
+        found.update(files)
+    return sorted(found), problems
+
+
+def expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]) -> tuple[list[Path], list[Problem]]:
+    """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
+
+    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
+    read with their batch.
+    """
+    own = {Path(name).absolute() for name in leave_out if name}
+    found: set[Path] = set()
+    problems: list[Problem] = []
+    for pattern in patterns:
+        literals = [path for path in (base / pattern, base / f"{pattern}.json") if path.exists() and not path.is_dir()]
+        globbed = [
+            Path(path)
+            for candidate in (pattern, f"{pattern}.json")
+            for path in glob.glob(
+                candidate if Path(pattern).is_absolute() else f"{glob.escape(str(base))}/{candidate}", recursive=True
+            )
+        ]
+        batches = [
+            path
+            for path in globbed
+            if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
+        ]
+        files = literals[:1] or batches
+        if not files and any(path.suffix == ".jsonl" for path in globbed):
+            words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
+            problems.append(Problem(Place(str(base / pattern)), words))
+        elif not files:
+            problems.append(_no_match(str(base / pattern), ".json"))
+        found.update(files)
+    # A shell that expands NAME* names the outputs too; they are read with their batch.
+    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
+        found.remove(path)
+        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
+            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
+            problems.append(Problem(Place(shown(path)), words))
+    if not found and not problems:
+        problems.append(_no_match(" ".join(patterns), ".json"))
+    return sorted(found), problems
 
 
 _KINDS = (
@@ -476,64 +534,6 @@ def _of_setting(fault: Fault) -> Fault:
 
 def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
-
-
-def _expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
-    """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
-
-    `suffix` is that of the files that are meant, for the problem's words.
-    """
-    found: set[Path] = set()
-    problems: list[Problem] = []
-    for pattern in patterns:
-        literal = Path(pattern)
-        matched = [literal] if literal.exists() else [Path(p) for p in glob.glob(pattern, recursive=True)]
-        files = [path for path in matched if not path.is_dir()]
-        if not files:
-            problems.append(_no_match(pattern, suffix))
-        found.update(files)
-    return sorted(found), problems
-
-
-def _expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]) -> tuple[list[Path], list[Problem]]:
-    """Return the batch files that patterns name: `*.json`, the suffix optional.
-
-    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
-    read with their batch.
-    """
-    own = {Path(name).absolute() for name in leave_out if name}
-    found: set[Path] = set()
-    problems: list[Problem] = []
-    for pattern in patterns:
-        literals = [path for path in (base / pattern, base / f"{pattern}.json") if path.exists() and not path.is_dir()]
-        globbed = [
-            Path(path)
-            for candidate in (pattern, f"{pattern}.json")
-            for path in glob.glob(
-                candidate if Path(pattern).is_absolute() else f"{glob.escape(str(base))}/{candidate}", recursive=True
-            )
-        ]
-        batches = [
-            path
-            for path in globbed
-            if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
-        ]
-        files = literals[:1] or batches
-        if not files and any(path.suffix == ".jsonl" for path in globbed):
-            words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
-            problems.append(Problem(Place(str(base / pattern)), words))
-        elif not files:
-            problems.append(_no_match(str(base / pattern), ".json"))
-        found.update(files)
-    # A shell that expands NAME* names the outputs too; they are read with their batch.
-    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
-        found.remove(path)
-        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
-            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
-            problems.append(Problem(Place(shown(path)), words))
-    if not found and not problems:
-        problems.append(_no_match(" ".join(patterns), ".json"))
-    return sorted(found), problems
 
 
 def _is_ours(path: Path) -> bool:
