@@ -82,7 +82,7 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     if not searches:
         return [("nothing", "")], [_nothing_to_judge()]
     facts: outlook.Facts = [
-        (name, Untrusted(f"{pattern}: {plural(len(search([pattern])[0]), 'file')}"))
+        (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()
         for pattern in patterns
     ]

@@ -173,7 +173,7 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path],
     problems: list[Problem] = []
     for pattern in patterns:
         literal = Path(pattern)
-        matched = [literal] if literal.exists() else [Path(p) for p in glob.glob(pattern, recursive=True)]
+        matched = [literal] if _exists(literal) else [Path(p) for p in glob.glob(pattern, recursive=True)]
         files = [path for path in matched if not path.is_dir()]
         if not files:
             problems.append(_no_match(pattern, suffix))
@@ -191,7 +191,7 @@ def expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]
     found: set[Path] = set()
     problems: list[Problem] = []
     for pattern in patterns:
-        literals = [path for path in (base / pattern, base / f"{pattern}.json") if path.exists() and not path.is_dir()]
+        literals = [path for path in (base / pattern, base / f"{pattern}.json") if _exists(path) and not path.is_dir()]
         globbed = [
             Path(path)
             for candidate in (pattern, f"{pattern}.json")
@@ -548,12 +548,20 @@ def _is_ours(path: Path) -> bool:
     return any(mark in start for mark in _REPORT_MARKS)
 
 
+def _exists(path: Path) -> bool:
+    """Tell whether something has this path; a name longer than names can be is nobody's."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
 def _no_match(pattern: str, suffix: str) -> Problem:
     path = Path(pattern)
-    if path.is_dir():
+    if _exists(path) and path.is_dir():
         hint = f"is a folder; name the files in it, such as {(path / f'*{suffix}').as_posix()}"
     else:
-        siblings = path.parent.iterdir() if path.parent.is_dir() else ()
+        siblings = path.parent.iterdir() if _exists(path.parent) and path.parent.is_dir() else ()
         close = suggestion(path.name, {sibling.name: sibling.as_posix() for sibling in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"

@@ -164,8 +164,8 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("doctor", "--safe-batch", "*_batch", "--cases", "c.jsonl")
     assert (ran.code, ran.err) == (0, "")
-    found = dict(re.findall(r"^  (\S+) +(\S+: \d+ files?)$", ran.out, re.MULTILINE))
-    assert found == {"safe-batch": "*_batch: 2 files", "synthesis-cases": "c.jsonl: 1 file"}
+    found = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
+    assert found == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
 
 
 @pytest.mark.parametrize(

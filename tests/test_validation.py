@@ -386,6 +386,8 @@ def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGat
             "evals/*.jsonl: matches .jsonl files, but no batch (.json); Synthesis cases",
         ),
         (("--cases", "evals/mor.jsonl"), 'matches no file (did you mean "evals/more.jsonl"?)'),
+        (("--cases", "x" * 5000), ": matches no file; nothing to judge is never a pass"),
+        (("--safe-batch", "x" * 5000), ": matches no file; nothing to judge is never a pass"),
         (("--safe-batch", "evals/batsh.json"), 'matches no file (did you mean "evals/batch.json"?)'),
     ],
 )
