@@ -74,7 +74,7 @@ def rules(report: JsonObject) -> str:
         align="<<<",
         rows=tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in report["rules"]),
     )
-    absent = "".join(f"\n{sentence}" for sentence in (*not_run(report), *departures(report)))
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*not_run(report), *departures(report)))
     return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
 
 
