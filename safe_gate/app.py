@@ -2,17 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import asdict, fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__, files, gate, measure, outlook, packs, publishing, train
-from safe_gate.evaluators import EVALUATORS, safe_v0, sections, synthesis
+from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github.checkout import head_checkout
-from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Verdict, in_order
+from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
 from safe_gate.options import Options
 from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
@@ -49,20 +50,43 @@ def examine(
     effects: Effects,
     problems: Sequence[Problem] = (),
 ) -> int:
-    """Show the settings of a run, what it knows of GitHub and what it would publish (`doctor`). Returns 0 or 3.
+    """Show the settings of a run, its files, what it knows of GitHub and would publish (`doctor`). Returns 0 or 3.
 
     `origins` says of each setting that is not a default what kind of source it came from and its
-    name there. Nothing is scored, written or sent; secrets are not shown.
+    name there; None if the settings have `problems`. Nothing is scored, written or sent; secrets are
+    not shown.
     """
     from safe_gate.render import console
 
     if origins is not None:
         effects.out(console.settings_table(outlook.settings_rows(options, origins)))
+        found, problems = _would_read(options)
+        effects.out(console.facts("A run would read", found))
     seen = outlook.github_facts(options, effects.context, effects.folder)
     effects.out(console.facts("GitHub, as far as it can be seen without asking", seen))
     effects.out(console.facts("A run would publish", outlook.channels(options, effects.context)))
     effects.out("Nothing was scored, written or sent.")
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
+
+
+def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
+    """Return how many files each pattern of a run names, and the problems of those that name none."""
+    searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
+    if options.safe_batch:
+        batches = partial(files.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config,))
+        searches["safe-batch"] = options.safe_batch, batches
+        searches["safe-outputs"] = options.safe_outputs, files.expand
+    if options.synthesis_cases:
+        searches["synthesis-cases"] = options.synthesis_cases, files.expand
+        searches["rules"] = options.rules, partial(files.expand, suffix=".json")
+    if not searches:
+        return [("nothing", "")], [_nothing_to_judge()]
+    facts: outlook.Facts = [
+        (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
+        for name, (patterns, search) in searches.items()
+        for pattern in patterns
+    ]
+    return facts, [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
 
 
 def publish(options: Options, effects: Effects) -> int:
@@ -125,8 +149,8 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
                 texts = {"user": item.user, "assistant": item.assistant}
                 effects.out(explanation(texts, result, synthesis.asks(rules)))
                 return EXIT_CODES[Verdict.PASS]
-    hint = suggestion(case_id, ids)
-    return complain(problems or (Problem(Place("explain"), f"no case has this id{hint}", case_id),), effects)
+    words = f"no case has this id{suggestion(case_id, ids)}; explain reads Synthesis cases, not those of SAFE v0"
+    return complain(problems or (Problem(Place("explain"), words, case_id),), effects)
 
 
 def list_rules(options: Options, effects: Effects) -> int:
@@ -242,7 +266,7 @@ def _judged(
     problems = tuple(problem for one in present for problem in one.problems)
     inputs = tuple(file for one in present for file in one.inputs)
     if not present:
-        problems = (_missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases"),)
+        problems = (_nothing_to_judge(),)
     if problems:
         return _error_report(inputs, options, generated_at, problems), problems
     parts = {name: one.part if one else None for name, one in measured.items()}
@@ -306,6 +330,10 @@ def _head_checkout(folder: str) -> Problem:
     )
 
 
+def _nothing_to_judge() -> Problem:
+    return _missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases")
+
+
 def _missing(what: str, expected: str) -> Problem:
     return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
 
@@ -339,8 +367,8 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
     if problems:
         effects.err(console.problems(problems))
     else:
-        for section in sections(report):
-            effects.out(console.scorecard(section))
+        for card in console.scorecards(report):
+            effects.out(card)
         effects.out(console.rules(report))
     if paths["report-json"]:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in paths.values())}")

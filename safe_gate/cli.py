@@ -49,8 +49,8 @@ _COMMANDS = {
         "exit codes: 0 listed, all as promised, or learned; 3 a problem",
     ),
     "doctor": (
-        "show the settings of a run with their origins, and what it would publish; score and send nothing",
-        "exit codes: 0 the settings are fine, 3 they are not",
+        "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
+        "exit codes: 0 a run could start, 3 it could not",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
     "publish": (
@@ -58,6 +58,10 @@ _COMMANDS = {
         "exit codes: 0 the comment is as it should be, 3 it is not",
     ),
 }
+
+_FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict.fromkeys(
+    ("run", "doctor"), "--safe-batch and --synthesis-cases"
+)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -100,7 +104,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     flags: dict[str, Any] = {}
     command = "run" if argv[:1] == ["run"] else ""
     try:
-        arguments = vars(_parser().parse_args(argv))
+        arguments = _parsed(argv)
         from safe_gate import app  # after --help and --version, which need none of it
 
         command = arguments.pop("command")
@@ -192,10 +196,30 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         from safe_gate.validate import suggestion
 
-        flags = [word for word in message.partition("unrecognized arguments: ")[2].split() if word.startswith("--")]
-        known = sorted({flag for setting in settings() for names in setting.flags.values() for flag in names})
-        hint = suggestion(flags[0], known).replace('"', "") if flags else ""
+        wrong = re.search(r"invalid choice: '([^']*)'", message)
+        hint = suggestion(wrong[1], list(_COMMANDS)).replace('"', "") if wrong else ""
         raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
+
+
+def _parsed(argv: Sequence[str]) -> dict[str, Any]:
+    """Return what the command line says, by name. Raises CannotJudge for words that no option takes."""
+    namespace, unknown = _parser().parse_known_args(argv)
+    arguments = vars(namespace)
+    if not unknown:
+        return arguments
+    from safe_gate.validate import suggestion  # jsonschema is slow to import
+
+    command = arguments["command"]
+    flags = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    if not flags:
+        hint = f"; files are named by {_FILES_BY[command]}" if command in _FILES_BY else ""
+    elif any(flags[0] in names for setting in settings() for names in setting.flags.values()):
+        hint = f"; {flags[0]} is not an option of {command}"
+    else:
+        own = [flag for setting in settings() for flag in setting.flags_of(command)]
+        hint = suggestion(flags[0], own).replace('"', "")
+    words = f"unrecognized arguments: {' '.join(unknown)}{hint}; see safe-gate {command} --help"
+    raise CannotJudge(Problem(Place("command line"), words))
 
 
 def _parser() -> argparse.ArgumentParser:

@@ -22,11 +22,12 @@ from typing import Any, BinaryIO
 from safe_gate.evaluators import safe_v0, synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.options import CONFIG_FILE
+from safe_gate.options import CONFIG_FILE, settings
 from safe_gate.validate import Fault, Schema, suggestion
 
 _REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
 _BOM = b"\xef\xbb\xbf"
+_BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +54,7 @@ def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
     """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end."""
     schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
-    paths, problems = _expand(patterns)
+    paths, problems = expand(patterns)
     yield from problems
     for path in paths:
         is_empty = True
@@ -93,9 +94,9 @@ def safe_cases(
     inline. Every case must have exactly one output and every output a case. `concern` drops the
     cases of other concerns, after those checks; globs pass over the files of `leave_out`.
     """
-    paths, problems = _expand_batches(patterns, Path(test_dir), leave_out)
+    paths, problems = expand_batches(patterns, Path(test_dir), leave_out)
     yield from problems
-    output_paths, problems = _expand(outputs)
+    output_paths, problems = expand(outputs)
     yield from problems
     named: dict[str, Recorded] = {}
     yield from _read_outputs(output_paths, named)
@@ -133,7 +134,7 @@ def safe_cases(
 
 def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = _expand(patterns)
+    paths, problems = expand(patterns)
     yield from problems
     yield from _read_outputs(paths, {})
 
@@ -155,12 +156,70 @@ def document(path: str, kind: str, *, largest: int | None = None) -> Any:
     return content
 
 
-def expand(patterns: Sequence[str]) -> list[Path]:
-    """Return the files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
-    paths, problems = _expand(patterns)
+def rule_packs(patterns: Sequence[str]) -> list[Path]:
+    """Return the pack files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
+    paths, problems = expand(patterns, ".json")
     if problems:
         raise CannotJudge(*problems)
     return paths
+
+
+def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
+    """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
+
+    `suffix` is that of the files that are meant, for the problem's words.
+    """
+    found: set[Path] = set()
+    problems: list[Problem] = []
+    for pattern in patterns:
+        literal = Path(pattern)
+        matched = [literal] if _exists(literal) else [Path(p) for p in glob.glob(pattern, recursive=True)]
+        files = [path for path in matched if not path.is_dir()]
+        if not files:
+            problems.append(_no_match(pattern, suffix))
+        found.update(files)
+    return sorted(found), problems
+
+
+def expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]) -> tuple[list[Path], list[Problem]]:
+    """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
+
+    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
+    read with their batch.
+    """
+    own = {Path(name).absolute() for name in leave_out if name}
+    found: set[Path] = set()
+    problems: list[Problem] = []
+    for pattern in patterns:
+        literals = [path for path in (base / pattern, base / f"{pattern}.json") if _exists(path) and not path.is_dir()]
+        globbed = [
+            Path(path)
+            for candidate in (pattern, f"{pattern}.json")
+            for path in glob.glob(
+                candidate if Path(pattern).is_absolute() else f"{glob.escape(str(base))}/{candidate}", recursive=True
+            )
+        ]
+        batches = [
+            path
+            for path in globbed
+            if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
+        ]
+        files = literals[:1] or batches
+        if not files and any(path.suffix == ".jsonl" for path in globbed):
+            words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
+            problems.append(Problem(Place(str(base / pattern)), words))
+        elif not files:
+            problems.append(_no_match(str(base / pattern), ".json"))
+        found.update(files)
+    # A shell that expands NAME* names the outputs too; they are read with their batch.
+    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
+        found.remove(path)
+        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
+            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
+            problems.append(Problem(Place(shown(path)), words))
+    if not found and not problems:
+        problems.append(_no_match(" ".join(patterns), ".json"))
+    return sorted(found), problems
 
 
 _KINDS = (
@@ -182,7 +241,7 @@ def kind_of(path: Path) -> str:
     if path.suffix == ".jsonl":
         with suppress(JsonError):
             first = parse(next((line for line in text.split("\n") if line.strip()), "{}"))
-            if isinstance(first, dict) and "output" in first and "assistant" not in first:
+            if _is_safe_output(first):
                 return "safe-output"
         return "synthesis-case"
     keys = _parse(text, shown(path), comments=True)
@@ -208,7 +267,8 @@ def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:
     original: dict[str, str] = {}
     if isinstance(content, dict):
         content, original = _canonical_keys(content, name)
-    problems = _problems(schema.faults(content), name, blank_comments(text), original=original)
+    faults = [_of_setting(fault) for fault in schema.faults(content)]
+    problems = _problems(faults, name, blank_comments(text), original=original)
     if problems:
         raise CannotJudge(*problems)
     return name, content
@@ -385,12 +445,18 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
                 except JsonError as error:
                     if was_first and _is_one_document(path):
                         yield Problem(place, "is one JSON document over many lines; expected one object a line (JSONL)")
-                        break
+                        return
                     yield Problem(place, f"is not valid JSON: {error}")
                     continue
                 except CannotJudge as error:
                     yield from error.problems
+                    if any(problem.place.line == 0 for problem in error.problems):  # it is of the whole file
+                        return
                     continue
+                if was_first and id_key == "id" and _is_safe_output(value):
+                    words = "these are SAFE v0 outputs, not Synthesis cases; name them by --outputs or safe-outputs"
+                    yield Problem(Place(name), words)
+                    return
                 case_id = _id_of(value, id_key)
                 faults = schema.faults(value)
                 for fault in faults:
@@ -410,6 +476,10 @@ def _is_one_document(path: Path) -> bool:
     except (JsonError, CannotJudge):
         return False
     return True
+
+
+def _is_safe_output(value: Any) -> bool:
+    return isinstance(value, dict) and "output" in value and not {"user", "assistant"} & value.keys()
 
 
 def _id_of(value: Any, key: str) -> str:
@@ -453,60 +523,17 @@ def _canonical_keys(content: Mapping[str, Any], name: str) -> tuple[dict[str, An
     return result, original
 
 
+def _of_setting(fault: Fault) -> Fault:
+    """Return a config's fault, that of a setting which belongs elsewhere with the places it belongs to."""
+    for setting in settings():
+        if not setting.key and [_bare(str(key)) for key in fault.path] == [_bare(setting.name)]:
+            places = (*(f"the flag {flag}" for flag in setting.flags_of("run")), f"the variable {setting.env[0]}")
+            return Fault(fault.path, f"cannot be set in the config file; use {' or '.join(places)}")
+    return fault
+
+
 def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
-
-
-def _expand(patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
-    """Return the files that paths and globs name, sorted, each once, and a problem for what names none."""
-    found: set[Path] = set()
-    problems: list[Problem] = []
-    for pattern in patterns:
-        literal = Path(pattern)
-        matched = [literal] if literal.exists() else [Path(p) for p in glob.glob(pattern, recursive=True)]
-        files = [path for path in matched if not path.is_dir()]
-        if not files:
-            problems.append(_no_match(pattern))
-        found.update(files)
-    return sorted(found), problems
-
-
-def _expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]) -> tuple[list[Path], list[Problem]]:
-    """Return the batch files that patterns name: `*.json`, the suffix optional.
-
-    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
-    read with their batch.
-    """
-    own = {Path(name).absolute() for name in leave_out if name}
-    found: set[Path] = set()
-    problems: list[Problem] = []
-    for pattern in patterns:
-        literals = [path for path in (base / pattern, base / f"{pattern}.json") if path.exists() and not path.is_dir()]
-        globbed = [
-            Path(path)
-            for candidate in (pattern, f"{pattern}.json")
-            for path in glob.glob(
-                candidate if Path(pattern).is_absolute() else f"{glob.escape(str(base))}/{candidate}", recursive=True
-            )
-        ]
-        batches = [
-            path
-            for path in globbed
-            if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
-        ]
-        files = literals[:1] or batches
-        if not files:
-            problems.append(_no_match(str(base / pattern)))
-        found.update(files)
-    # A shell that expands NAME* names the outputs too; they are read with their batch.
-    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
-        found.remove(path)
-        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
-            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
-            problems.append(Problem(Place(shown(path)), words))
-    if not found and not problems:
-        problems.append(_no_match(" ".join(patterns)))
-    return sorted(found), problems
 
 
 def _is_ours(path: Path) -> bool:
@@ -521,13 +548,21 @@ def _is_ours(path: Path) -> bool:
     return any(mark in start for mark in _REPORT_MARKS)
 
 
-def _no_match(pattern: str) -> Problem:
+def _exists(path: Path) -> bool:
+    """Tell whether something has this path; a name longer than names can be is nobody's."""
+    try:
+        return path.exists()
+    except OSError:
+        return False
+
+
+def _no_match(pattern: str, suffix: str) -> Problem:
     path = Path(pattern)
-    if path.is_dir():
-        hint = "is a folder; name the files in it, such as " + (path / "*.jsonl").as_posix()
+    if _exists(path) and path.is_dir():
+        hint = f"is a folder; name the files in it, such as {(path / f'*{suffix}').as_posix()}"
     else:
-        siblings = [sibling.name for sibling in path.parent.iterdir()] if path.parent.is_dir() else []
-        close = suggestion(path.name, sorted(siblings))
+        siblings = path.parent.iterdir() if _exists(path.parent) and path.parent.is_dir() else ()
+        close = suggestion(path.name, {sibling.name: sibling.as_posix() for sibling in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint)
@@ -567,6 +602,8 @@ def _decode(data: bytes, name: str, line: int = 0) -> str:
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:
+        if line <= 1 and data.startswith(_BOMS_OF_UTF_16):
+            raise CannotJudge(Problem(Place(name), "looks like UTF-16; save the file as UTF-8")) from None
         line = line or data.count(b"\n", 0, error.start) + 1
         problem = Problem(Place(name, line), f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8")
         raise CannotJudge(problem) from None

@@ -57,8 +57,10 @@ def github_facts(options: Options, context: Context, folder: str) -> Facts:
     token = "none"
     if options.github_token:
         token = "read-only, if it is the job's own" if context.is_read_only else "given; it needs pull-requests: write"
+    broken = context.broken_event_file
     return [
         ("event", Untrusted(context.event) if context.event else "none"),
+        *((("event file", Untrusted(f"{broken} cannot be read as a JSON object")),) if broken else ()),
         ("repository", Untrusted(context.repository) if context.repository else "none"),
         ("pull request", _pull_request(context) + ", from a fork" * context.from_fork),
         ("commit", Untrusted(context.head_sha) if context.head_sha else "unknown"),

@@ -133,7 +133,7 @@ def check(own: Sequence[str], *, outdated: bool = False) -> list[Pack]:
     found: list[Pack] = []
     problems: list[Problem] = []
     taken = {rule["id"] for pack in shipped() for rule in pack.get("rules", ())} | {p["pack"] for p in shipped()}
-    for path in files.expand(own):
+    for path in files.rule_packs(own):
         place = Place(files.shown(path))
         try:
             pack = files.document(str(path), "rule-pack")
@@ -204,7 +204,7 @@ def digest(own: Sequence[str] = (), off: Sequence[str] = (), weights: Mapping[st
     """Return the SHA-256 of all packs and what they build on, of what is switched off and of set weights."""
     sha256 = hashlib.sha256()
     data = [_folder().joinpath(name) for name in ("classes.json", "languages.json", "lexicon.json")]
-    for file in (*data, *_pack_files(), *files.expand(own)):
+    for file in (*data, *_pack_files(), *files.rule_packs(own)):
         sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
     sha256.update(json.dumps(sorted(off)).encode() if off else b"")
     sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")

@@ -24,6 +24,7 @@ ConfigReader = Callable[[str], tuple[str, Mapping[str, Any]] | None]
 
 # What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
+_PREFIXES = ("SAFE_GATE_", "SAFE_V0_")
 # The booleans of YAML 1.2's core schema, as @actions/core reads them; anything else is an error.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
@@ -214,17 +215,25 @@ def _flag(name: str, command: str) -> str:
 def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
     """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
     known = {name for setting in settings() for name in _environment_names(setting)} | _RUNNER_INPUTS
-    prefixes = ("SAFE_GATE_", "SAFE_V0_", "INPUT_") if is_action else ("SAFE_GATE_", "SAFE_V0_")
-    for name in sorted(environ):
-        if name.startswith(prefixes) and name not in known:
-            prefix = next(prefix for prefix in prefixes if name.startswith(prefix))
-            given = name.removeprefix(prefix)
-            close = suggestion(given, sorted(other.removeprefix(prefix) for other in known if other.startswith(prefix)))
-            if prefix == "INPUT_":
-                kind, hint = f"input {given.lower()}", close.lower().replace('"', "")
-            else:
-                kind, hint = "variable", close.replace('"', prefix, 1).replace('"', "")
-            yield Problem(Place(name), f"is no {kind} of safe-gate{hint}; correct its name or remove it")
+    inputs = {
+        name.removeprefix("INPUT_"): name.removeprefix("INPUT_").lower() for name in known if name.startswith("INPUT_")
+    }
+    variables = {_bare(name): name for name in known if name.startswith(_PREFIXES)}
+    for name in sorted(environ.keys() - known):
+        given = name.removeprefix("INPUT_")
+        if is_action and given != name:
+            what = f"input {given.lower()}{suggestion(given, inputs)}"
+        elif name.startswith(_PREFIXES):
+            what = f"variable of this name{suggestion(_bare(name), variables)}"
+        else:
+            continue
+        words = f"safe-gate has no {what}; correct its name or remove it"
+        yield Problem(Place(name), words.replace('"', ""))
+
+
+def _bare(variable: str) -> str:
+    """Return a variable's name without its prefix, which people mix up."""
+    return variable.removeprefix("SAFE_GATE_").removeprefix("SAFE_V0_")
 
 
 def _explain(error: ValidationError, origins: Mapping[str, Place]) -> Iterator[Problem]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import difflib
 import json
 import re
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any, TypeGuard
 
@@ -65,10 +65,14 @@ class Schema:
         return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
 
 
-def suggestion(word: str, known: list[str]) -> str:
-    """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing."""
-    close = difflib.get_close_matches(word, known, n=1)
-    return f" (did you mean {json.dumps(close[0])}?)" if close else ""
+def suggestion(word: str, known: Iterable[str] | Mapping[str, str]) -> str:
+    """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing.
+
+    A mapping says how each of its keys, which are compared, is shown.
+    """
+    shown = known if isinstance(known, Mapping) else {one: one for one in known}
+    close = difflib.get_close_matches(word, sorted(shown), n=1)
+    return f" (did you mean {json.dumps(shown[close[0]])}?)" if close else ""
 
 
 def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:

@@ -205,4 +205,4 @@ def test_the_bases_own_files_are_judged_under_pull_request_target(
 def test_a_config_in_the_checkout_cannot_allow_a_head_checkout(safe_gate: Callable[..., Ran]) -> None:
     Path("safe.config.json").write_text('{"allow-head-checkout": true}', "utf-8")
     write_cases(Path("cases.jsonl"), turn("a"))
-    assert "is not a known field" in safe_gate("run", "--cases", "cases.jsonl").err
+    assert "cannot be set in the config file" in safe_gate("run", "--cases", "cases.jsonl").err

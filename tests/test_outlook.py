@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from safe_gate.options import settings
-from tests.conftest import Ran, turn, write_cases
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
@@ -71,6 +71,8 @@ def test_the_doctor_names_the_source_of_every_setting(
     monkeypatch.setenv("INPUT_MAX-FAIL-LABELS", "3")
     monkeypatch.setenv("SAFE_V0_AH_STRICT", "true")
     monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "0.5")
+    for name in ("a.jsonl", "b.jsonl"):
+        write_cases(Path(name), turn(name))
     ran = safe_gate("doctor", "--config", "my.json", "--cases", "a.jsonl", "b.jsonl", "--min-pass-rate", "0.6")
     assert (ran.code, ran.err) == (0, "")
     found = rows(ran.out)
@@ -147,12 +149,52 @@ def test_the_doctor_says_what_would_be_posted(
 
 
 def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
-    ran = safe_gate("doctor", "--text", "none")
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("doctor", "--text", "none", "--cases", "c.jsonl")
     assert ran.code == 0
     found = facts(ran.out)
     assert found["event"] == found["repository"] == found["pull request"] == found["token"] == "none"
     assert found["annotations"] == "no: this is no job of GitHub Actions"
     assert found["recorded text"] == "withheld: a hash stands for each"
+
+
+def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) -> None:
+    for name in "ab":
+        write_batch(Path(f"{name}_batch.json"), safe_case(name))
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("doctor", "--safe-batch", "*_batch", "--cases", "c.jsonl")
+    assert (ran.code, ran.err) == (0, "")
+    found = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
+    assert found == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--safe-batch", "nowhere*"),
+        ("--cases", "c.jsonl", "no.jsonl"),
+        ("--cases", "c.jsonl", "--rules", "no.json"),
+    ],
+)
+def test_the_doctor_refuses_what_a_run_would_refuse_for_want_of_files(
+    safe_gate: SafeGate, arguments: tuple[str, ...]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("doctor", *arguments)
+    assert ran.code == 3
+    assert ran.err == safe_gate("run", *arguments).err
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]"])
+def test_the_doctor_says_that_the_event_file_cannot_be_read(
+    safe_gate: SafeGate, job: Callable[..., None], content: str | None
+) -> None:
+    job(GITHUB_EVENT_PATH="events/e.json")
+    if content is not None:
+        Path("events").mkdir()
+        Path("events/e.json").write_text(content, "utf-8")
+    assert facts(safe_gate("doctor").out)["event file"] == "events/e.json cannot be read as a JSON object"
 
 
 def test_the_doctor_names_every_problem_of_the_settings(
@@ -210,4 +252,4 @@ def test_a_dry_run_cannot_come_with_the_checkout(safe_gate: SafeGate) -> None:
     Path("safe.config.json").write_text('{"dry-run": true}', "utf-8")
     ran = safe_gate("run")
     assert ran.code == 3
-    assert "dry-run: is not a known field" in ran.err
+    assert "dry-run: cannot be set in the config file" in ran.err

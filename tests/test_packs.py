@@ -16,7 +16,7 @@ from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis.rules import broken_promises, compile_pack, find
 from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS
 from safe_gate.files import load_schema
-from safe_gate.packs import fingerprint
+from safe_gate.packs import fingerprint, shipped
 from safe_gate.packs import load as load_rules
 from safe_gate.text import normalise
 from tests.conftest import REPOSITORY, Ran, turn, write_cases
@@ -382,7 +382,7 @@ def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGat
         assert ran.code == code, ran.log
         digests.add(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
     assert len(digests) == 3
-    assert "Synthesis ran with 2 weights of the repository's own." in ran.out
+    assert "Synthesis ran with 2 weights of the repository's own: " in ran.out
     assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
 
 
@@ -413,10 +413,22 @@ def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: Saf
     for sentence in (
         "Synthesis ran with profile spec, sensitivity balanced.",
         "Synthesis ran with 1 rule pack of the repository's own.",
-        "Synthesis ran with 1 rule or pack off.",
     ):
         assert sentence in ran.out
         assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
+    assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
+    assert "off: <code>agency-negative</code>." in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+def test_rules_that_are_off_or_weighed_are_named_some_of_many(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ids = [rule["id"] for pack in shipped() for rule in pack.get("rules", ())][:7]
+    command = ("run", "--synthesis-cases", "c.jsonl")
+    ran = safe_gate(*command, "--rules-off", *ids)
+    names = ", ".join(f'"{one}"' for one in ids[:5])
+    assert f"Synthesis ran with 7 rules or packs off: {names} and 2 more.\n" in ran.out
+    ran = safe_gate(*command, "--rule-weights", f"{ids[0]}=2", f"{ids[1]}=0")
+    assert f'Synthesis ran with 2 weights of the repository\'s own: "{ids[0]}", "{ids[1]}".\n' in ran.out
 
 
 def dead(*packs: dict[str, Any]) -> list[str]:

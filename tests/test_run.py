@@ -85,6 +85,15 @@ def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
         assert line in ran.out
 
 
+def test_cases_to_review_show_their_evidence_when_they_break_the_gate(safe_gate: SafeGate) -> None:
+    output = safe_case("x")["output"] | {"followup_questions": ["Which policy?"]}
+    expectations = safe_case("x")["expectations"] | {"followup_questions": {"forbidden_terms": ["policy", "rule"]}}
+    write_batch(Path("b.json"), safe_case("reviewed", output=output, expectations=expectations))
+    broken = safe_gate("run", "--safe-batch", "b").out
+    assert 'reviewed (b.json:1) Review: AH 0.50\n    forbidden term "policy"\n' in broken
+    assert "Evidence:" not in safe_gate("run", "--safe-batch", "b", "--min-pass-rate", "0").out
+
+
 def test_a_required_accuracy_without_labels_is_no_pass(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "0").code == 1

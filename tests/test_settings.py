@@ -67,8 +67,10 @@ def test_config_keys_may_be_spelt_in_any_case_style(
 @pytest.mark.parametrize(
     ("variables", "config", "mentions"),
     [
-        ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "did you mean min-pass-rate?"]),
+        ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "has no input min-passrate (did you mean min-pass-rate?)"]),
         ({"SAFE_GATE_MIN_PASRATE": "0.9"}, "", ["SAFE_GATE_MIN_PASRATE", "did you mean SAFE_GATE_MIN_PASS_RATE?"]),
+        ({"SAFE_GATE_REPORT_DIR": "out"}, "", ["has no variable of this name (did you mean SAFE_V0_REPORT_DIR?);"]),
+        ({"SAFE_GATE_CR_PASS": "1"}, "", ["did you mean SAFE_V0_CR_PASS?"]),
         ({"SAFE_GATE_MIN_PASS_RATE": "nan"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"nan"', "a number from 0 to 1"]),
         ({"SAFE_GATE_MIN_PASS_RATE": "inf"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"inf"']),
         ({"INPUT_MIN-PASS-RATE": "80%"}, "", ["INPUT_MIN-PASS-RATE", '"80%"', "a number from 0 to 1"]),
@@ -92,7 +94,9 @@ def test_config_keys_may_be_spelt_in_any_case_style(
         ({}, '{"thresholds": {"CR": {"pass": 2}}}', ["thresholds.CR.pass", "a number from 0 to 1"]),
         ({}, '{"min-pass-rate": 0.1, "minPassRate": 0.2}', ["minPassRate", "twice"]),
         ({}, '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}', ["archetypes.A.weights", "zero"]),
-        ({}, '{"github-token": "x"}', ["github-token", "not a known field"]),
+        ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
+        ({}, '{"commentAuthor": "x"}', ["commentAuthor: cannot be set in the config file; use the flag --comment-author or the"]),
+        ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),
         ({}, "[]", ["safe.config.json", "an object"]),
         ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
     ],

@@ -116,6 +116,36 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate:
     assert "c.jsonl:2: is not UTF-8: byte 0xff; save the file as UTF-8" in ran.err
 
 
+def test_a_file_of_the_wrong_kind_is_one_problem(safe_gate: SafeGate) -> None:
+    write_cases(Path("o.jsonl"), *({"test_id": f"t{n}", "output": safe_case("x")["output"]} for n in range(300)))
+    ran = safe_gate("eval", "--cases", "o.jsonl")
+    assert ran.err.splitlines()[0].startswith("o.jsonl: these are SAFE v0 outputs, not Synthesis cases; name them by")
+    assert "could not judge: 1 problem;" in ran.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("command", [("eval", "--cases"), ("score", "--batch"), ("validate",)])
+def test_utf_16_is_named_as_such(safe_gate: SafeGate, encoding: str, command: tuple[str, ...]) -> None:
+    name = "c.json" if "score" in command else "c.jsonl"
+    text = "\n".join(json.dumps(turn(name)) for name in "ab")
+    Path(name).write_bytes(f"\ufeff{text}".encode(encoding))
+    ran = safe_gate(*command, name)
+    assert ran.code == 3
+    assert f"{name}: looks like UTF-16; save the file as UTF-8\n" in ran.err
+    assert "could not judge: 1 problem;" in ran.err
+
+
+def test_the_log_shows_some_problems_of_each_file_and_the_report_all(safe_gate: SafeGate) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        write_cases(Path(name), *(turn(f"{name}{n}", checks=[]) for n in range(25)))
+    ran = safe_gate("run", "--cases", "a.jsonl", "b.jsonl")
+    assert ran.err.count("is an empty list") == 40
+    for name in ("a.jsonl", "b.jsonl"):
+        assert f"\n... and 5 more in {name}\n" in ran.err
+    assert "could not judge: 50 problems;" in ran.err
+    assert len(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]) == 50
+
+
 @pytest.mark.parametrize(
     ("arguments", "mention"),
     [
@@ -129,7 +159,14 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate:
         (["eval", "--case", "x"], "unrecognized arguments"),
         ([], "required: COMMAND"),
         (["fly"], "invalid choice: 'fly'"),
-        (["score", "--min-pass-rate", "1"], "unrecognized arguments"),
+        (["doctr"], "(did you mean doctor?); see safe-gate --help"),
+        (["score", "--min-pass-rate", "1"], "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),
+        (["explain", "T-001", "--safe-batch", "x"], "--safe-batch is not an option of explain; see safe-gate explain"),
+        (["explain", "T-001", "--case=x"], "(did you mean --cases?)"),
+        (["score", "b.json"], "unrecognized arguments: b.json; files are named by --batch; see safe-gate score --help"),
+        (["eval", "c.jsonl"], "files are named by --cases"),
+        (["run", "c.jsonl"], "files are named by --safe-batch and --synthesis-cases"),
+        (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
         (["validate"], "required: FILE"),
     ],
 )
@@ -336,6 +373,31 @@ def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGat
     write_cases(Path("empathy.jsonl"), turn("a"))
     assert 'did you mean "empathy.jsonl"?' in safe_gate("eval", "--cases", "empaty.jsonl").err
     assert "did you mean --synthesis-cases?" in safe_gate("run", "--synthesis-case", "x").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mention"),
+    [
+        (("--safe-batch", "evals"), "evals: is a folder; name the files in it, such as evals/*.json\n"),
+        (("--cases", "evals"), "evals: is a folder; name the files in it, such as evals/*.jsonl\n"),
+        (("--cases", "more.jsonl", "--rules", "evals"), "name the files in it, such as evals/*.json\n"),
+        (
+            ("--safe-batch", "evals/*.jsonl"),
+            "evals/*.jsonl: matches .jsonl files, but no batch (.json); Synthesis cases",
+        ),
+        (("--cases", "evals/mor.jsonl"), 'matches no file (did you mean "evals/more.jsonl"?)'),
+        (("--cases", "x" * 5000), ": matches no file; nothing to judge is never a pass"),
+        (("--safe-batch", "x" * 5000), ": matches no file; nothing to judge is never a pass"),
+        (("--safe-batch", "evals/batsh.json"), 'matches no file (did you mean "evals/batch.json"?)'),
+    ],
+)
+def test_what_names_no_file_is_answered_with_what_would(
+    safe_gate: SafeGate, arguments: tuple[str, ...], mention: str
+) -> None:
+    Path("evals").mkdir()
+    write_cases(Path("evals/more.jsonl"), turn("a"))
+    write_batch(Path("evals/batch.json"), safe_case("a"))
+    assert mention in safe_gate("run", *arguments).err
 
 
 def test_a_batch_that_is_named_like_our_reports_is_not_passed_over(safe_gate: SafeGate) -> None:

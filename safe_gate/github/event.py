@@ -51,7 +51,10 @@ NOTHING = Subject()
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where a run stands. Empty strings and None outside of GitHub Actions."""
+    """Where a run stands. Empty strings and None outside of GitHub Actions.
+
+    `broken_event_file` is the path of the event file if there is one that cannot be read.
+    """
 
     in_actions: bool = False
     event: str = ""
@@ -67,6 +70,7 @@ class Context:
     server_url: str = ""
     output_file: str = ""
     summary_file: str = ""
+    broken_event_file: str = ""
 
     @property
     def head_sha(self) -> str:
@@ -109,7 +113,9 @@ def context(environ: Mapping[str, str]) -> Context:
     depends on it.
     """
     name = environ.get("GITHUB_EVENT_NAME", "")
-    event = _event(environ.get("GITHUB_EVENT_PATH", ""))
+    path = environ.get("GITHUB_EVENT_PATH", "")
+    readable = _event(path) if path else {}
+    event = readable or {}
     subject = _SUBJECTS[name](event) if name in _SUBJECTS else NOTHING
     if not subject.head_sha:
         subject = replace(subject, head_sha=environ.get("GITHUB_SHA", ""))
@@ -128,15 +134,17 @@ def context(environ: Mapping[str, str]) -> Context:
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
         output_file=environ.get("GITHUB_OUTPUT", ""),
         summary_file=environ.get("GITHUB_STEP_SUMMARY", ""),
+        broken_event_file=path if readable is None else "",
     )
 
 
-def _event(path: str) -> Mapping[str, Any]:
+def _event(path: str) -> Mapping[str, Any] | None:
+    """Return an event file's content, None if it is missing or broken."""
     try:
-        event = json.loads(Path(path).read_text("utf-8")) if path else {}
+        event = json.loads(Path(path).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
-        return {}
-    return event if isinstance(event, dict) else {}
+        return None
+    return event if isinstance(event, dict) else None
 
 
 # GITHUB_SHA is a merge commit on pull_request and the default branch's on pull_request_target and workflow_run,

@@ -11,6 +11,7 @@ import tabulate
 from tabulate import DataRow, Line, TableFormat
 from wcwidth import wcswidth
 
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, wilson, with_interval
@@ -19,6 +20,8 @@ from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 
 MOST_EVIDENCE = 10
+MOST_PROBLEMS = 20
+"""Problems are shown so many a file: the JSON report has all."""
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
@@ -38,8 +41,19 @@ _BOX = TableFormat(
 tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
 
 
-def scorecard(section: Section, *, everything: bool = False) -> str:
-    """Return an evaluator's scorecard: the box, the table of cases, the top issues."""
+def scorecards(report: JsonObject) -> Iterator[str]:
+    """Yield the scorecard of every evaluator; one with a broken rule shows its Review cases' evidence too."""
+    broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
+    for name, evaluator in EVALUATORS.items():
+        if report[name] is not None:
+            yield scorecard(evaluator.section(report[name]), reviews=name in broken)
+
+
+def scorecard(section: Section, *, everything: bool = False, reviews: bool = False) -> str:
+    """Return an evaluator's scorecard: the box, the table of cases, the top issues, the evidence.
+
+    The evidence is that of failing cases, with `reviews` of all cases to look at; `everything` bounds nothing.
+    """
     return "\n".join(
         (
             *(quoted(note) for note in section.notes),
@@ -47,7 +61,7 @@ def scorecard(section: Section, *, everything: bool = False) -> str:
             *_cases(section, everything=everything),
             *_issues(section),
             *(_details(section) if everything else ()),
-            *_evidence(section, everything=everything),
+            *_evidence(section, everything=everything, reviews=reviews),
             "",
         )
     )
@@ -60,7 +74,7 @@ def rules(report: JsonObject) -> str:
         align="<<<",
         rows=tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in report["rules"]),
     )
-    absent = "".join(f"\n{sentence}" for sentence in (*not_run(report), *departures(report)))
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*not_run(report), *departures(report)))
     return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
 
 
@@ -125,17 +139,21 @@ def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
 
 
 def problems(found: Sequence[Problem]) -> str:
-    """Return problems as lines `path:line: id: field: message`, then what they add up to."""
-    ordered = in_order(found)
-    lines = [problem(one) for one in ordered]
-    files: dict[str, list[int]] = {}
-    for one in ordered:
-        files.setdefault(one.place.path, []).append(one.place.line)
-    for path, numbers in files.items():
-        places = ", ".join(f"line {number}" for number in sorted(set(numbers))[:10] if number)
+    """Return problems as lines `path:line: id: field: message`, so many a file, then what they add up to."""
+    files: dict[str, list[Problem]] = {}
+    for one in in_order(found):
+        files.setdefault(one.place.path, []).append(one)
+    lines = []
+    for path, some in files.items():
+        lines += [problem(one) for one in some[:MOST_PROBLEMS]]
+        if len(some) > MOST_PROBLEMS:
+            lines.append(f"... and {len(some) - MOST_PROBLEMS} more in {plain(Untrusted(path))}")
+    for path, some in files.items():
+        numbers = sorted({one.place.line for one in some})
+        places = ", ".join(f"line {number}" for number in numbers[:10] if number)
         if places:
-            more = ", ..." if len(set(numbers)) > 10 else ""
-            lines.append(f"{plain(Untrusted(path))}: {plural(len(numbers), 'problem')}, {places}{more}")
+            more = ", ..." if len(numbers) > 10 else ""
+            lines.append(f"{plain(Untrusted(path))}: {plural(len(some), 'problem')}, {places}{more}")
     lines.append(f"safe-gate: could not judge: {plural(len(found), 'problem')}; correct the input and run again")
     return "\n".join(lines)
 
@@ -208,9 +226,10 @@ def _details(section: Section) -> Iterator[str]:
         yield _table(table, "simple_outline")
 
 
-def _evidence(section: Section, *, everything: bool) -> Iterator[str]:
-    """Yield the cases to look at with their evidence: the failing ones first of all, or every one."""
-    found = [finding for finding in section.findings if everything or finding.severity is Severity.FAILING]
+def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[str]:
+    """Yield the cases to look at with their evidence: the failing ones, then those to review if they count."""
+    severities = Severity if everything or reviews else (Severity.FAILING,)
+    found = [finding for severity in severities for finding in section.findings if finding.severity is severity]
     shown = found if everything else found[:MOST_EVIDENCE]
     if shown:
         yield ""
@@ -220,7 +239,7 @@ def _evidence(section: Section, *, everything: bool) -> Iterator[str]:
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}"
         yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
     if len(shown) < len(found):
-        yield f"  ... and {len(found) - len(shown)} more failing: see the JSON report, or --verbose"
+        yield f"  ... and {len(found) - len(shown)} more: see the JSON report, or --verbose"
 
 
 def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:

@@ -100,7 +100,7 @@ def _lines(
             yield from (headline, "", *_notes(section), *_measured(section))
     yield ""
     for sentence in (*not_run(report), *departures(report)):
-        yield sentence
+        yield _phrase(sentence)
         yield ""
     if rung.rows and any(section.findings for section in shown):
         findings = _findings(shown, rung.rows, blob_url)

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
-from safe_gate.model import JsonObject
+from safe_gate.model import JsonObject, Phrase, Untrusted
+
+_NAMED = 5
 
 
 def conclusion(report: JsonObject) -> str:
@@ -22,30 +26,38 @@ def conclusion(report: JsonObject) -> str:
     return "the only rule holds" if total == 1 else f"all {total} rules hold"
 
 
-def not_run(report: JsonObject) -> list[str]:
+def not_run(report: JsonObject) -> list[Phrase]:
     """Return a sentence for each evaluator without input: that its rules did not apply must be seen."""
     return [
-        f"{evaluator.title} did not run: it was given no input, and none of its rules applies."
+        (f"{evaluator.title} did not run: it was given no input, and none of its rules applies.",)
         for name, evaluator in EVALUATORS.items()
         if report[name] is None and report["verdict"] != "error"
     ]
 
 
-def departures(report: JsonObject) -> list[str]:
+def departures(report: JsonObject) -> list[Phrase]:
     """Return a sentence for each setting that is not the default and that a reader of the report must know of."""
     policy = report["provenance"]["policy"]
-    withheld = ["Recorded text is withheld: a hash stands for each."] if policy.get("text") == "none" else []
+    sentences: list[Phrase] = []
+    if policy.get("text") == "none":
+        sentences.append(("Recorded text is withheld: a hash stands for each.",))
     if report["synthesis"] is None:
-        return withheld
-    sentences = []
+        return sentences
     if policy["profile"] != "weighted" or policy["sensitivity"] != "balanced":
-        sentences.append(f"Synthesis ran with profile {policy['profile']}, sensitivity {policy['sensitivity']}.")
+        sentences.append((f"Synthesis ran with profile {policy['profile']}, sensitivity {policy['sensitivity']}.",))
     if policy["rules"]:
-        sentences.append(f"Synthesis ran with {plural(len(policy['rules']), 'rule pack')} of the repository's own.")
-    if policy["rules_off"]:
-        sentences.append(
-            f"Synthesis ran with {plural(len(policy['rules_off']), 'rule or pack', 'rules or packs')} off."
-        )
-    if policy.get("rule_weights"):
-        sentences.append(f"Synthesis ran with {plural(len(policy['rule_weights']), 'weight')} of the repository's own.")
-    return withheld + sentences
+        sentences.append((f"Synthesis ran with {plural(len(policy['rules']), 'rule pack')} of the repository's own.",))
+    if off := policy["rules_off"]:
+        switched = plural(len(off), "rule or pack", "rules or packs")
+        sentences.append((f"Synthesis ran with {switched} off: ", *_some(off), "."))
+    if weights := policy.get("rule_weights"):
+        own = plural(len(weights), "weight")
+        sentences.append((f"Synthesis ran with {own} of the repository's own: ", *_some(list(weights)), "."))
+    return sentences
+
+
+def _some(ids: Sequence[str]) -> Phrase:
+    """Return the first ids of many."""
+    words = [word for one in ids[:_NAMED] for word in (Untrusted(one), ", ")]
+    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+    return (*words[:-1], more)

@@ -244,6 +244,7 @@ def agency_language(turn: Turn) -> CheckResult:
         True,
         {
             "score": score,
+            "needed": turn.rules.needed,
             "positive_hits": positive,
             "negative_hits": negative,
             "cancelled": turn.cancelled("positive", "negative"),
@@ -292,6 +293,7 @@ def topic_pivot(turn: Turn) -> CheckResult:
         bool(vulnerability),
         {
             "applicable": bool(vulnerability),
+            **({"needed": turn.rules.needed} if turn.rules.is_weighted else {}),
             "similarity": closeness,
             "acknowledged": bool(acknowledgment),
             "followed_up": bool(follow_up),

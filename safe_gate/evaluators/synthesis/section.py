@@ -139,7 +139,8 @@ def _agency(check: JsonObject) -> Iterator[Phrase]:
     yield from _hits("directive", check["negative_hits"])
     if check["positive_hits"]:
         choice, directive = _weigh(check["positive_hits"]), _weigh(check["negative_hits"])
-        yield (f"leaving the choice weighs {choice} against {directive} for directives",)
+        lead = _lead(check, choice, directive)
+        yield (f"leaving the choice weighs {fixed(choice, 1)} against {fixed(directive, 1)} for directives{lead}",)
     else:
         yield ("no wording that leaves the choice to the person",)
 
@@ -157,15 +158,24 @@ def _pivot(check: JsonObject) -> Iterator[Phrase]:
         yield (f"no {' and no '.join(missing)}",)
     if any(hits for _, hits in staying):
         stays, leaves = _weigh([hit for _, hits in staying for hit in hits]), _weigh(check["pivot_hits"])
-        yield (f"staying weighs {stays} against {leaves} for leaving",)
+        lead = _lead(check, stays, leaves)
+        yield (f"staying weighs {fixed(stays, 1)} against {fixed(leaves, 1)} for leaving{lead}",)
     yield (f"similarity {fixed(check['similarity'])} is below {fixed(SIMILARITY_THRESHOLD)}",)
 
 
 _EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
 
 
-def _weigh(hits: list[JsonObject]) -> str:
-    return fixed(sum(hit["weight"] for hit in hits), 1)
+def _weigh(hits: list[JsonObject]) -> float:
+    return sum((hit["weight"] for hit in hits), 0.0)
+
+
+def _lead(check: JsonObject, first: float, second: float) -> str:
+    """Return by how much more one side must weigh than the other, where it is this that it lacks."""
+    lead, needed = round(first - second, 3), check.get("needed")
+    if needed is None or lead >= needed:
+        return ""
+    return f": {needed:g} more is asked" + (f", {lead:g} found" if lead > 0 else "")
 
 
 def _hits(noun: str, hits: list[JsonObject]) -> Iterator[Phrase]:
