@@ -141,7 +141,7 @@ def _post(
 def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(options.report_dir) / publication.NAME
-    body = f"{draft.marker.line()}\n{draft.bodies[0]}"
+    body = draft.marker.above(draft.bodies[0])
     try:
         files.write(
             path,

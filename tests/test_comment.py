@@ -88,15 +88,15 @@ def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, git
 
 
 def test_a_matrix_leg_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub) -> None:
-    gate("fail", RUNNER_NAME="GitHub Actions 7")
+    gate("fail", RUNNER_NAME="GitHub Actions 7", GITHUB_RUN_ID="100")
     before = bodies(github)
-    step = gate("pass", RUNNER_NAME="GitHub Actions 8")
+    step = gate("pass", RUNNER_NAME="GitHub Actions 8", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == ("skipped-same-gate", github.comments[0]["html_url"])
     assert bodies(github) == before
     assert "give each job or matrix leg a gate-id of its own" in step.warnings[0]
     # The job itself may write again, and so may another job in a later attempt.
-    assert gate("pass", RUNNER_NAME="GitHub Actions 7").status == "updated"
-    assert gate("fail", RUNNER_NAME="GitHub Actions 9", GITHUB_RUN_ATTEMPT="2").status == "updated"
+    assert gate("pass", RUNNER_NAME="GitHub Actions 7", GITHUB_RUN_ID="100").status == "updated"
+    assert gate("fail", RUNNER_NAME="GitHub Actions 9", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2").status == "updated"
 
 
 # --- runs that overtake each other --------------------------------------------------------------
@@ -154,8 +154,19 @@ def test_a_comment_that_somebody_edited_is_put_right(gate: Gate, github: GitHub)
     gate("fail")
     written = github.comments[0]["body"]
     github.comments[0]["body"] = written.replace("❌", "✅")
-    assert gate("fail").status == "updated"
+    assert gate("fail", GITHUB_RUN_ID="100").status == "updated"
     assert github.comments[0]["body"] == written
+
+
+@pytest.mark.parametrize("mode", ["always", "changes"])
+def test_a_run_that_changes_nothing_still_outranks_older_ones(gate: Gate, github: GitHub, mode: str) -> None:
+    gate("pass", "--comment", mode, GITHUB_RUN_ID="30")
+    created = github.comments[0]["body"]
+    payload = SYNCHRONIZED if mode == "changes" else PULL_REQUEST
+    assert gate("pass", "--comment", mode, payload=payload, GITHUB_RUN_ID="32").status == "unchanged"
+    assert github.comments[0]["body"] == created.replace(" run=30.1 ", " run=32.1 ")
+    assert gate("fail", "--comment", mode, GITHUB_RUN_ID="31").status == "skipped-outdated"
+    assert "✅" in github.comments[0]["body"]
 
 
 # --- modes --------------------------------------------------------------------------------------

@@ -26,7 +26,7 @@ from tests.fake_github import (
     outputs,
 )
 
-MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) leg=(\w*) result=(\w+) -->\n")
+MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) leg=(\w*) result=(\w+) text=(\w+) -->\n")
 # The fields that matter of each event's payload.
 PUSH = {"ref": "refs/heads/changes", "before": "0" * 40, "after": HEAD}
 MERGE_GROUP = {
@@ -43,8 +43,8 @@ ISSUE_COMMENT = {"action": "created", "issue": {"number": 1}, "comment": {"body"
 
 def marker(gate: str = "evals/gate", run: str = "99.1", **fields: str) -> str:
     """Return the hidden line of an earlier comment."""
-    facts = {"head": HEAD, "leg": "", "result": "0123456789abcdef"} | fields
-    return f"<!-- safe-gate gate={gate} head={facts['head']} run={run} leg={facts['leg']} result={facts['result']} -->"
+    facts = {"gate": gate, "head": HEAD, "run": run, "leg": "", "result": "0123456789abcdef", "text": ""} | fields
+    return f"<!-- safe-gate {' '.join(f'{name}={value}' for name, value in facts.items())} -->"
 
 
 # --- the comment --------------------------------------------------------------------------------
@@ -67,9 +67,10 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
 
 def test_the_same_result_again_leaves_the_comment_alone(gate: Gate, github: GitHub) -> None:
     gate("fail")
-    step = gate("fail")
+    before = github.comments[0]["body"]
+    step = gate("fail", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == ("unchanged", github.comments[0]["html_url"])
-    assert github.writes == ["POST"]
+    assert (github.comments[0]["body"], github.writes) == (before, ["POST"])
 
 
 def test_a_comment_with_line_ends_as_a_browser_sends_them_is_unchanged(gate: Gate, github: GitHub) -> None:
