@@ -163,6 +163,11 @@ def expand(patterns: Sequence[str]) -> list[Path]:
     return paths
 
 
+def named(patterns: Sequence[str], batches: Sequence[str], test_dir: str) -> list[Path]:
+    """Return the files that patterns, and batches in their folder, name; nothing for those that name none."""
+    return [*_expand(patterns)[0], *_expand_batches(batches, Path(test_dir), ())[0]]
+
+
 _KINDS = (
     ("safe-batch", "test_cases"),
     ("report", "schema_version"),

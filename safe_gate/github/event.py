@@ -32,15 +32,14 @@ NO_RUN = Run(0, 0)
 class Subject:
     """What an event is about, as far as its payload says: empty strings and None for what it does not.
 
-    `head_label` is `owner:branch` of a head that a pull request can be looked up by, `merge_sha` the
-    test merge of a pull request, `trigger` the run that a `workflow_run` event tells of.
+    `head_label` is `owner:branch` of a head that a pull request can be looked up by, `trigger` the run
+    that a `workflow_run` event tells of.
     """
 
     pull_request: int | None = None
     head_sha: str = ""
     base_sha: str = ""
     head_label: str = ""
-    merge_sha: str = ""
     trigger: Run = NO_RUN
     trigger_workflow: str = ""
 
@@ -51,10 +50,14 @@ NOTHING = Subject()
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """Where a run stands. Empty strings and None outside of GitHub Actions."""
+    """Where a run stands. Empty strings and None outside of GitHub Actions.
+
+    `sha` is GITHUB_SHA, the commit whose workflow runs; `subject.head_sha` is the one that is judged.
+    """
 
     in_actions: bool = False
     event: str = ""
+    sha: str = ""
     actor: str = ""
     from_fork: bool = False
     subject: Subject = NOTHING
@@ -110,12 +113,14 @@ def context(environ: Mapping[str, str]) -> Context:
     """
     name = environ.get("GITHUB_EVENT_NAME", "")
     event = _event(environ.get("GITHUB_EVENT_PATH", ""))
+    sha = environ.get("GITHUB_SHA", "")
     subject = _SUBJECTS[name](event) if name in _SUBJECTS else NOTHING
     if not subject.head_sha:
-        subject = replace(subject, head_sha=environ.get("GITHUB_SHA", ""))
+        subject = replace(subject, head_sha=sha)
     return Context(
         in_actions=environ.get("GITHUB_ACTIONS") == "true",
         event=name,
+        sha=sha,
         actor=environ.get("GITHUB_ACTOR", ""),
         from_fork=_is_from_fork(event),
         subject=subject,
@@ -149,7 +154,6 @@ def _pull_request(event: Mapping[str, Any]) -> Subject:
         pull_request=_number(pull),
         head_sha=_sha(_object(pull, "head"), "sha"),
         base_sha=_sha(_object(pull, "base"), "sha"),
-        merge_sha=_sha(pull, "merge_commit_sha"),
     )
 
 
