@@ -57,7 +57,7 @@ def tell(
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = _draft(report, problems, options, context, blob_url, gate_id=options.gate_id, leg=context.leg)
+        draft = _draft(report, problems, options, context, blob_url, gate_id=options.gate_id)
         posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
         file = _leave_behind(report, draft, options, effects)
     if context.summary_file and not options.dry_run:
@@ -83,7 +83,7 @@ _REFUSED = {
 }
 """The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
 
-_NOT_POSTED = {"failed", "skipped-no-token", *(status for status, _ in _REFUSED.values())}
+_NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for status, _ in _REFUSED.values())}
 """What `publish`, which has nothing else to do, calls an error."""
 
 
@@ -95,7 +95,6 @@ def _draft(
     blob_url: str,
     *,
     gate_id: str,
-    leg: str,
 ) -> comment.Draft:
     """Return the comment for a report, in lengths that GitHub may take."""
     from safe_gate.render import markdown
@@ -105,7 +104,6 @@ def _draft(
         gate=comment.gate_name(context.gate(gate_id)),
         head=context.head_sha,
         run=context.run,
-        leg=leg,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
     bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=blob_url))
@@ -222,7 +220,7 @@ def post_later(options: Options, effects: Effects) -> bool:
             raise CannotJudge(*problems)
         gate_id = options.gate_id or found.gate
         blob_url = context.blob_url(found.folder)
-        draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id, leg=found.leg)
+        draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id)
     except CannotJudge as error:
         _refuse(error.problems, effects)
         raise

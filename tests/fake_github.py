@@ -247,7 +247,7 @@ Gate = Callable[..., Step]
 @pytest.fixture
 def in_actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, github: GitHub) -> Callable[..., None]:
     """Set a runner's variables for a step: its event, its files, its run."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NETRC", "RUNNER_NAME", "REQUESTS_CA_BUNDLE"):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NETRC", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
 

@@ -26,7 +26,7 @@ from tests.fake_github import (
     outputs,
 )
 
-MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) leg=(\w*) result=(\w+) text=(\w+) -->\n")
+MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) result=(\w+) text=(\w+) -->\n")
 # The fields that matter of each event's payload.
 PUSH = {"ref": "refs/heads/changes", "before": "0" * 40, "after": HEAD}
 MERGE_GROUP = {
@@ -43,7 +43,7 @@ ISSUE_COMMENT = {"action": "created", "issue": {"number": 1}, "comment": {"body"
 
 def marker(gate: str = "evals/gate", run: str = "99.1", **fields: str) -> str:
     """Return the hidden line of an earlier comment."""
-    facts = {"gate": gate, "head": HEAD, "run": run, "leg": "", "result": "0123456789abcdef", "text": ""} | fields
+    facts = {"gate": gate, "head": HEAD, "run": run, "result": "0123456789abcdef", "text": ""} | fields
     return f"<!-- safe-gate {' '.join(f'{name}={value}' for name, value in facts.items())} -->"
 
 
@@ -56,7 +56,7 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert (step.status, step.outputs["comment-url"]) == ("created", comment["html_url"])
     found = MARKER.match(comment["body"])
     assert found
-    assert found.groups()[:5] == ("evals/gate", HEAD, "100", "1", "")
+    assert found.groups()[:4] == ("evals/gate", HEAD, "100", "1")
     assert comment["body"][found.end() :] == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
     assert len(github.requests) == 3

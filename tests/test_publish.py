@@ -124,8 +124,18 @@ def test_a_closed_pull_request_is_not_commented(
 
 def test_a_newer_comment_is_not_overwritten(untrusted: Callable[..., None], publish: Publish, github: GitHub) -> None:
     untrusted()
-    github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 leg= result=0 text=0 -->\nnewer")
+    github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 result=0 text=0 -->\nnewer")
     assert publish().status == "skipped-outdated"
+
+
+def test_another_result_of_the_same_run_is_not_posted_over_the_first(
+    untrusted: Callable[..., None], publish: Publish
+) -> None:
+    untrusted("fail")
+    assert publish().status == "created"
+    untrusted("pass")
+    published = publish()
+    assert (published.code, published.status) == (3, "skipped-same-gate")
 
 
 def test_the_file_cannot_choose_the_pull_request(
@@ -140,7 +150,7 @@ def test_the_file_cannot_choose_the_pull_request(
 def test_the_file_cannot_choose_another_workflows_gate(
     untrusted: Callable[..., None], publish: Publish, github: GitHub
 ) -> None:
-    theirs = github.add(BOT, f"<!-- safe-gate gate=trusted/gate head={HEAD} run=1.1 leg= result=0 text=0 -->\ntrusted")
+    theirs = github.add(BOT, f"<!-- safe-gate gate=trusted/gate head={HEAD} run=1.1 result=0 text=0 -->\ntrusted")
     untrusted()
     edit(lambda file: file.update(gate="../trusted/gate"))
     assert publish().status == "created"

@@ -21,12 +21,12 @@ _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
 _MARKER = re.compile(
     r"<!-- safe-gate gate=(?P<gate>\S*) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
-    r" leg=(?P<leg>\w*) result=(?P<result>\w*) text=(?P<text>\w*) -->\n?"
+    r" result=(?P<result>\w*) text=(?P<text>\w*) -->\n?"
 )
 
 
 class Marker(NamedTuple):
-    """What a comment tells of: the gate, the commit, the run, which job of it (`leg`), a digest of the result.
+    """What a comment tells of: the gate, the commit, the run, a digest of the result.
 
     `text` is a digest of the text below, so that an edit shows.
     """
@@ -34,7 +34,6 @@ class Marker(NamedTuple):
     gate: str
     head: str
     run: Run
-    leg: str
     result: str
     text: str = ""
 
@@ -45,12 +44,12 @@ class Marker(NamedTuple):
         if found is None:
             return None
         run = Run(int(found["id"]), int(found["attempt"]))
-        return cls(found["gate"], found["head"], run, found["leg"], found["result"], found["text"])
+        return cls(found["gate"], found["head"], run, found["result"], found["text"])
 
     def line(self) -> str:
         """Return the hidden line, which can be read back and holds nothing that could end an HTML comment."""
         facts = f"gate={self.gate} head={self.head} run={self.run.id}.{self.run.attempt}"
-        return f"<!-- safe-gate {facts} leg={self.leg} result={self.result} text={self.text} -->"
+        return f"<!-- safe-gate {facts} result={self.result} text={self.text} -->"
 
     def above(self, text: str) -> str:
         """Return a comment's body: a text under its marker."""
@@ -119,7 +118,7 @@ def post(api: Api, repository: str, pull_request: int, draft: Draft, author: str
     kept, *twins = ours
     if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:
         return Posted("skipped-outdated", latest.url)
-    if _is_another_leg(latest.marker, draft.marker):
+    if _is_of_another_job(latest.marker, draft.marker):
         return Posted("skipped-same-gate", latest.url, _SAME_GATE)
     for twin in twins:  # two runs at once may each have found none
         with suppress(ApiError):
@@ -134,15 +133,14 @@ def post(api: Api, repository: str, pull_request: int, draft: Draft, author: str
 
 
 _SAME_GATE = (
-    "Another job of this run has already written the comment of a gate with the same id, which was left as it is:"
-    " give each job or matrix leg a gate-id of its own"
+    "Another gate of this run has already written the comment of this gate-id, with another result; it was left as"
+    " it is: give each job, matrix leg or step a gate-id of its own"
 )
 
 
-def _is_another_leg(theirs: Marker, ours: Marker) -> bool:
-    """Tell whether a comment was written by another job of the same run: a job keeps its runner while it lasts."""
-    same_run = theirs.run == ours.run != NO_RUN
-    return same_run and bool(theirs.leg and ours.leg) and theirs.leg != ours.leg
+def _is_of_another_job(theirs: Marker, ours: Marker) -> bool:
+    """Tell whether a comment was written by another job of the same run: one that runs once has one result."""
+    return theirs.run == ours.run != NO_RUN and theirs.result != ours.result
 
 
 def _says_the_same(comment: _Comment, draft: Draft) -> bool:

@@ -6,7 +6,6 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-t
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -65,7 +64,6 @@ class Context:
     run: Run = NO_RUN
     workflow: str = ""
     job: str = ""
-    leg: str = ""
     api_url: str = ""
     server_url: str = ""
     output_file: str = ""
@@ -128,7 +126,6 @@ def context(environ: Mapping[str, str]) -> Context:
         run=Run(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
         workflow=environ.get("GITHUB_WORKFLOW", ""),
         job=environ.get("GITHUB_JOB", ""),
-        leg=_digest(environ.get("RUNNER_NAME", "")),
         api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
         output_file=environ.get("GITHUB_OUTPUT", ""),
@@ -229,7 +226,3 @@ def _whole(value: Any) -> int:
     """Return a whole number of at most 18 digits that a variable or a payload holds, else 0."""
     text = str(value) if isinstance(value, str | int) else ""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
-
-
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8] if name else ""
