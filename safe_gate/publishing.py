@@ -218,6 +218,7 @@ def post_later(options: Options, effects: Effects) -> bool:
         found = publication.read(Path(options.report_dir) / publication.NAME)
         if problems := tuple(_strangers(found, effects.context)):
             raise CannotJudge(*problems)
+        context = replace(context, run=found.run)  # a job that was not run again left it in an earlier attempt
         gate_id = options.gate_id or found.gate
         blob_url = context.blob_url(found.folder)
         draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id)
@@ -254,7 +255,11 @@ def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
     if context.event != "workflow_run":
         event = context.event or "no event of GitHub"
         yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")
-    elif found.run.id != subject.trigger.id:
-        yield Problem(place, f"is of run {found.run.id}; expected {subject.trigger.id}, which started this workflow")
+    elif found.run.id != subject.trigger.id or found.run > subject.trigger:
+        expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or before"
+        words = (
+            f"is of run {found.run.id}, attempt {found.run.attempt}; expected {expected}, which started this workflow"
+        )
+        yield Problem(place, words)
     elif found.head_sha != subject.head_sha:
         yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")

@@ -128,6 +128,19 @@ def test_a_newer_comment_is_not_overwritten(untrusted: Callable[..., None], publ
     assert publish().status == "skipped-outdated"
 
 
+def test_the_file_of_an_earlier_attempt_is_published_as_its(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    untrusted("fail")  # then another job of the run was run again, and this one was not
+    again = workflow_run([LISTED], run_attempt=2)
+    assert publish(payload=again).status == "created"
+    assert " run=77.1 " in github.comments[0]["body"]
+    untrusted("pass", GITHUB_RUN_ATTEMPT="2")
+    assert publish(payload=again).status == "updated"
+    untrusted("fail")
+    assert publish(payload=again).status == "skipped-outdated"
+
+
 def test_another_result_of_the_same_run_is_not_posted_over_the_first(
     untrusted: Callable[..., None], publish: Publish
 ) -> None:
@@ -174,7 +187,9 @@ def passing(file: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda file: file.update(run_id=78), "is of run 78; expected 77"),
+        (lambda file: file.update(run_id=78), "is of run 78, attempt 1; expected run 77, attempt 1 or before"),
+        (lambda file: file.update(run_id=76), "is of run 76, attempt 1; expected run 77, attempt 1 or before"),
+        (lambda file: file.update(run_attempt=2), "is of run 77, attempt 2; expected run 77, attempt 1 or before"),
         (lambda file: file.update(head_sha=OTHER), f"is of commit {OTHER}; expected {HEAD}"),
         (lambda file: file.update(head_sha="main"), "head_sha"),
         (lambda file: file.update(publication=2), "publication"),
