@@ -101,7 +101,7 @@ def _draft(
 
     result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
     marker = comment.Marker(
-        gate=comment.gate_name(context.gate(gate_id)),
+        gate=comment.gate_name(context.workflow, gate_id or context.job),
         head=context.head_sha,
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],

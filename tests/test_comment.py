@@ -26,9 +26,9 @@ def bodies(github: GitHub) -> str:
     return json.dumps(github.comments)
 
 
-@given(st.text(max_size=300))
-def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(words: str) -> None:
-    marker = Marker(gate_name(words), HEAD, Run(7, 2), "0123456789abcdef")
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(workflow: str, gate: str) -> None:
+    marker = Marker(gate_name(workflow, gate), HEAD, Run(7, 2), "0123456789abcdef")
     line = marker.line()
     assert Marker.read(f"{line}\nbody") == marker
     assert re.fullmatch(r"<!-- [!-~ ]+ -->", line)
@@ -37,8 +37,9 @@ def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(words: str) -
 
 
 def test_names_that_differ_make_markers_that_differ() -> None:
-    names = ["a", "a/b", "a b", "a%20b", "a-b", "é", "x" * 300, "x" * 301]
-    assert len({gate_name(name) for name in names}) == len(names)
+    parts = ["a", "a/b", "b", "b/a", "/", "a b", "a%20b", "a%2Fb", "a-b", "é", "x" * 300, "x" * 301, ""]
+    names = [(workflow, gate) for workflow in parts for gate in parts]
+    assert len({gate_name(*name) for name in names}) == len(names)
 
 
 JSON = st.recursive(
@@ -82,9 +83,11 @@ def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, git
         gate("fail", "--gate-id", "clinical").status,
         gate("pass").status,
         gate("fail", **{"INPUT_GATE-ID": "leg --> 2"}).status,
+        gate("fail", "--gate-id", "a/gate").status,
+        gate("fail", GITHUB_WORKFLOW="evals/a").status,
     ]
-    assert statuses == [*["created"] * 4, "updated", "created"]
-    assert [body["body"].count("❌") > 0 for body in github.comments] == [False, True, True, True, True]
+    assert statuses == [*["created"] * 4, "updated", *["created"] * 3]
+    assert [body["body"].count("❌") > 0 for body in github.comments] == [False, *[True] * 6]
 
 
 @pytest.mark.parametrize(("first", "second"), [("fail", "pass"), ("pass", "fail")])

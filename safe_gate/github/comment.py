@@ -91,13 +91,13 @@ class _Comment:
         return _MARKER.sub("", self.body, count=1)
 
 
-def gate_name(words: str) -> str:
-    r"""Return a gate's name as the marker holds it: readable where that is safe.
+def gate_name(workflow: str, gate: str) -> str:
+    r"""Return a gate's name as the marker holds it: readable where that is safe, one slash between its parts.
 
-    >>> gate_name("evals/a --> b")
-    'evals/a%20%2D%2D%3E%20b'
+    >>> gate_name("evals", "a/b --> c")
+    'evals/a%2Fb%20%2D%2D%3E%20c'
     """
-    name = quote(words, safe="/", errors="replace").replace("-", "%2D")
+    name = "/".join(quote(part, safe="", errors="replace") for part in (workflow, gate)).replace("-", "%2D")
     return name if len(name) <= _LONGEST_GATE else hashlib.sha256(name.encode()).hexdigest()
 
 

@@ -94,10 +94,6 @@ class Context:
         """Whether the event names a pull request, or is one whose commit may be the head of one."""
         return self.subject.pull_request is not None or self.event in _LOOKED_UP
 
-    def gate(self, gate_id: str) -> str:
-        """Return what tells this gate from all others of the repository: its workflow, and its id or its job."""
-        return f"{self.workflow}/{gate_id or self.job}"
-
     def of_trigger(self) -> Context:
         """Return the context of the run that a `workflow_run` event tells of, by the event's word alone."""
         return replace(self, run=self.subject.trigger, workflow=self.subject.trigger_workflow)
