@@ -75,10 +75,16 @@ def tell(
 
 
 _REFUSED = {
+    Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
     Refusal.PERMISSION: (
         "skipped-permissions",
         "; with a read-only token (forks, Dependabot) that is ordinary, else the job needs pull-requests: write",
     ),
+    Refusal.NOT_FOUND: (
+        "skipped-permissions",
+        "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
+    ),
+    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
     Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting would take too long"),
 }
 """The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""

@@ -225,7 +225,34 @@ def test_a_refusal_is_a_warning(gate: Gate, github: GitHub, method: str, path: s
 def test_a_token_that_github_does_not_know_is_a_warning(gate: Gate, github: GitHub) -> None:
     bad = Answer(401, '{"message": "Bad credentials"}')
     github.faults = {("GET", "/user"): bad, ("GET", COMMENTS): bad}
-    assert_only_warned(gate(), "skipped-permissions")
+    step = gate()
+    assert_only_warned(step, "skipped-permissions")
+    assert "HTTP 401 (Bad credentials); the token is wrong or has expired: correct github-token." in step.warnings[0]
+    assert "read-only" not in step.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "advice"),
+    [
+        (
+            Answer(403, '{"message": "Resource not accessible by integration"}'),
+            "skipped-permissions",
+            "read-only token",
+        ),
+        (Answer(404, '{"message": "Not Found"}'), "skipped-permissions", "the token does not see this pull request"),
+        (
+            Answer(403, '{"message": "Unable to create comment because issue is locked."}'),
+            "skipped-locked",
+            "the conversation is locked: unlock it",
+        ),
+    ],
+    ids=["permission", "not-found", "locked"],
+)
+def test_every_refusal_has_its_own_advice(gate: Gate, github: GitHub, answer: Answer, status: str, advice: str) -> None:
+    github.faults[("POST", COMMENTS)] = answer
+    step = gate("fail")
+    assert_only_warned(step, status)
+    assert advice in step.warnings[0]
 
 
 def test_a_broken_answer_about_who_we_are_is_a_warning(gate: Gate, github: GitHub) -> None:
