@@ -12,7 +12,7 @@ from typing import Any
 from safe_gate import __version__, files, gate, measure, outlook, packs, publishing, train
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
-from safe_gate.github.checkout import head_checkout
+from safe_gate.github.checkout import foreign_checkout
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
 from safe_gate.options import Options
 from safe_gate.publishing import Effects
@@ -28,8 +28,8 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 
 def run(options: Options, effects: Effects) -> int:
     """Evaluate, judge, report and publish: the action's entry point. Returns 0, 1 or 3."""
-    if not options.allow_head_checkout and (folder := head_checkout(effects.context, Path())):
-        return refuse((_head_checkout(folder),), options, effects)
+    if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
+        return refuse((_foreign_checkout(folder),), options, effects)
     measured = {
         "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
         "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
@@ -322,11 +322,20 @@ def _error_report(
     return report
 
 
-def _head_checkout(folder: str) -> Problem:
+def _read_by(options: Options) -> Iterator[Path]:
+    """Yield the working folder, which a config may lie in, and the files that a run would read."""
+    yield from (Path(), Path(options.config))
+    yield from files.named(
+        (*options.synthesis_cases, *options.safe_outputs, *options.rules), options.safe_batch, options.safe_test_dir
+    )
+
+
+def _foreign_checkout(folder: str) -> Problem:
     return Problem(
         Place("pull_request_target"),
-        f"the folder {folder!r} holds the pull request's own files, which this event must not trust; check out the"
-        " base, use the event pull_request, or set allow-head-checkout: true",
+        f"the checkout in {folder!r} is not at the base's commit, so it may hold the pull request's own files,"
+        " which this event must not trust; check out GITHUB_SHA, use the event pull_request, or set"
+        " allow-head-checkout: true",
     )
 
 

@@ -27,7 +27,6 @@ class Publication:
     """A run's result as its file has it, the report judged again. The rest is the file's word alone."""
 
     gate: str
-    leg: str
     pull_request: int | None
     head_sha: str
     run: Run
@@ -41,7 +40,6 @@ def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, bod
     return {
         "publication": _SHAPE,
         "gate": gate_id or context.job,
-        "leg": context.leg,
         "event": context.event,
         "pull_request": context.subject.pull_request,
         "head_sha": context.head_sha,
@@ -67,7 +65,6 @@ def read(path: Path) -> Publication:
     )
     return Publication(
         gate=content["gate"],
-        leg=content["leg"],
         pull_request=content["pull_request"],
         head_sha=content["head_sha"],
         run=Run(content["run_id"], content["run_attempt"]),

@@ -57,7 +57,7 @@ def tell(
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = _draft(report, problems, options, context, blob_url, gate_id=options.gate_id, leg=context.leg)
+        draft = _draft(report, problems, options, context, blob_url, gate_id=options.gate_id)
         posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
         file = _leave_behind(report, draft, options, effects)
     if context.summary_file and not options.dry_run:
@@ -75,15 +75,21 @@ def tell(
 
 
 _REFUSED = {
+    Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
     Refusal.PERMISSION: (
         "skipped-permissions",
         "; with a read-only token (forks, Dependabot) that is ordinary, else the job needs pull-requests: write",
     ),
+    Refusal.NOT_FOUND: (
+        "skipped-permissions",
+        "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
+    ),
+    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
     Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting would take too long"),
 }
 """The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
 
-_NOT_POSTED = {"failed", "skipped-no-token", *(status for status, _ in _REFUSED.values())}
+_NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for status, _ in _REFUSED.values())}
 """What `publish`, which has nothing else to do, calls an error."""
 
 
@@ -95,17 +101,15 @@ def _draft(
     blob_url: str,
     *,
     gate_id: str,
-    leg: str,
 ) -> comment.Draft:
     """Return the comment for a report, in lengths that GitHub may take."""
     from safe_gate.render import markdown
 
     result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
     marker = comment.Marker(
-        gate=comment.gate_name(context.gate(gate_id)),
+        gate=comment.gate_name(context.workflow, gate_id or context.job),
         head=context.head_sha,
         run=context.run,
-        leg=leg,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
     bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=blob_url))
@@ -141,7 +145,7 @@ def _post(
 def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(options.report_dir) / publication.NAME
-    body = f"{draft.marker.line()}\n{draft.bodies[0]}"
+    body = draft.marker.above(draft.bodies[0])
     try:
         files.write(
             path,
@@ -220,9 +224,10 @@ def post_later(options: Options, effects: Effects) -> bool:
         found = publication.read(Path(options.report_dir) / publication.NAME)
         if problems := tuple(_strangers(found, effects.context)):
             raise CannotJudge(*problems)
+        context = replace(context, run=found.run)  # a job that was not run again left it in an earlier attempt
         gate_id = options.gate_id or found.gate
         blob_url = context.blob_url(found.folder)
-        draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id, leg=found.leg)
+        draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id)
     except CannotJudge as error:
         _refuse(error.problems, effects)
         raise
@@ -256,7 +261,11 @@ def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
     if context.event != "workflow_run":
         event = context.event or "no event of GitHub"
         yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")
-    elif found.run.id != subject.trigger.id:
-        yield Problem(place, f"is of run {found.run.id}; expected {subject.trigger.id}, which started this workflow")
+    elif found.run.id != subject.trigger.id or found.run > subject.trigger:
+        expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or before"
+        words = (
+            f"is of run {found.run.id}, attempt {found.run.attempt}; expected {expected}, which started this workflow"
+        )
+        yield Problem(place, words)
     elif found.head_sha != subject.head_sha:
         yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")

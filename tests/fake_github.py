@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
@@ -246,7 +247,7 @@ Gate = Callable[..., Step]
 @pytest.fixture
 def in_actions(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, github: GitHub) -> Callable[..., None]:
     """Set a runner's variables for a step: its event, its files, its run."""
-    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NETRC", "RUNNER_NAME", "REQUESTS_CA_BUNDLE"):
+    for name in ("HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "NETRC", "REQUESTS_CA_BUNDLE"):
         monkeypatch.delenv(name, raising=False)
         monkeypatch.delenv(name.lower(), raising=False)
 
@@ -286,13 +287,15 @@ def gate(
     github: GitHub,
     waits: list[float],
 ) -> Gate:
-    """Run the gate as a step of a pull request's workflow; a verdict is asked for by its name."""
+    """Run the gate as a step of a pull request's workflow, each in a later run; a verdict is asked for by its name."""
     from tests.conftest import turn, write_cases  # which has imported this module
+
+    runs = count(100)
 
     def run(
         verdict: str = "pass", *arguments: str, event: str = "pull_request", payload: Any = PULL_REQUEST, **changed: str
     ) -> Step:
-        in_actions(event, payload, **changed)
+        in_actions(event, payload, **({"GITHUB_RUN_ID": str(next(runs))} | changed))
         cases = write_cases(tmp_path / "cases.jsonl", turn("a", **({} if verdict == "pass" else FAILS)))
         ran = safe_gate("run", "--cases", cases.name, *arguments)
         report = Path("reports/safe-gate.json").read_text("utf-8")

@@ -26,9 +26,9 @@ def bodies(github: GitHub) -> str:
     return json.dumps(github.comments)
 
 
-@given(st.text(max_size=300))
-def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(words: str) -> None:
-    marker = Marker(gate_name(words), HEAD, Run(7, 2), "0a1b2c3d", "0123456789abcdef")
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(workflow: str, gate: str) -> None:
+    marker = Marker(gate_name(workflow, gate), HEAD, Run(7, 2), "0123456789abcdef")
     line = marker.line()
     assert Marker.read(f"{line}\nbody") == marker
     assert re.fullmatch(r"<!-- [!-~ ]+ -->", line)
@@ -37,8 +37,9 @@ def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(words: str) -
 
 
 def test_names_that_differ_make_markers_that_differ() -> None:
-    names = ["a", "a/b", "a b", "a%20b", "a-b", "é", "x" * 300, "x" * 301]
-    assert len({gate_name(name) for name in names}) == len(names)
+    parts = ["a", "a/b", "b", "b/a", "/", "a b", "a%20b", "a%2Fb", "a-b", "é", "x" * 300, "x" * 301, ""]
+    names = [(workflow, gate) for workflow in parts for gate in parts]
+    assert len({gate_name(*name) for name in names}) == len(names)
 
 
 JSON = st.recursive(
@@ -64,7 +65,7 @@ class Nonsense:
 
 @given(st.lists(OBJECTS, min_size=1, max_size=4))
 def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[str, Any]]) -> None:
-    marker = Marker("evals/gate", HEAD, Run(7, 2), "", "0123456789abcdef")
+    marker = Marker("evals/gate", HEAD, Run(7, 2), "0123456789abcdef")
     context = Context(repository="o/r", subject=Subject(head_sha=HEAD))
     with suppress(ApiError):
         assert isinstance(pulls.number(Nonsense(objects), context), int | None)
@@ -82,21 +83,24 @@ def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, git
         gate("fail", "--gate-id", "clinical").status,
         gate("pass").status,
         gate("fail", **{"INPUT_GATE-ID": "leg --> 2"}).status,
+        gate("fail", "--gate-id", "a/gate").status,
+        gate("fail", GITHUB_WORKFLOW="evals/a").status,
     ]
-    assert statuses == [*["created"] * 4, "updated", "created"]
-    assert [body["body"].count("❌") > 0 for body in github.comments] == [False, True, True, True, True]
+    assert statuses == [*["created"] * 4, "updated", *["created"] * 3]
+    assert [body["body"].count("❌") > 0 for body in github.comments] == [False, *[True] * 6]
 
 
-def test_a_matrix_leg_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub) -> None:
-    gate("fail", RUNNER_NAME="GitHub Actions 7")
+@pytest.mark.parametrize(("first", "second"), [("fail", "pass"), ("pass", "fail")])
+def test_a_gate_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub, first: str, second: str) -> None:
+    gate(first, GITHUB_RUN_ID="100")
     before = bodies(github)
-    step = gate("pass", RUNNER_NAME="GitHub Actions 8")
+    step = gate(second, GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == ("skipped-same-gate", github.comments[0]["html_url"])
     assert bodies(github) == before
-    assert "give each job or matrix leg a gate-id of its own" in step.warnings[0]
-    # The job itself may write again, and so may another job in a later attempt.
-    assert gate("pass", RUNNER_NAME="GitHub Actions 7").status == "updated"
-    assert gate("fail", RUNNER_NAME="GitHub Actions 9", GITHUB_RUN_ATTEMPT="2").status == "updated"
+    assert "give each job, matrix leg or step a gate-id of its own" in step.warnings[0]
+    assert gate(first, GITHUB_RUN_ID="100").status == "unchanged"
+    # A later attempt may change its mind.
+    assert gate(second, GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2").status == "updated"
 
 
 # --- runs that overtake each other --------------------------------------------------------------
@@ -154,8 +158,19 @@ def test_a_comment_that_somebody_edited_is_put_right(gate: Gate, github: GitHub)
     gate("fail")
     written = github.comments[0]["body"]
     github.comments[0]["body"] = written.replace("❌", "✅")
-    assert gate("fail").status == "updated"
+    assert gate("fail", GITHUB_RUN_ID="100").status == "updated"
     assert github.comments[0]["body"] == written
+
+
+@pytest.mark.parametrize("mode", ["always", "changes"])
+def test_a_run_that_changes_nothing_still_outranks_older_ones(gate: Gate, github: GitHub, mode: str) -> None:
+    gate("pass", "--comment", mode, GITHUB_RUN_ID="30")
+    created = github.comments[0]["body"]
+    payload = SYNCHRONIZED if mode == "changes" else PULL_REQUEST
+    assert gate("pass", "--comment", mode, payload=payload, GITHUB_RUN_ID="32").status == "unchanged"
+    assert github.comments[0]["body"] == created.replace(" run=30.1 ", " run=32.1 ")
+    assert gate("fail", "--comment", mode, GITHUB_RUN_ID="31").status == "skipped-outdated"
+    assert "✅" in github.comments[0]["body"]
 
 
 # --- modes --------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Ran, turn, write_cases
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import BASE, HEAD, PULL_REQUEST, REPOSITORY, Gate, GitHub
 
 MERGE = PULL_REQUEST["pull_request"]["merge_commit_sha"]  # type: ignore[index]
@@ -150,37 +150,88 @@ def worktree(folder: Path, sha: str) -> None:
     git = Path("main/.git/worktrees/w").absolute()
     git.mkdir(parents=True)
     (git / "HEAD").write_text(sha, "utf-8")
-    folder.mkdir(exist_ok=True)
+    folder.mkdir(parents=True, exist_ok=True)
     (folder / ".git").write_text(f"gitdir: {git}\n", "utf-8")
 
 
-def merged(folder: Path, _: str) -> None:
-    detached(folder, OTHER)  # GitHub has made another test merge since the event
-    (folder / ".git/refs/remotes/pull/2").mkdir(parents=True)
-    (folder / ".git/refs/remotes/pull/2/merge").write_text(OTHER, "utf-8")
+def moved_on(folder: Path, _: str) -> None:
+    on_branch(folder, OTHER)  # the branch has got another commit since the event
+    (folder / ".git/packed-refs").write_text(f"{BASE} refs/heads/changes\n", "utf-8")  # where it once was
 
 
 LAYOUTS = [detached, on_branch, packed, worktree]
 
 
-@pytest.mark.parametrize("layout", [*LAYOUTS, merged])
-@pytest.mark.parametrize("folder", [".", "pr"])
+@pytest.mark.parametrize("layout", [*LAYOUTS, moved_on])
+@pytest.mark.parametrize(
+    ("checkout", "working", "cases"),
+    [
+        (".", ".", "cases.jsonl"),
+        (".", "evals", "cases.jsonl"),
+        (".", "evals/deep", "../cases.jsonl"),
+        ("pr", ".", "pr/cases.jsonl"),
+        ("a/b", ".", "a/b/cases.jsonl"),
+        ("a/b", ".", "**/cases.jsonl"),
+        ("a/b", "a", "b/evals/cases.jsonl"),
+        ("pr", "pr/evals", "../../cases.jsonl"),  # a config may lie in the working folder
+    ],
+)
 def test_a_head_checkout_is_refused_under_pull_request_target(
     safe_gate: Callable[..., Ran],
     in_actions: Callable[..., None],
     github: GitHub,
+    monkeypatch: pytest.MonkeyPatch,
     layout: Callable[[Path, str], None],
-    folder: str,
+    checkout: str,
+    working: str,
+    cases: str,
 ) -> None:
-    layout(Path(folder), HEAD)
-    write_cases(Path("cases.jsonl"), turn("a"))
+    layout(Path(checkout), HEAD)
+    Path(working).mkdir(parents=True, exist_ok=True)
+    file = Path(working) / cases.replace("**", "a/b")
+    file.parent.mkdir(parents=True, exist_ok=True)
+    write_cases(file, turn("a"))
     in_actions("pull_request_target")
-    ran = safe_gate("run", "--cases", "cases.jsonl")
+    monkeypatch.chdir(working)
+    ran = safe_gate("run", "--cases", cases)
     assert ran.code == 3
-    assert "holds the pull request's own files" in ran.err
+    assert "may hold the pull request's own files" in ran.err
     assert "set allow-head-checkout: true" in ran.err
     assert "No verdict" in github.comments[0]["body"]
-    assert safe_gate("run", "--cases", "cases.jsonl", "--allow-head-checkout").code == 0
+    assert safe_gate("run", "--cases", cases, "--allow-head-checkout").code == 0
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--safe-batch", "pr/b_batch_*"),
+        ("--safe-batch", "b_batch_*", "--safe-test-dir", "pr"),
+        ("--safe-batch", "b_batch_1", "--safe-outputs", "pr/*.jsonl"),
+        ("--cases", "cases.jsonl", "--rules", "pr/*.json"),
+        ("--cases", "cases.jsonl", "--config", "pr/safe.config.json"),
+        ("--cases", "link.jsonl"),
+    ],
+)
+def test_whatever_is_read_may_not_lie_in_a_head_checkout(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], arguments: tuple[str, ...]
+) -> None:
+    detached(Path(), BASE)
+    detached(Path("pr"), HEAD)
+    for folder in (Path(), Path("pr")):
+        write_cases(folder / "cases.jsonl", turn("a"))
+        write_batch(folder / "b_batch_1.json", safe_case("a"))
+    Path("pr/safe.config.json").write_text("{}", "utf-8")
+    Path("link.jsonl").symlink_to("pr/cases.jsonl")
+    in_actions("pull_request_target")
+    ran = safe_gate("run", *arguments)
+    assert ran.code == 3
+    assert "the checkout in 'pr' is not at the base's commit" in ran.err
+
+
+def test_a_checkout_that_is_not_read_may_be_of_anything(gate: Gate) -> None:
+    detached(Path(), BASE)
+    detached(Path("tools"), OTHER)
+    assert gate("fail", event="pull_request_target").status == "created"
 
 
 @pytest.mark.parametrize("sha", [MERGE, HEAD])
@@ -194,11 +245,16 @@ def test_only_pull_request_target_is_so_strict(
     assert safe_gate("run", "--cases", "cases.jsonl").code == code
 
 
+@pytest.mark.parametrize("trusted", ["base", "GITHUB_SHA"])
 @pytest.mark.parametrize("layout", LAYOUTS)
 def test_the_bases_own_files_are_judged_under_pull_request_target(
-    gate: Gate, layout: Callable[[Path, str], None]
+    gate: Gate, layout: Callable[[Path, str], None], trusted: str
 ) -> None:
-    layout(Path(), BASE)
+    layout(Path(), BASE if trusted == "base" else OTHER)  # the base's branch has moved on since the event was made
+    assert gate("fail", event="pull_request_target", GITHUB_SHA=OTHER).status == "created"
+
+
+def test_files_in_no_checkout_are_judged_under_pull_request_target(gate: Gate) -> None:
     assert gate("fail", event="pull_request_target").status == "created"
 
 

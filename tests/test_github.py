@@ -26,7 +26,7 @@ from tests.fake_github import (
     outputs,
 )
 
-MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) leg=(\w*) result=(\w+) -->\n")
+MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) result=(\w+) text=(\w+) -->\n")
 # The fields that matter of each event's payload.
 PUSH = {"ref": "refs/heads/changes", "before": "0" * 40, "after": HEAD}
 MERGE_GROUP = {
@@ -43,8 +43,8 @@ ISSUE_COMMENT = {"action": "created", "issue": {"number": 1}, "comment": {"body"
 
 def marker(gate: str = "evals/gate", run: str = "99.1", **fields: str) -> str:
     """Return the hidden line of an earlier comment."""
-    facts = {"head": HEAD, "leg": "", "result": "0123456789abcdef"} | fields
-    return f"<!-- safe-gate gate={gate} head={facts['head']} run={run} leg={facts['leg']} result={facts['result']} -->"
+    facts = {"gate": gate, "head": HEAD, "run": run, "result": "0123456789abcdef", "text": ""} | fields
+    return f"<!-- safe-gate {' '.join(f'{name}={value}' for name, value in facts.items())} -->"
 
 
 # --- the comment --------------------------------------------------------------------------------
@@ -56,7 +56,7 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert (step.status, step.outputs["comment-url"]) == ("created", comment["html_url"])
     found = MARKER.match(comment["body"])
     assert found
-    assert found.groups()[:5] == ("evals/gate", HEAD, "100", "1", "")
+    assert found.groups()[:4] == ("evals/gate", HEAD, "100", "1")
     assert comment["body"][found.end() :] == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
     assert len(github.requests) == 3
@@ -67,9 +67,10 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
 
 def test_the_same_result_again_leaves_the_comment_alone(gate: Gate, github: GitHub) -> None:
     gate("fail")
-    step = gate("fail")
+    before = github.comments[0]["body"]
+    step = gate("fail", GITHUB_RUN_ID="100")
     assert (step.status, step.outputs["comment-url"]) == ("unchanged", github.comments[0]["html_url"])
-    assert github.writes == ["POST"]
+    assert (github.comments[0]["body"], github.writes) == (before, ["POST"])
 
 
 def test_a_comment_with_line_ends_as_a_browser_sends_them_is_unchanged(gate: Gate, github: GitHub) -> None:
@@ -224,7 +225,34 @@ def test_a_refusal_is_a_warning(gate: Gate, github: GitHub, method: str, path: s
 def test_a_token_that_github_does_not_know_is_a_warning(gate: Gate, github: GitHub) -> None:
     bad = Answer(401, '{"message": "Bad credentials"}')
     github.faults = {("GET", "/user"): bad, ("GET", COMMENTS): bad}
-    assert_only_warned(gate(), "skipped-permissions")
+    step = gate()
+    assert_only_warned(step, "skipped-permissions")
+    assert "HTTP 401 (Bad credentials); the token is wrong or has expired: correct github-token." in step.warnings[0]
+    assert "read-only" not in step.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("answer", "status", "advice"),
+    [
+        (
+            Answer(403, '{"message": "Resource not accessible by integration"}'),
+            "skipped-permissions",
+            "read-only token",
+        ),
+        (Answer(404, '{"message": "Not Found"}'), "skipped-permissions", "the token does not see this pull request"),
+        (
+            Answer(403, '{"message": "Unable to create comment because issue is locked."}'),
+            "skipped-locked",
+            "the conversation is locked: unlock it",
+        ),
+    ],
+    ids=["permission", "not-found", "locked"],
+)
+def test_every_refusal_has_its_own_advice(gate: Gate, github: GitHub, answer: Answer, status: str, advice: str) -> None:
+    github.faults[("POST", COMMENTS)] = answer
+    step = gate("fail")
+    assert_only_warned(step, status)
+    assert advice in step.warnings[0]
 
 
 def test_a_broken_answer_about_who_we_are_is_a_warning(gate: Gate, github: GitHub) -> None:

@@ -124,8 +124,31 @@ def test_a_closed_pull_request_is_not_commented(
 
 def test_a_newer_comment_is_not_overwritten(untrusted: Callable[..., None], publish: Publish, github: GitHub) -> None:
     untrusted()
-    github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 leg= result=0 -->\nnewer")
+    github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 result=0 text=0 -->\nnewer")
     assert publish().status == "skipped-outdated"
+
+
+def test_the_file_of_an_earlier_attempt_is_published_as_its(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    untrusted("fail")  # then another job of the run was run again, and this one was not
+    again = workflow_run([LISTED], run_attempt=2)
+    assert publish(payload=again).status == "created"
+    assert " run=77.1 " in github.comments[0]["body"]
+    untrusted("pass", GITHUB_RUN_ATTEMPT="2")
+    assert publish(payload=again).status == "updated"
+    untrusted("fail")
+    assert publish(payload=again).status == "skipped-outdated"
+
+
+def test_another_result_of_the_same_run_is_not_posted_over_the_first(
+    untrusted: Callable[..., None], publish: Publish
+) -> None:
+    untrusted("fail")
+    assert publish().status == "created"
+    untrusted("pass")
+    published = publish()
+    assert (published.code, published.status) == (3, "skipped-same-gate")
 
 
 def test_the_file_cannot_choose_the_pull_request(
@@ -140,7 +163,7 @@ def test_the_file_cannot_choose_the_pull_request(
 def test_the_file_cannot_choose_another_workflows_gate(
     untrusted: Callable[..., None], publish: Publish, github: GitHub
 ) -> None:
-    theirs = github.add(BOT, f"<!-- safe-gate gate=trusted/gate head={HEAD} run=1.1 leg= result=0 -->\ntrusted")
+    theirs = github.add(BOT, f"<!-- safe-gate gate=trusted/gate head={HEAD} run=1.1 result=0 text=0 -->\ntrusted")
     untrusted()
     edit(lambda file: file.update(gate="../trusted/gate"))
     assert publish().status == "created"
@@ -164,7 +187,9 @@ def passing(file: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda file: file.update(run_id=78), "is of run 78; expected 77"),
+        (lambda file: file.update(run_id=78), "is of run 78, attempt 1; expected run 77, attempt 1 or before"),
+        (lambda file: file.update(run_id=76), "is of run 76, attempt 1; expected run 77, attempt 1 or before"),
+        (lambda file: file.update(run_attempt=2), "is of run 77, attempt 2; expected run 77, attempt 1 or before"),
         (lambda file: file.update(head_sha=OTHER), f"is of commit {OTHER}; expected {HEAD}"),
         (lambda file: file.update(head_sha="main"), "head_sha"),
         (lambda file: file.update(publication=2), "publication"),

@@ -15,8 +15,11 @@ from typing import Any, Protocol
 class Refusal(StrEnum):
     """Why a request did not succeed, as far as it matters to what is done next."""
 
-    PERMISSION = "permission"  # 401, 403, 404: this token may not do this
-    RATE_LIMIT = "rate limit"  # 429, and 403 in two of its three meanings
+    CREDENTIALS = "credentials"  # 401: this token is none, or is one no more
+    PERMISSION = "permission"  # 403 in one of its meanings: this token may not do this
+    LOCKED = "locked"  # 403 in another: nobody may comment here
+    NOT_FOUND = "not found"  # 404: not there, or not for this token to see
+    RATE_LIMIT = "rate limit"  # 429, and 403 in its two other meanings
     INVALID = "invalid"  # 422: GitHub does not take this body
     UNCLEAR = "unclear"  # no answer, or a server's error: a write may have happened all the same
     OTHER = "other"

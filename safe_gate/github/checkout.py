@@ -1,4 +1,4 @@
-"""Whose code lies in the workspace: a pull request's own, or the repository's.
+"""Whose code lies where a run reads: the repository's own, or a pull request's.
 
 Reads `.git` folders, runs nothing. Under `pull_request_target` a workflow runs with the base
 repository's token and secrets; what a pull request brings along must then be asked for in words.
@@ -6,30 +6,31 @@ repository's token and secrets; what a pull request brings along must then be as
 
 from __future__ import annotations
 
+import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable
 from pathlib import Path
 
+from safe_gate.github import repository
 from safe_gate.github.event import Context
 
 _LONGEST = 10_000_000  # characters: the refs of a large repository
 _SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
-def head_checkout(context: Context, workspace: Path) -> str:
-    """Return the folder that holds the pull request's own code under `pull_request_target`, or nothing.
+def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
+    """Return the first checkout among those that files lie in that `pull_request_target` cannot trust, or nothing.
 
-    The workspace and the folders directly in it are looked at, where actions/checkout puts code.
+    Trusted is what stands at a commit that the event itself names as the base's. A head is known by no
+    sign: its branch moves on after the event, and its pull request may be another. Files that lie in no
+    checkout tell nothing and pass.
     """
     if context.event != "pull_request_target":
         return ""
-    theirs = {context.subject.head_sha, context.subject.merge_sha} - {""}
-    for folder in (workspace, *sorted(path.parent for path in workspace.glob("*/.git"))):
-        git = _git_folder(folder)
-        merge_ref = git / f"refs/remotes/pull/{context.subject.pull_request}/merge"  # as actions/checkout names it
-        if theirs & set(_heads(git)) or _read(merge_ref):
-            return folder.relative_to(workspace).as_posix()
-    return ""
+    trusted = {context.sha, context.subject.base_sha} - {""}
+    roots = {repository.root(path.resolve()) for path in paths} - {None}
+    foreign = sorted(os.path.relpath(root) for root in roots if root and _head(_git_folder(root)) not in trusted)
+    return foreign[0] if foreign else ""
 
 
 def _git_folder(folder: Path) -> Path:
@@ -38,19 +39,17 @@ def _git_folder(folder: Path) -> Path:
     return folder / link.removeprefix("gitdir: ") if link.startswith("gitdir: ") else folder / ".git"
 
 
-def _heads(git: Path) -> Iterator[str]:
-    """Yield the commit that HEAD names, directly or by a branch."""
+def _head(git: Path) -> str:
+    """Return the commit that HEAD names, directly or by a branch, or nothing; packed refs are older than loose ones."""
     head = _read(git / "HEAD")
     if not head.startswith("ref: "):
-        yield head
-        return
+        return head
     name = head.removeprefix("ref: ")
     common = git / (_read(git / "commondir") or ".")
-    yield _read(common / name)
-    for line in _read(common / "packed-refs").split("\n"):
-        sha, _, ref = line.partition(" ")
-        if ref == name and _SHA.fullmatch(sha):
-            yield sha
+    if loose := _read(common / name):
+        return loose
+    packed = (line.partition(" ") for line in _read(common / "packed-refs").split("\n"))
+    return next((sha for sha, _, ref in packed if ref == name and _SHA.fullmatch(sha)), "")
 
 
 def _read(path: Path) -> str:

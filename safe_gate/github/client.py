@@ -176,8 +176,16 @@ class Client:
         return True
 
 
+_MEANINGS = {
+    401: Refusal.CREDENTIALS,
+    403: Refusal.PERMISSION,
+    404: Refusal.NOT_FOUND,
+    422: Refusal.INVALID,
+}
+
+
 def _meaning(answer: _Answer) -> Refusal:
-    """Tell what a refusal means. 403 has three meanings: no permission, and two kinds of rate limit."""
+    """Tell what a refusal means. 403 has four meanings: no permission, a lock, and two kinds of rate limit."""
     status, headers = answer.status, answer.headers
     limited = (
         "Retry-After" in headers
@@ -186,11 +194,9 @@ def _meaning(answer: _Answer) -> Refusal:
     )
     if status == 429 or (status == 403 and limited):
         return Refusal.RATE_LIMIT
-    if status in (401, 403, 404):
-        return Refusal.PERMISSION
-    if status == 422:
-        return Refusal.INVALID
-    return Refusal.UNCLEAR if status >= 500 else Refusal.OTHER
+    if status == 403 and "is locked" in _reason(answer).lower():
+        return Refusal.LOCKED
+    return _MEANINGS.get(status, Refusal.UNCLEAR if status >= 500 else Refusal.OTHER)
 
 
 def _asked_wait(answer: _Answer) -> float:

@@ -21,18 +21,21 @@ _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
 _MARKER = re.compile(
     r"<!-- safe-gate gate=(?P<gate>\S*) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
-    r" leg=(?P<leg>\w*) result=(?P<result>\w*) -->\n?"
+    r" result=(?P<result>\w*) text=(?P<text>\w*) -->\n?"
 )
 
 
 class Marker(NamedTuple):
-    """What a comment tells of: the gate, the commit, the run, which job of it (`leg`), a digest of the result."""
+    """What a comment tells of: the gate, the commit, the run, a digest of the result.
+
+    `text` is a digest of the text below, so that an edit shows.
+    """
 
     gate: str
     head: str
     run: Run
-    leg: str
     result: str
+    text: str = ""
 
     @classmethod
     def read(cls, body: str) -> Marker | None:
@@ -41,12 +44,16 @@ class Marker(NamedTuple):
         if found is None:
             return None
         run = Run(int(found["id"]), int(found["attempt"]))
-        return cls(found["gate"], found["head"], run, found["leg"], found["result"])
+        return cls(found["gate"], found["head"], run, found["result"], found["text"])
 
     def line(self) -> str:
         """Return the hidden line, which can be read back and holds nothing that could end an HTML comment."""
-        run = f"{self.run.id}.{self.run.attempt}"
-        return f"<!-- safe-gate gate={self.gate} head={self.head} run={run} leg={self.leg} result={self.result} -->"
+        facts = f"gate={self.gate} head={self.head} run={self.run.id}.{self.run.attempt}"
+        return f"<!-- safe-gate {facts} result={self.result} text={self.text} -->"
+
+    def above(self, text: str) -> str:
+        """Return a comment's body: a text under its marker."""
+        return f"{self._replace(text=_digest(text)).line()}\n{text}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +85,19 @@ class _Comment:
     url: str
     marker: Marker
 
+    @property
     def text(self) -> str:
-        """Return the text under the marker with our line ends: a browser that edits sends others."""
-        return _MARKER.sub("", self.body.replace("\r\n", "\n"), count=1).strip()
+        """The text under the marker."""
+        return _MARKER.sub("", self.body, count=1)
 
 
-def gate_name(words: str) -> str:
-    r"""Return a gate's name as the marker holds it: readable where that is safe.
+def gate_name(workflow: str, gate: str) -> str:
+    r"""Return a gate's name as the marker holds it: readable where that is safe, one slash between its parts.
 
-    >>> gate_name("evals/a --> b")
-    'evals/a%20%2D%2D%3E%20b'
+    >>> gate_name("evals", "a/b --> c")
+    'evals/a%2Fb%20%2D%2D%3E%20c'
     """
-    name = quote(words, safe="/", errors="replace").replace("-", "%2D")
+    name = "/".join(quote(part, safe="", errors="replace") for part in (workflow, gate)).replace("-", "%2D")
     return name if len(name) <= _LONGEST_GATE else hashlib.sha256(name.encode()).hexdigest()
 
 
@@ -110,40 +118,44 @@ def post(api: Api, repository: str, pull_request: int, draft: Draft, author: str
     kept, *twins = ours
     if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:
         return Posted("skipped-outdated", latest.url)
-    if _is_another_leg(latest.marker, draft.marker):
+    if _is_of_another_job(latest.marker, draft.marker):
         return Posted("skipped-same-gate", latest.url, _SAME_GATE)
     for twin in twins:  # two runs at once may each have found none
         with suppress(ApiError):
             api.call("DELETE", f"/repos/{repository}/issues/comments/{twin.id}")
-    if _says_the_same(kept, draft):
-        return Posted("unchanged", kept.url)
-    answer = _write(api, "PATCH", f"/repos/{repository}/issues/comments/{kept.id}", draft)
-    return Posted("updated", _text(answer, "html_url"))
+    path = f"/repos/{repository}/issues/comments/{kept.id}"
+    if not _says_the_same(kept, draft):
+        answer = _write(api, "PATCH", path, draft)
+        return Posted("updated", _text(answer, "html_url"))
+    if draft.marker.run > kept.marker.run:  # else a run between the two could overwrite what ours confirms
+        api.call("PATCH", path, {"body": kept.marker._replace(run=draft.marker.run).above(kept.text)})
+    return Posted("unchanged", kept.url)
 
 
 _SAME_GATE = (
-    "Another job of this run has already written the comment of a gate with the same id, which was left as it is:"
-    " give each job or matrix leg a gate-id of its own"
+    "Another gate of this run has already written the comment of this gate-id, with another result; it was left as"
+    " it is: give each job, matrix leg or step a gate-id of its own"
 )
 
 
-def _is_another_leg(theirs: Marker, ours: Marker) -> bool:
-    """Tell whether a comment was written by another job of the same run: a job keeps its runner while it lasts."""
-    same_run = theirs.run == ours.run != NO_RUN
-    return same_run and bool(theirs.leg and ours.leg) and theirs.leg != ours.leg
+def _is_of_another_job(theirs: Marker, ours: Marker) -> bool:
+    """Tell whether a comment was written by another job of the same run: one that runs once has one result."""
+    return theirs.run == ours.run != NO_RUN and theirs.result != ours.result
 
 
 def _says_the_same(comment: _Comment, draft: Draft) -> bool:
-    """Tell whether a comment need not be written again.
+    """Tell whether a comment's text may stay: the result is the same, and nobody has edited it.
 
-    With `changes` the result decides. Else its links must lead to this commit, and nobody may have
-    edited it.
+    But for `changes` its links must lead to this commit, too.
     """
-    if comment.marker.result != draft.marker.result:
-        return False
-    if draft.mode == "changes":
-        return True
-    return comment.marker.head == draft.marker.head and comment.text() in {body.strip() for body in draft.bodies}
+    theirs, ours = comment.marker, draft.marker
+    same = theirs.result == ours.result and (draft.mode == "changes" or theirs.head == ours.head)
+    return same and theirs.text == _digest(comment.text)
+
+
+def _digest(text: str) -> str:
+    """Return a digest of a comment's text, whatever its line ends: a browser that edits sends others."""
+    return hashlib.sha256(text.replace("\r\n", "\n").strip().encode("utf-8", "replace")).hexdigest()[:16]
 
 
 def _login(api: Api) -> str:
@@ -192,11 +204,11 @@ def _write(api: Api, method: str, path: str, draft: Draft) -> Mapping[str, Any]:
     *longer, shortest = draft.bodies
     for text in longer:
         try:
-            return api.call(method, path, {"body": f"{draft.marker.line()}\n{text}"})
+            return api.call(method, path, {"body": draft.marker.above(text)})
         except ApiError as error:
             if error.refusal is not Refusal.INVALID:
                 raise
-    return api.call(method, path, {"body": f"{draft.marker.line()}\n{shortest}"})
+    return api.call(method, path, {"body": draft.marker.above(shortest)})
 
 
 def _text(answer: Mapping[str, Any], key: str) -> str:

@@ -6,7 +6,6 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-t
 
 from __future__ import annotations
 
-import hashlib
 import json
 import os
 import re
@@ -32,15 +31,14 @@ NO_RUN = Run(0, 0)
 class Subject:
     """What an event is about, as far as its payload says: empty strings and None for what it does not.
 
-    `head_label` is `owner:branch` of a head that a pull request can be looked up by, `merge_sha` the
-    test merge of a pull request, `trigger` the run that a `workflow_run` event tells of.
+    `head_label` is `owner:branch` of a head that a pull request can be looked up by, `trigger` the run
+    that a `workflow_run` event tells of.
     """
 
     pull_request: int | None = None
     head_sha: str = ""
     base_sha: str = ""
     head_label: str = ""
-    merge_sha: str = ""
     trigger: Run = NO_RUN
     trigger_workflow: str = ""
 
@@ -53,11 +51,13 @@ NOTHING = Subject()
 class Context:
     """Where a run stands. Empty strings and None outside of GitHub Actions.
 
+    `sha` is GITHUB_SHA, the commit whose workflow runs; `subject.head_sha` is the one that is judged.
     `broken_event_file` is the path of the event file if there is one that cannot be read.
     """
 
     in_actions: bool = False
     event: str = ""
+    sha: str = ""
     actor: str = ""
     from_fork: bool = False
     subject: Subject = NOTHING
@@ -65,7 +65,6 @@ class Context:
     run: Run = NO_RUN
     workflow: str = ""
     job: str = ""
-    leg: str = ""
     api_url: str = ""
     server_url: str = ""
     output_file: str = ""
@@ -97,10 +96,6 @@ class Context:
         """Whether the event names a pull request, or is one whose commit may be the head of one."""
         return self.subject.pull_request is not None or self.event in _LOOKED_UP
 
-    def gate(self, gate_id: str) -> str:
-        """Return what tells this gate from all others of the repository: its workflow, and its id or its job."""
-        return f"{self.workflow}/{gate_id or self.job}"
-
     def of_trigger(self) -> Context:
         """Return the context of the run that a `workflow_run` event tells of, by the event's word alone."""
         return replace(self, run=self.subject.trigger, workflow=self.subject.trigger_workflow)
@@ -113,15 +108,16 @@ def context(environ: Mapping[str, str]) -> Context:
     depends on it.
     """
     name = environ.get("GITHUB_EVENT_NAME", "")
-    path = environ.get("GITHUB_EVENT_PATH", "")
+    path, sha = environ.get("GITHUB_EVENT_PATH", ""), environ.get("GITHUB_SHA", "")
     readable = _event(path) if path else {}
     event = readable or {}
     subject = _SUBJECTS[name](event) if name in _SUBJECTS else NOTHING
     if not subject.head_sha:
-        subject = replace(subject, head_sha=environ.get("GITHUB_SHA", ""))
+        subject = replace(subject, head_sha=sha)
     return Context(
         in_actions=environ.get("GITHUB_ACTIONS") == "true",
         event=name,
+        sha=sha,
         actor=environ.get("GITHUB_ACTOR", ""),
         from_fork=_is_from_fork(event),
         subject=subject,
@@ -129,7 +125,6 @@ def context(environ: Mapping[str, str]) -> Context:
         run=Run(_whole(environ.get("GITHUB_RUN_ID")), _whole(environ.get("GITHUB_RUN_ATTEMPT"))),
         workflow=environ.get("GITHUB_WORKFLOW", ""),
         job=environ.get("GITHUB_JOB", ""),
-        leg=_digest(environ.get("RUNNER_NAME", "")),
         api_url=environ.get("GITHUB_API_URL", "https://api.github.com").rstrip("/"),
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
         output_file=environ.get("GITHUB_OUTPUT", ""),
@@ -157,7 +152,6 @@ def _pull_request(event: Mapping[str, Any]) -> Subject:
         pull_request=_number(pull),
         head_sha=_sha(_object(pull, "head"), "sha"),
         base_sha=_sha(_object(pull, "base"), "sha"),
-        merge_sha=_sha(pull, "merge_commit_sha"),
     )
 
 
@@ -233,7 +227,3 @@ def _whole(value: Any) -> int:
     """Return a whole number of at most 18 digits that a variable or a payload holds, else 0."""
     text = str(value) if isinstance(value, str | int) else ""
     return int(text) if text.isascii() and text.isdigit() and len(text) <= 18 else 0
-
-
-def _digest(name: str) -> str:
-    return hashlib.sha256(name.encode("utf-8", "surrogateescape")).hexdigest()[:8] if name else ""

@@ -1,4 +1,4 @@
-"""Where the working folder lies in its repository: what GitHub's paths are relative to.
+"""Which checkout a path lies in, and where in it the working folder: what GitHub's paths are relative to.
 
 Touches the file system: looks for `.git`, runs nothing.
 """
@@ -6,6 +6,11 @@ Touches the file system: looks for `.git`, runs nothing.
 from __future__ import annotations
 
 from pathlib import Path
+
+
+def root(path: Path) -> Path | None:
+    """Return the nearest folder with a `.git`, from an absolute path upwards, None if there is none. Raises OSError."""
+    return next((folder for folder in (path, *path.parents) if (folder / ".git").exists()), None)
 
 
 def working_folder(workspace: str) -> str:
@@ -17,8 +22,7 @@ def working_folder(workspace: str) -> str:
     """
     try:
         here = Path.cwd()
-        checkouts = (folder for folder in (here, *here.parents) if (folder / ".git").exists())
-        path = here.relative_to(next(checkouts, Path(workspace or here))).as_posix()
+        path = here.relative_to(root(here) or Path(workspace or here)).as_posix()
     except (OSError, ValueError):  # a folder that is gone or may not be searched, one outside the workspace
         return ""
     return "" if path == "." else path
