@@ -235,6 +235,8 @@ def kind_of(path: Path) -> str:
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
+    if _exists(path) and path.is_dir():
+        raise CannotJudge(_no_match(str(path), ".json*"))
     if path.name.endswith(".outputs.jsonl"):
         return "safe-output"
     text = _text(path)

@@ -147,3 +147,4 @@ def test_explain_says_that_a_text_is_not_english(safe_gate: SafeGate) -> None:
     assert "assistant (not in English):" in ran.out
     assert "user (in too few words to tell the language):" in ran.out
     assert "agency language: not applicable" in ran.out
+    assert "passes when" not in ran.out

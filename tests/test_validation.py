@@ -155,6 +155,7 @@ def test_the_log_shows_some_problems_of_each_file_and_the_report_all(safe_gate: 
         (["eval", "--cases", "nowhere*.jsonl"], "nowhere*.jsonl: matches no file; nothing to judge is never a pass"),
         (["score", "--batch", "nowhere"], "nowhere: matches no file"),
         (["eval", "--cases", "."], ".: is a folder; name the files in it"),
+        (["validate", "."], ".: is a folder; name the files in it, such as *.json*"),
         (["validate", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["eval", "--case", "x"], "unrecognized arguments"),
         ([], "required: COMMAND"),
