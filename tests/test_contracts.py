@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import zipfile
 from collections.abc import Callable
 from pathlib import Path
@@ -39,6 +40,16 @@ def test_the_readme_shows_what_explain_prints(safe_gate: Callable[..., Ran], mon
     arguments, _, output = shown.partition("\n")
     printed = safe_gate("explain", *arguments.split()).out.rstrip() + "\n"
     assert output == printed, f"the README's block is to be:\n{printed}"
+
+
+def test_the_demo_installs_what_a_run_needs_alone_and_ends_with_what_to_try() -> None:
+    command = ["make", "--dry-run", "--no-print-directory", "demo", "VENV=nowhere"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    steps = done.stdout.splitlines()
+    assert steps[0].startswith("echo 'Setting up nowhere ")
+    assert "-r requirements.txt -r requirements-build.txt" in done.stdout
+    assert "requirements-dev.txt" not in done.stdout
+    assert steps[-1].endswith(": nowhere/bin/safe-gate explain EMP-028 --cases examples/empathy.jsonl'")
 
 
 def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
