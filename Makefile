@@ -2,13 +2,16 @@
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
+RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
+PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo test lint fix bench train checks gains lock clean
 
-demo: $(READY) ## run the gate on examples/ and show the scorecard
+demo: $(RUNNABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
 	  --report-dir reports || [ $$? -eq 1 ] && echo 'The gate failed, as one batch of the examples is made to show.'
+	@echo 'See why a case fails: $(BIN)/safe-gate explain EMP-028 --cases examples/empathy.jsonl'
 
 test: lint ## the whole test suite
 	$(BIN)/python -m pytest --cov --cov-report=term-missing
@@ -47,8 +50,15 @@ lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 clean:
 	rm -rf $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
+$(RUNNABLE): requirements.txt requirements-build.txt pyproject.toml
+	@echo 'Setting up $(VENV) with what safe-gate needs to run ...'
+	@$(PYTHON) -m venv $(VENV)
+	@$(PIP) --require-hashes -r requirements.txt -r requirements-build.txt
+	@$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $@
+
 $(READY): requirements-dev.txt pyproject.toml
 	$(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements-dev.txt
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-deps --no-build-isolation --editable .
-	@touch $@
+	$(PIP) --require-hashes -r requirements-dev.txt
+	$(PIP) --no-deps --no-build-isolation --editable .
+	@touch $(RUNNABLE) $@

@@ -240,6 +240,8 @@ def kind_of(path: Path) -> str:
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
+    if _exists(path) and path.is_dir():
+        raise CannotJudge(_no_match(str(path), ".json*"))
     if path.name.endswith(".outputs.jsonl"):
         return "safe-output"
     text = _text(path)
@@ -249,11 +251,14 @@ def kind_of(path: Path) -> str:
             if _is_safe_output(first):
                 return "safe-output"
         return "synthesis-case"
-    keys = _parse(text, shown(path), comments=True)
+    content = _parse(text, shown(path), comments=True)
+    if not isinstance(content, dict):
+        return "config"
     for kind, key in _KINDS:
-        if isinstance(keys, dict) and key in keys:
+        if key in content:
             return kind
-    return "config"
+    rules = content.get("rules")  # a config names its packs there
+    return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
 
 
 def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import json
 import re
+import subprocess
 import zipfile
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +18,7 @@ from safe_gate import __version__
 from safe_gate.options import Options, settings
 from safe_gate.packs import digest
 from safe_gate.settings import read
-from tests.conftest import REPOSITORY
+from tests.conftest import REPOSITORY, Ran
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
 README = (REPOSITORY / "README.md").read_text("utf-8")
@@ -30,6 +32,24 @@ def test_the_action_has_an_input_for_every_option_with_its_words() -> None:
 
 def test_no_input_but_the_token_has_a_default_that_would_outrank_the_config_file() -> None:
     assert {name for name, facts in ACTION["inputs"].items() if "default" in facts} == {"github-token"}
+
+
+def test_the_readme_shows_what_explain_prints(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
+    shown = README.partition("```console\n$ safe-gate explain ")[2].partition("```\n")[0]
+    arguments, _, output = shown.partition("\n")
+    printed = safe_gate("explain", *arguments.split()).out.rstrip() + "\n"
+    assert output == printed, f"the README's block is to be:\n{printed}"
+
+
+def test_the_demo_installs_what_a_run_needs_alone_and_ends_with_what_to_try() -> None:
+    command = ["make", "--dry-run", "--no-print-directory", "demo", "VENV=nowhere"]
+    done = subprocess.run(command, cwd=REPOSITORY, capture_output=True, text=True, check=True)
+    steps = done.stdout.splitlines()
+    assert steps[0].startswith("echo 'Setting up nowhere ")
+    assert "-r requirements.txt -r requirements-build.txt" in done.stdout
+    assert "requirements-dev.txt" not in done.stdout
+    assert steps[-1].endswith(": nowhere/bin/safe-gate explain EMP-028 --cases examples/empathy.jsonl'")
 
 
 def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:

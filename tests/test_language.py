@@ -147,6 +147,7 @@ def test_explain_says_that_a_text_is_not_english(safe_gate: SafeGate) -> None:
     assert "assistant (not in English):" in ran.out
     assert "user (in too few words to tell the language):" in ran.out
     assert "agency language: not applicable" in ran.out
+    assert "passes when" not in ran.out
 
 
 @pytest.mark.parametrize("text", ["Vas a estar bien", "Vas a salir adelante", "No te preocupes", "No pasa nada"])

@@ -155,6 +155,7 @@ def test_the_log_shows_some_problems_of_each_file_and_the_report_all(safe_gate: 
         (["eval", "--cases", "nowhere*.jsonl"], "nowhere*.jsonl: matches no file; nothing to judge is never a pass"),
         (["score", "--batch", "nowhere"], "nowhere: matches no file"),
         (["eval", "--cases", "."], ".: is a folder; name the files in it"),
+        (["validate", "."], ".: is a folder; name the files in it, such as *.json*"),
         (["validate", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["eval", "--case", "x"], "unrecognized arguments"),
         ([], "required: COMMAND"),
@@ -330,6 +331,10 @@ def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate:
     assert safe_gate("validate", "own.json").code == 0
     Path("pack.json").write_text('{"pack": "a-learned", "weights": {}}', "utf-8")
     assert "pack.json:1: bias: is missing" in safe_gate("validate", "pack.json").err
+    Path("nameless.json").write_text('{"check": "topic_pivot", "rules": [{"id": "a/b", "pattern": "c"}]}', "utf-8")
+    refused = safe_gate("validate", "nameless.json")
+    assert "nameless.json:1: pack: is missing" in refused.err
+    assert "is not a known field" not in refused.err
 
 
 def test_a_glob_passes_over_our_own_reports(safe_gate: SafeGate) -> None:

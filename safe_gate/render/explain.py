@@ -5,11 +5,19 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from safe_gate.evaluators.synthesis import reads_foreign
 from safe_gate.figures import fixed
 from safe_gate.model import JsonObject, Untrusted
 from safe_gate.render.untrusted import plain
 
 _LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}
+_WHY_NOT = {
+    "outweighed": "outweighed",
+    "too weak": "too weak",
+    "too weak a sentence": "in too weak a sentence",
+    "quotation": "in a quotation",
+    "unless": "cancelled by an exception of the rule",
+}
 _ALL = 1_000_000  # characters: an explanation shows the whole text
 
 
@@ -17,7 +25,7 @@ def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mappin
     """Return the explanation of one case.
 
     `texts` are the recorded texts by field, `result` is the case's entry of `results[]`, and
-    `thresholds` says in words what each check asks for.
+    `thresholds` says in words what each check asks for; nothing is asked of a text that is not English.
     """
     hits = _numbered(result)
     lines = [f"{plain(Untrusted(result['id']))} ({_place(result)}): {'passes' if result['pass'] else 'fails'}", ""]
@@ -28,7 +36,9 @@ def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mappin
             "",
         ]
     for name, check in result["checks"].items():
-        lines += _check(name, check, thresholds[name], hits, result["label_comparison"].get(name))
+        is_judged = check.get("applicable", True) or not reads_foreign(name, result["language"])
+        asked = thresholds[name] if is_judged else ""
+        lines += _check(name, check, asked, hits, result["label_comparison"].get(name))
     return "\n".join(lines)
 
 
@@ -81,11 +91,20 @@ def _check(
             quote = plain(Untrusted(hit["text"]), 60)
             yield f'  {group:>14} {fixed(hit["weight"], 3):>7}  [{numbers[id(hit)]}] {hit["rule"]}  "{quote}"{because}'
     for hit in check["cancelled"]:
-        quote, by = plain(Untrusted(hit["text"]), 60), plain(Untrusted(hit["by"]), 60)
-        words = f': "{plain(Untrusted(hit["words"]), 60)}"' if "words" in hit else ""
-        yield f'  {"not counted":>14} {fixed(hit["weight"], 3):>7}  {hit["rule"]}  "{quote}"  cancelled by {by}{words}'
-    yield f"  {threshold.format(**_sums(check))}"
+        quote, weight = plain(Untrusted(hit["text"]), 60), fixed(hit["weight"], 3)
+        yield f'  {"not counted":>14} {weight:>7}  {hit["rule"]}  "{quote}"  {_why_not(hit)}'
+    if threshold:
+        yield f"  {threshold.format(**_sums(check))}"
     yield ""
+
+
+def _why_not(hit: JsonObject) -> str:
+    """Return in words why a hit does not count."""
+    by, _, longer = hit["by"].partition("longer: ")
+    if longer:
+        return f"overlaps the longer {plain(Untrusted(longer), 60)}"
+    words = f': "{plain(Untrusted(hit["words"]), 60)}"' if "words" in hit else ""
+    return _WHY_NOT.get(by, f"cancelled by {plain(Untrusted(by), 60)}") + words
 
 
 def _sums(check: JsonObject) -> dict[str, Any]:

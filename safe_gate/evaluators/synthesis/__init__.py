@@ -5,7 +5,17 @@ from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import LearnedPack
 from safe_gate.evaluators.synthesis.report import Totals, report, result_json
 from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack, refusal
-from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, SENSITIVITIES, Case, Result, Rules, asks, score_case
+from safe_gate.evaluators.synthesis.score import (
+    CHECKS,
+    GROUPS,
+    SENSITIVITIES,
+    Case,
+    Result,
+    Rules,
+    asks,
+    reads_foreign,
+    score_case,
+)
 
 __all__ = [
     "CHECKS",
@@ -23,6 +33,7 @@ __all__ = [
     "asks",
     "broken_promises",
     "compile_pack",
+    "reads_foreign",
     "refusal",
     "report",
     "result_json",

@@ -200,8 +200,8 @@ def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
 
 
 def _quote(hit: JsonObject) -> Phrase:
-    """Return what was matched; of a withheld text the rule and where it stands, too."""
-    text = Untrusted(hit["text"])
+    """Return what was matched and the rule, as `rules-off` takes it; of a withheld text where it stands, too."""
+    text, rule = Untrusted(hit["text"]), Untrusted(hit["rule"])
     if not is_stand_in(hit["text"]):
-        return (text,)
-    return Untrusted(hit["rule"]), f" at {hit['field']} {hit['start']} to {hit['end']} ", text
+        return text, " by ", rule
+    return rule, f" at {hit['field']} {hit['start']} to {hit['end']} ", text
