@@ -18,6 +18,7 @@ from urllib.parse import unquote
 
 import pytest
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import text_join
 
 from safe_gate.model import Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
@@ -49,6 +50,7 @@ SHORT_ATTACKS = (
     *("-x h0s05", "%0A::error::h0s05", "a,line=1::h0s05", "verdict<<EOF\npass\nEOF", "\udcff \x01\x9b h0s10"),
     *("a | b | c", "`h0s01`", "<!-- h0s07", "h0s07 -->", "<!-- safe-gate -->", "</code><h1>h0s04", "&#60;b&#62;"),
     *("@org/team", "fixes #12", "https:h0s03 www.example.com", "![h0s03](//h0s03.png)"),
+    *("h0s03@example.com", "mailto:h0s03@example.com", "https://h0s03.example.com/x", "www.h0s03.example.com"),
     *("\u202eh0s09", "\x1b[2J\x1b]0;h0s08\x07"),
 )
 
@@ -75,6 +77,9 @@ class Page(HTMLParser):
         super().__init__()
         self._open: list[Element] = []
         markdown = MarkdownIt("gfm-like", {"html": True})
+        # As eager as GitHub's: entities are read first, and addresses looked for in what they say.
+        markdown.core.ruler.before("linkify", "entities", text_join)
+        vars(markdown.linkify)["pretest"] = lambda _: True
         self.feed(markdown.render(self.source))
         self.close()
 

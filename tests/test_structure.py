@@ -70,7 +70,8 @@ def test_markdown_renders_to_the_same_elements_and_words_around_them(
         for one in ([], problems(text)):
             for body in rungs(recorded(text), one, limit=COMMENT_LIMIT):
                 page = Page(body)
-                found.append(([element.tag for element in page.elements], page.outside_code))
+                tags = [element.tag for element in page.elements if element.tag != "wbr"]  # as many as text has dots
+                found.append((tags, page.outside_code))
         return found
 
     harmless = shape(WORDS)
