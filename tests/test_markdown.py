@@ -53,7 +53,7 @@ def size(text: str) -> int:
 def assert_whole(text: str) -> None:
     """Check that a text has its verdict and broken rules, and nothing left open."""
     lines = text.split("\n")
-    assert lines[0] == "### ❌ SAFE Gate · 2 of 2 rules broken"
+    assert lines[0] == "### ❌ SAFE Gate failed · 2 of 2 rules broken"
     assert lines[2] == "> [!CAUTION]"
     assert re.fullmatch(r"> - \*\*Pass rate 0\.0% is below 80\.0%\*\*: .+ \(`min-pass-rate`\)", lines[3])
     assert re.fullmatch(r"> - \*\*\d+ unexpected failures?, 0 allowed\*\* \(`max-unexpected-failures`\)", lines[4])
@@ -94,7 +94,7 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     text = Path("reports/safe-gate.md").read_text("utf-8")
     open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
     assert [line.strip() for line in open_.split("\n") if line][:-1] == [
-        "### ✅ SAFE Gate · the only rule holds",
+        "### ✅ SAFE Gate passed · the only rule holds",
         "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
         "SAFE v0 did not run: it was given no input, and none of its rules applies.",
     ]
@@ -158,7 +158,7 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
         texts = list(rungs(report, problems, limit=limit))
         assert all(size(text) <= limit for text in texts)
-        assert all(text.startswith("### ⚠️ SAFE Gate · could not judge\n\n> [!WARNING]") for text in texts)
+        assert all(text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts)
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
 
 

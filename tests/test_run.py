@@ -63,7 +63,7 @@ def test_one_verdict_over_both_evaluators(
     assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == broken
     assert f"Gate: {found['verdict'].upper()}" in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert markdown.startswith("### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate · all 2 rules hold")
+    assert markdown.startswith("### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate passed · all 2 rules hold")
 
 
 def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
@@ -133,7 +133,7 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
         "comment-file": "reports/safe-gate.comment.json",
         "comment-url": "",
     }
-    assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate · 2 of 2 rules broken")
+    assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate failed · 2 of 2 rules broken")
     # The cases after the rules, failing ones first, each at its line where that lies in the repository.
     annotations = [line.partition("%0A")[0] for line in ran.out.splitlines() if line.startswith("::")]
     assert annotations == [

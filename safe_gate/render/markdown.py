@@ -17,7 +17,7 @@ COMMENT_LIMIT = 65_000
 SUMMARY_LIMIT = 1_048_576
 """Bytes a job summary has at most: the runner drops a longer one whole (CreateStepSummaryCommand)."""
 
-_ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
+_VERDICTS = {"pass": "✅ SAFE Gate passed", "fail": "❌ SAFE Gate failed", "error": "⚠️ SAFE Gate has no verdict"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
@@ -87,7 +87,7 @@ def _lines(
     report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], rung: Rung, blob_url: str
 ) -> Iterator[str]:
     passed = report["verdict"] == "pass"
-    yield f"### {_ICONS[report['verdict']]} SAFE Gate · {conclusion(report)}"
+    yield f"### {_VERDICTS[report['verdict']]} · {conclusion(report)}"
     yield ""
     if problems:
         yield from _problems(problems, rung.rows)
