@@ -63,6 +63,25 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a result comes from, as far as it is known; no part of the result itself.
+
+    `repository` is the repository's address, `folder` the working folder's path in it, `commit` the
+    judged commit, `run` the workflow run's number, `gate` the gate's id if it was given one.
+    """
+
+    repository: str = ""
+    folder: str = ""
+    commit: str = ""
+    run: int = 0
+    gate: str = ""
+
+
+NOWHERE = Origin()
+"""The origin of a result that is about no commit and no run."""
+
+
+@dataclass(frozen=True, slots=True)
 class Problem:
     """One thing wrong with one input: where, in which case and field, and what was expected.
 

@@ -27,6 +27,7 @@ class Publication:
     """A run's result as its file has it, the report judged again. The rest is the file's word alone."""
 
     gate: str
+    job: str
     leg: str
     pull_request: int | None
     head_sha: str
@@ -40,7 +41,8 @@ def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, bod
     """Return the file's content, in the shape of `schemas/publication.schema.json`."""
     return {
         "publication": _SHAPE,
-        "gate": gate_id or context.job,
+        "gate": gate_id,
+        "job": context.job,
         "leg": context.leg,
         "event": context.event,
         "pull_request": context.subject.pull_request,
@@ -67,6 +69,7 @@ def read(path: Path) -> Publication:
     )
     return Publication(
         gate=content["gate"],
+        job=content["job"],
         leg=content["leg"],
         pull_request=content["pull_request"],
         head_sha=content["head_sha"],

@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import text_join
 
-from safe_gate.model import Place, Problem
+from safe_gate.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
 
@@ -31,7 +31,9 @@ OUTPUTS = {
     *("verdict", "pass-rate", "unexpected-failures", "label-accuracy", "total-cases"),
     *("report-json", "report-markdown", "comment-file", "comment-status", "comment-url"),
 }
+ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d/"
+COMMIT = "https://github.com/octo/app/commit/f00d"
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
@@ -158,7 +160,7 @@ def comments(report: Mapping[str, Any]) -> list[str]:
         Problem(Place(each["path"], each["line"]), each["message"], each["id"], each["field"])
         for each in report.get("problems", ())
     ]
-    return list(rungs(report, problems, limit=COMMENT_LIMIT, blob_url=BLOB.rstrip("/")))[::-1]
+    return list(rungs(report, problems, limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
 
 
 def commands_in(log: str) -> list[str]:
@@ -346,7 +348,10 @@ def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path)
     files = {f"names/{name}{suffix}" for name in file_names() for suffix in (".jsonl", ".json")}
     for text in (shown["markdown"][1], shown["markdown"][-1]):
         links = [element.attributes["href"] for element in Page(text).elements if element.tag == "a"]
-        assert {unquote(link, errors="surrogateescape") for link in links} <= {f"{BLOB}{file}#L1" for file in files}
+        assert {unquote(link, errors="surrogateescape") for link in links} <= {
+            COMMIT,
+            *(f"{BLOB}{file}#L1" for file in files),
+        }
         assert len(links) >= 20
     report = json.loads(shown["json"][0])
     assert {file["path"] for file in report["provenance"]["inputs"]} == files

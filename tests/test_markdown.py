@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from safe_gate.github.files import append_summary
-from safe_gate.model import Place, Problem
+from safe_gate.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
+ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d"
 COUNTS_LIMIT = 8_000  # bytes that verdict, broken rules and counts have at most, whatever was recorded
 WIDE = "😀é漢"  # 4, 2 and 3 bytes of UTF-8; 2, 1 and 1 units of UTF-16
@@ -66,7 +67,7 @@ def assert_whole(text: str) -> None:
 
 
 def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., dict[str, Any]]) -> None:
-    text = scorecard(judged(2), [], limit=COMMENT_LIMIT, blob_url=BLOB)
+    text = scorecard(judged(2), [], limit=COMMENT_LIMIT, origin=ORIGIN)
     assert_whole(text)
     order = [
         "2 of 2 rules broken",
@@ -101,10 +102,25 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     assert "negative example passes" in text
 
 
+def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Callable[..., dict[str, Any]]) -> None:
+    report = judged(1)
+    home, sha = "https://github.com/octo/app", "0123456789abcdef"
+    commit = f"commit [<code>0123456</code>]({home}/commit/{sha})"
+    run = f"[run 7]({home}/actions/runs/7)"
+    for origin, links in (
+        (Origin(home, commit=sha, run=7), f" · {commit} · {run}"),
+        (Origin(home, commit=sha), f" · {commit}"),
+        (Origin(home, run=7), f" · {run}"),
+        (Origin("", commit=sha, run=7), ""),
+    ):
+        for text in rungs(report, [], limit=SUMMARY_LIMIT, origin=origin):
+            assert text.endswith(f"the same inputs give these same words{links}</sub>\n")
+
+
 @pytest.mark.parametrize("number", [1, 3, 60, 300])
 def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict[str, Any]], number: int) -> None:
     report = judged(number)
-    full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, blob_url=BLOB)
+    full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
     assert len(full) > len(failures) > len(counts)
     for text in (full, failures, counts):
         assert_whole(text)
@@ -116,10 +132,10 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict
     assert "Only the counts fit here" in counts
     assert size(counts) < COUNTS_LIMIT
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 20_000, COUNTS_LIMIT):
-        texts = list(rungs(report, [], limit=limit, blob_url=BLOB))
+        texts = list(rungs(report, [], limit=limit, origin=ORIGIN))
         assert texts[-1] == counts
         assert texts == sorted(texts, key=size, reverse=True)
-        assert texts[0] == scorecard(report, [], limit=limit, blob_url=BLOB)
+        assert texts[0] == scorecard(report, [], limit=limit, origin=ORIGIN)
         for text in texts:
             assert size(text) <= limit
             assert_whole(text)
@@ -158,7 +174,9 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
         texts = list(rungs(report, problems, limit=limit))
         assert all(size(text) <= limit for text in texts)
-        assert all(text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts)
+        assert all(
+            text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts
+        )
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
 
 

@@ -18,7 +18,7 @@ from safe_gate.render import console
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
-from tests.test_hostile import ATTACKS, BLOB, SHORT_ATTACKS, Page, commands_in
+from tests.test_hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
 from tests.test_untrusted import any_text, as_the_runner_reads, hides, utf16_units
 
 MARK = "kanari"  # in every recorded text; what a text is replaced by takes its whole place
@@ -93,9 +93,10 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], dict[str, Any]])
     @example("javascript:alert(1)//")
     @modest
     def check(text: str) -> None:
-        for body in rungs(recorded(text), problems(text), limit=COMMENT_LIMIT, blob_url=BLOB.rstrip("/")):
+        for body in rungs(recorded(text), problems(text), limit=COMMENT_LIMIT, origin=ORIGIN):
             page = Page(body)
             links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
+            assert links.pop() == COMMIT
             assert all(link.startswith(BLOB) and "#L" in link for link in links)
             assert not [element.tag for element in page.elements if element.tag in ("img", "script", "style", "input")]
 

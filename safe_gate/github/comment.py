@@ -24,6 +24,9 @@ _MARKER = re.compile(
     r" leg=(?P<leg>\w*) result=(?P<result>\w*) -->\n?"
 )
 
+# Another run of the same commit with the same result says nothing new.
+_RUN = re.compile(r"\[run \d+\]\(\S+/actions/runs/\d+\)")
+
 
 class Marker(NamedTuple):
     """What a comment tells of: the gate, the commit, the run, which job of it (`leg`), a digest of the result."""
@@ -78,9 +81,10 @@ class _Comment:
     url: str
     marker: Marker
 
-    def text(self) -> str:
-        """Return the text under the marker with our line ends: a browser that edits sends others."""
-        return _MARKER.sub("", self.body.replace("\r\n", "\n"), count=1).strip()
+    def says(self, text: str) -> bool:
+        """Tell whether a text stands under the marker, by whichever run, and whichever line ends a browser sent."""
+        ours = _MARKER.sub("", self.body.replace("\r\n", "\n"), count=1)
+        return _RUN.sub("", ours).strip() == _RUN.sub("", text).strip()
 
 
 def gate_name(words: str) -> str:
@@ -143,7 +147,7 @@ def _says_the_same(comment: _Comment, draft: Draft) -> bool:
         return False
     if draft.mode == "changes":
         return True
-    return comment.marker.head == draft.marker.head and comment.text() in {body.strip() for body in draft.bodies}
+    return comment.marker.head == draft.marker.head and any(map(comment.says, draft.bodies))
 
 
 def _login(api: Api) -> str:

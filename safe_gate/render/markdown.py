@@ -2,12 +2,25 @@
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from safe_gate.evaluators import sections
 from safe_gate.figures import plural
-from safe_gate.model import JsonObject, Phrase, Place, Problem, Section, Severity, Table, Untrusted, in_order
+from safe_gate.model import (
+    NOWHERE,
+    JsonObject,
+    Origin,
+    Phrase,
+    Place,
+    Problem,
+    Section,
+    Severity,
+    Table,
+    Untrusted,
+    in_order,
+)
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import markdown
 
@@ -43,28 +56,28 @@ _LEFT_OUT = {
 }
 
 
-def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, blob_url: str = "") -> Iterator[str]:
+def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> Iterator[str]:
     """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
 
     That is all of it, then the cases to look at without what is folded, then counts alone: at most
     one of each, of at most `limit` bytes of UTF-8, which is as many characters at most however they
     are counted. Verdict and broken rules stand in each. The counts take a few thousand bytes and
-    come whatever the limit. `blob_url` is where the working folder is shown at the judged commit;
-    cases link there.
+    come whatever the limit. Cases link to their lines in the repository of the `origin`, and the
+    last line to its commit and its run.
     """
     shown = sections(report)
     done = ""
     for rung in _LADDER:
         if rung.name != done:
-            text = "\n".join(_lines(report, shown, problems, rung, blob_url)) + "\n"
+            text = "\n".join(_lines(report, shown, problems, rung, origin)) + "\n"
             if rung is _LADDER[-1] or len(text.encode("utf-8", "replace")) <= limit:
                 done = rung.name
                 yield text
 
 
-def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, blob_url: str = "") -> str:
+def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> str:
     """Return the longest of the `rungs`."""
-    return next(rungs(report, problems, limit=limit, blob_url=blob_url))
+    return next(rungs(report, problems, limit=limit, origin=origin))
 
 
 def section_report(section: Section) -> str:
@@ -78,13 +91,13 @@ def section_report(section: Section) -> str:
             *_notes(section),
             *_measured(section),
             *_details(section, rows),
-            *_findings([section], rows, ""),
+            *_findings([section], rows, NOWHERE),
         )
     )
 
 
 def _lines(
-    report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], rung: Rung, blob_url: str
+    report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], rung: Rung, origin: Origin
 ) -> Iterator[str]:
     passed = report["verdict"] == "pass"
     yield f"### {_VERDICTS[report['verdict']]} · {conclusion(report)}"
@@ -103,7 +116,7 @@ def _lines(
         yield sentence
         yield ""
     if rung.rows and any(section.findings for section in shown):
-        findings = _findings(shown, rung.rows, blob_url)
+        findings = _findings(shown, rung.rows, origin)
         if passed:
             yield from _folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
@@ -122,7 +135,18 @@ def _lines(
     yield ""
     tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
     rules = f" · rule packs <code>{packs}</code>" if packs else ""
-    yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words</sub>"
+    yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words{_way_on(origin)}</sub>"
+
+
+def _way_on(origin: Origin) -> str:
+    """Return links to the judged commit and to the run that judged it."""
+    commit = f" · commit [{_short(origin.commit)}]({origin.repository}/commit/{origin.commit})"
+    run = f" · [run {origin.run}]({origin.repository}/actions/runs/{origin.run})"
+    return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
+
+
+def _short(commit: str) -> str:
+    return markdown(Untrusted(commit[:7]))
 
 
 def _broken(report: JsonObject) -> Iterator[str]:
@@ -175,7 +199,7 @@ def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
     yield ""
 
 
-def _findings(shown: Sequence[Section], rows: int, blob_url: str) -> Iterator[str]:
+def _findings(shown: Sequence[Section], rows: int, origin: Origin) -> Iterator[str]:
     """Yield the cases to look at, failing ones first, each with its evidence and its place."""
     found = [finding for section in shown for finding in section.findings]
     if not found:
@@ -189,7 +213,7 @@ def _findings(shown: Sequence[Section], rows: int, blob_url: str) -> Iterator[st
             tuple(
                 (
                     _DOTS[finding.severity],
-                    _linked(finding.case_id, finding.place, blob_url),
+                    _linked(finding.case_id, finding.place, origin),
                     finding.what,
                     "<br>".join(_phrase(phrase) for phrase in finding.evidence),
                 )
@@ -261,14 +285,16 @@ def _phrase(phrase: Phrase) -> str:
     return "".join(markdown(words) for words in phrase)
 
 
-def _linked(case_id: Untrusted, place: Place, blob_url: str) -> str:
+def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
     """Return a case's id, as a link to the line of its data where the file lies in the repository."""
-    inside = blob_url and not place.path.startswith("/") and ".." not in place.path.split("/")
+    known = origin.repository and origin.commit
+    inside = known and not place.path.startswith("/") and ".." not in place.path.split("/")
+    path = posixpath.join(origin.folder, place.path)
     try:
-        name = place.path.encode("utf-8", "surrogateescape") if inside else b""
+        name = path.encode("utf-8", "surrogateescape") if inside else b""
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
         name = b""
     if not name:
         return markdown(case_id)
-    path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
-    return f"[{markdown(case_id)}]({blob_url}/{path}#L{place.line})"
+    encoded = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
+    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{encoded}#L{place.line})"
