@@ -102,6 +102,11 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     assert "negative example passes" in text
 
 
+def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., dict[str, Any]]) -> None:
+    for text in rungs(judged(1), [], limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
+        assert text.startswith("### ❌ SAFE Gate <code>small <wbr>&#64;org</code> failed · 2 of 2 rules broken\n")
+
+
 def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Callable[..., dict[str, Any]]) -> None:
     report = judged(1)
     home, sha = "https://github.com/octo/app", "0123456789abcdef"

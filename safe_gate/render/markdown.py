@@ -30,7 +30,8 @@ COMMENT_LIMIT = 65_000
 SUMMARY_LIMIT = 1_048_576
 """Bytes a job summary has at most: the runner drops a longer one whole (CreateStepSummaryCommand)."""
 
-_VERDICTS = {"pass": "✅ SAFE Gate passed", "fail": "❌ SAFE Gate failed", "error": "⚠️ SAFE Gate has no verdict"}
+_ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
+_VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
@@ -100,7 +101,8 @@ def _lines(
     report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], rung: Rung, origin: Origin
 ) -> Iterator[str]:
     passed = report["verdict"] == "pass"
-    yield f"### {_VERDICTS[report['verdict']]} · {conclusion(report)}"
+    gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
+    yield f"### {_ICONS[report['verdict']]} SAFE Gate{gate} {_VERDICTS[report['verdict']]} · {conclusion(report)}"
     yield ""
     if problems:
         yield from _problems(problems, rung.rows)
