@@ -5,6 +5,7 @@ Pure data: frozen, no IO, nothing imported from the rest of the package.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -60,6 +61,15 @@ class Place:
 
     path: str
     line: int = 0
+
+    def within(self, folder: str) -> str:
+        """Return the file's path from the repository's root, given the working folder's; "" if it lies outside.
+
+        >>> Place("../shared/./c.jsonl").within("evals/chat")
+        'evals/shared/c.jsonl'
+        """
+        path = posixpath.normpath(posixpath.join(folder, self.path))
+        return "" if path.startswith(("/", "../")) or path in (".", "..") else path
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -288,15 +287,14 @@ def _phrase(phrase: Phrase) -> str:
 
 
 def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
-    """Return a case's id, as a link to the line of its data where the file lies in the repository."""
-    known = origin.repository and origin.commit
-    inside = known and not place.path.startswith("/") and ".." not in place.path.split("/")
-    path = posixpath.join(origin.folder, place.path)
+    """Return a case's id, as a link to the line of its data; where none can lead there the place is named beside it."""
+    if not (origin.repository and origin.commit):
+        return markdown(case_id)
     try:
-        name = path.encode("utf-8", "surrogateescape") if inside else b""
+        name = place.within(origin.folder).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
         name = b""
     if not name:
-        return markdown(case_id)
-    encoded = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
-    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{encoded}#L{place.line})"
+        return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
+    path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
+    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{path}#L{place.line})"
