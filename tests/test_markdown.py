@@ -170,6 +170,16 @@ def test_cut_tables_say_how_many_are_missing(judged: Callable[..., dict[str, Any
     assert shown + int(more) == 600
 
 
+@pytest.mark.parametrize(("number", "limit"), [(30, 20_000), (100, COMMENT_LIMIT), (100, 30_000)])
+def test_as_many_cases_are_shown_as_there_is_room_for(
+    judged: Callable[..., dict[str, Any]], number: int, limit: int
+) -> None:
+    text = scorecard(judged(number), [], limit=limit)
+    rows = re.findall(r"^\| [🔴🟡] \|.*\n", text, re.MULTILINE)
+    assert 0 < len(rows) < 2 * number
+    assert limit - size(max(rows, key=size)) < size(text) <= limit
+
+
 @pytest.mark.parametrize("number", [1, 30, 2_000])
 def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
 from safe_gate.evaluators import sections
 from safe_gate.figures import plural
@@ -36,43 +36,37 @@ _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """How much of a report a text shows: rows of each table at most, and whether there is anything folded."""
-
-    name: str
-    rows: int
-    folded: bool = False
+_ROWS = 200
+"""Rows a table has at most."""
 
 
-_LADDER = (
-    Rung("full", 200, folded=True),
-    *(Rung("failures", rows) for rows in (200, 50, 20, 5)),
-    Rung("counts", 0),
-)
-_LEFT_OUT = {
-    "failures": "Only the cases to look at fit here: the rest is in the JSON report.",
-    "counts": "Only the counts fit here: the cases are in the JSON report.",
-}
+_CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
+_COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
 
 
 def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> Iterator[str]:
     """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
 
-    That is all of it, then the cases to look at without what is folded, then counts alone: at most
-    one of each, of at most `limit` bytes of UTF-8, which is as many characters at most however they
-    are counted. Verdict and broken rules stand in each. The counts take a few thousand bytes and
-    come whatever the limit. Cases link to their lines in the repository of the `origin`, and the
-    last line to its commit and its run.
+    That is all of it, then as many of the cases to look at as there is room for, without what is
+    folded, then counts alone: at most one of each, of at most `limit` bytes of UTF-8, which is as
+    many characters at most however they are counted. Verdict and broken rules stand in each. The
+    counts take a few thousand bytes and come whatever the limit. Cases link to their lines in the
+    repository of the `origin`, and the last line to its commit and its run.
     """
     shown = sections(report)
-    done = ""
-    for rung in _LADDER:
-        if rung.name != done:
-            text = "\n".join(_lines(report, shown, problems, rung, origin)) + "\n"
-            if rung is _LADDER[-1] or len(text.encode("utf-8", "replace")) <= limit:
-                done = rung.name
-                yield text
+
+    def draw(rows: int, *, folded: bool = False) -> str:
+        return "\n".join(_lines(report, shown, problems, origin, rows, folded=folded)) + "\n"
+
+    def exceeds(text: str) -> bool:
+        return len(text.encode("utf-8", "replace")) > limit
+
+    full = draw(_ROWS, folded=True)
+    if not exceeds(full):
+        yield full
+    if rows := bisect_left(range(1, _ROWS + 1), True, key=lambda rows: exceeds(draw(rows))):
+        yield draw(rows)
+    yield draw(0)
 
 
 def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> str:
@@ -82,7 +76,6 @@ def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, or
 
 def section_report(section: Section) -> str:
     """Return one evaluator's scorecard as a document of its own (SAFE v0 spec 5.3)."""
-    rows = _LADDER[0].rows
     return "\n".join(
         (
             f"# {_phrase(section.title)}",
@@ -90,21 +83,28 @@ def section_report(section: Section) -> str:
             *_counts(section),
             *_notes(section),
             *_measured(section),
-            *_details(section, rows),
-            *_findings([section], rows, NOWHERE),
+            *_details(section, _ROWS),
+            *_findings([section], _ROWS, NOWHERE),
         )
     )
 
 
 def _lines(
-    report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], rung: Rung, origin: Origin
+    report: JsonObject,
+    shown: Sequence[Section],
+    problems: Sequence[Problem],
+    origin: Origin,
+    rows: int,
+    *,
+    folded: bool,
 ) -> Iterator[str]:
+    """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
     passed = report["verdict"] == "pass"
     gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
     yield f"### {_ICONS[report['verdict']]} SAFE Gate{gate} {_VERDICTS[report['verdict']]} · {conclusion(report)}"
     yield ""
     if problems:
-        yield from _problems(problems, rung.rows)
+        yield from _problems(problems, rows)
     yield from _broken(report)
     for section in shown:
         headline = f"**{_name(section)}** · {section.headline}"
@@ -116,23 +116,23 @@ def _lines(
     for sentence in (*not_run(report), *departures(report)):
         yield sentence
         yield ""
-    if rung.rows and any(section.findings for section in shown):
-        findings = _findings(shown, rung.rows, origin)
+    if rows and any(section.findings for section in shown):
+        findings = _findings(shown, rows, origin)
         if passed:
             yield from _folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
             yield f"**Cases to look at** · {sum(len(section.findings) for section in shown)}"
             yield ""
             yield from findings
-    if rung.folded:
+    if folded:
         for section in shown:
             measured = _measured(section) if passed else ()
-            details = (*_counts(section), *measured, *_details(section, rung.rows))
+            details = (*_counts(section), *measured, *_details(section, rows))
             yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
         if report["rules"]:
             yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report))
     elif shown:
-        yield _LEFT_OUT[rung.name]
+        yield _CASES_ALONE if rows else _COUNTS_ALONE
     yield ""
     tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
     rules = f" · rule packs <code>{packs}</code>" if packs else ""
