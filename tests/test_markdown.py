@@ -102,6 +102,24 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     assert "negative example passes" in text
 
 
+@pytest.mark.parametrize(("safe_passes", "opened", "folded"), [(True, "Check", "Metric"), (False, "Metric", "Check")])
+def test_of_a_failed_gate_what_holds_is_folded(
+    safe_gate: SafeGate, *, safe_passes: bool, opened: str, folded: str
+) -> None:
+    output = {"signals": ["fever"] * safe_passes, "summary": "went home", "followup_questions": []}
+    write_batch(Path("b.json"), safe_case("s", output=output))
+    write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
+    assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    full, failures, _ = rungs(report, [], limit=SUMMARY_LIMIT)
+    at_once = full[: full.index("<details>")]
+    for text in (at_once, failures):
+        assert f"| {opened} |" in text
+        assert f"| {folded} |" not in text
+        assert text.count("1 case: ") == 2
+    assert full.count(f"| {folded} |") == 1
+
+
 def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., dict[str, Any]]) -> None:
     for text in rungs(judged(1), [], limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
         assert text.startswith("### ❌ SAFE Gate <code>small <wbr>&#64;org</code> failed · 2 of 2 rules broken\n")

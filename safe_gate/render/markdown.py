@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.evaluators import sections
+from safe_gate.evaluators import EVALUATORS, sections
 from safe_gate.figures import plural
 from safe_gate.model import (
     NOWHERE,
@@ -106,12 +106,13 @@ def _lines(
     if problems:
         yield from _problems(problems, rows)
     yield from _broken(report)
+    opened = _broken_sections(report, shown)
     for section in shown:
         headline = f"**{_name(section)}** · {section.headline}"
-        if passed:
-            yield from (f"{words}  " for words in (headline, *map(_phrase, section.notes)))
-        else:
+        if section in opened:
             yield from (headline, "", *_notes(section), *_measured(section))
+        else:
+            yield from (f"{words}  " for words in (headline, *map(_phrase, section.notes)))
     yield ""
     for sentence in (*not_run(report), *departures(report)):
         yield sentence
@@ -126,7 +127,7 @@ def _lines(
             yield from findings
     if folded:
         for section in shown:
-            measured = _measured(section) if passed else ()
+            measured = () if section in opened else _measured(section)
             details = (*_counts(section), *measured, *_details(section, rows))
             yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
         if report["rules"]:
@@ -159,6 +160,13 @@ def _broken(report: JsonObject) -> Iterator[str]:
             found, colon, detail = rule["message"].partition(": ")
             yield f"> - **{found}**{colon}{detail} (`{rule['rule']}`)"
         yield ""
+
+
+def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Section]:
+    """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
+    broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
+    names = (name for name in EVALUATORS if report[name] is not None)
+    return [section for name, section in zip(names, shown, strict=True) if name in broken]
 
 
 def _name(section: Section) -> str:
