@@ -456,7 +456,7 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
                     if was_first and _is_one_document(path):
                         yield Problem(place, "is one JSON document over many lines; expected one object a line (JSONL)")
                         return
-                    yield Problem(place, f"is not valid JSON: {error}")
+                    yield _not_json(error, place)
                     continue
                 except CannotJudge as error:
                     yield from error.problems
@@ -582,7 +582,11 @@ def _parse(text: str, name: str, *, comments: bool = False) -> Any:
     try:
         return parse(text, comments=comments)
     except JsonError as error:
-        raise CannotJudge(Problem(Place(name, error.line), f"is not valid JSON: {error}")) from None
+        raise CannotJudge(_not_json(error, Place(name, error.line))) from None
+
+
+def _not_json(error: JsonError, place: Place) -> Problem:
+    return Problem(place, f"is not valid JSON: {error}", text_free=f"is not valid JSON: {error.text_free}")
 
 
 def _text(path: Path) -> str:

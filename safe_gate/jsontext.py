@@ -20,11 +20,15 @@ _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+
 
 
 class JsonError(ValueError):
-    """The text is not the JSON that is asked for; `line` counts from 1."""
+    """The text is not the JSON that is asked for; `line` counts from 1.
 
-    def __init__(self, message: str, line: int) -> None:
+    `text_free` is the message without what it quotes of the text.
+    """
+
+    def __init__(self, message: str, line: int, text_free: str = "") -> None:
         super().__init__(message)
         self.line = line
+        self.text_free = text_free or message
 
 
 def parse(text: str, *, comments: bool = False) -> Any:
@@ -43,7 +47,7 @@ def parse(text: str, *, comments: bool = False) -> Any:
     except json.JSONDecodeError as error:
         raise _syntax_error(text, error) from None
     except _RefusedError as refused:
-        raise JsonError(str(refused), _line_of(text, refused)) from None
+        raise JsonError(str(refused), _line_of(text, refused), refused.text_free) from None
     except ValueError:  # an integer of thousands of digits
         raise JsonError("a number has too many digits", 1) from None
 
@@ -58,6 +62,7 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     if text[position : position + 1] in ("}", "]") and before.endswith(","):
         position = len(before) - 1
     rest = text[position:]
+    hidden = ""
     if rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
         what = "a comma stands before the closing bracket"
     elif not rest.strip() or error.msg.startswith("Unterminated"):
@@ -72,8 +77,10 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
         what = "a single quote stands where JSON has double quotes"
     else:
         what = f"{json.dumps(rest[:1], ensure_ascii=False)} is not expected here"
-    line_start = text.rfind("\n", 0, position) + 1
-    return JsonError(f"{what}, at column {position - line_start + 1}", text.count("\n", 0, position) + 1)
+        hidden = "a character is not expected here"
+    line_end = text.rfind("\n", 0, position)
+    column = f", at column {position - line_end}"
+    return JsonError(what + column, text.count("\n", 0, position) + 1, (hidden or what) + column)
 
 
 def blank_comments(text: str) -> str:
@@ -116,8 +123,9 @@ def places(text: str) -> Iterator[tuple[Path, int]]:
 class _RefusedError(Exception):
     """The parser met something JSON or this project does not allow."""
 
-    def __init__(self, message: str, token: str = "", key: str | None = None) -> None:
+    def __init__(self, message: str, token: str = "", key: str | None = None, text_free: str = "") -> None:
         super().__init__(message)
+        self.text_free = text_free
         self.token = token
         self.key = key
 
@@ -139,7 +147,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                raise _RefusedError(f"the key {json.dumps(key)[:80]} stands twice in one object", key=key)
+                words = f"the key {json.dumps(key)[:80]} stands twice in one object"
+                raise _RefusedError(words, key=key, text_free="a key stands twice in one object")
             seen.add(key)
     return result
 

@@ -5,6 +5,7 @@ Pure data: frozen, no IO, nothing imported from the rest of the package.
 
 from __future__ import annotations
 
+import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
@@ -60,6 +61,34 @@ class Place:
 
     path: str
     line: int = 0
+
+    def within(self, folder: str) -> str:
+        """Return the file's path from the repository's root, given the working folder's; "" if it lies outside.
+
+        >>> Place("../shared/./c.jsonl").within("evals/chat")
+        'evals/shared/c.jsonl'
+        """
+        path = posixpath.normpath(posixpath.join(folder, self.path))
+        return "" if path.startswith(("/", "../")) or path in (".", "..") else path
+
+
+@dataclass(frozen=True, slots=True)
+class Origin:
+    """Where a result comes from, as far as it is known; no part of the result itself.
+
+    `repository` is the repository's address, `folder` the working folder's path in it, `commit` the
+    judged commit, `run` the workflow run's number, `gate` the gate's id if it was given one.
+    """
+
+    repository: str = ""
+    folder: str = ""
+    commit: str = ""
+    run: int = 0
+    gate: str = ""
+
+
+NOWHERE = Origin()
+"""The origin of a result that is about no commit and no run."""
 
 
 @dataclass(frozen=True, slots=True)

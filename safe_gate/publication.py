@@ -27,6 +27,7 @@ class Publication:
     """A run's result as its file has it, the report judged again. The rest is the file's word alone."""
 
     gate: str
+    job: str
     pull_request: int | None
     head_sha: str
     run: Run
@@ -39,7 +40,8 @@ def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, bod
     """Return the file's content, in the shape of `schemas/publication.schema.json`."""
     return {
         "publication": _SHAPE,
-        "gate": gate_id or context.job,
+        "gate": gate_id,
+        "job": context.job,
         "event": context.event,
         "pull_request": context.subject.pull_request,
         "head_sha": context.head_sha,
@@ -65,6 +67,7 @@ def read(path: Path) -> Publication:
     )
     return Publication(
         gate=content["gate"],
+        job=content["job"],
         pull_request=content["pull_request"],
         head_sha=content["head_sha"],
         run=Run(content["run_id"], content["run_attempt"]),

@@ -14,7 +14,7 @@ from pathlib import Path
 from safe_gate import files, outlook, publication
 from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
 from safe_gate.github.event import Context
-from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Untrusted, Verdict
+from safe_gate.model import CannotJudge, JsonObject, Origin, Place, Problem, Untrusted, Verdict
 from safe_gate.options import Options
 from safe_gate.publication import Publication
 from safe_gate.render import jsonreport
@@ -49,7 +49,7 @@ def tell(
     """Tell GitHub. Whatever fails here is a warning: the verdict is already decided."""
     from safe_gate.render import markdown
 
-    context, blob_url = effects.context, effects.context.blob_url(effects.folder)
+    context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
     annotations = commands.annotated(report, problems, effects.folder)
     posted, file = comment.Posted(outlook.no_comment(options, context)), ""
     if options.dry_run:
@@ -57,11 +57,11 @@ def tell(
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = _draft(report, problems, options, context, blob_url, gate_id=options.gate_id)
+        draft = _draft(report, problems, options, context, origin, job=context.job)
         posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
         file = _leave_behind(report, draft, options, effects)
     if context.summary_file and not options.dry_run:
-        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, blob_url=blob_url))
+        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     if context.output_file:
         values = {
@@ -98,21 +98,21 @@ def _draft(
     problems: Sequence[Problem],
     options: Options,
     context: Context,
-    blob_url: str,
+    origin: Origin,
     *,
-    gate_id: str,
+    job: str,
 ) -> comment.Draft:
     """Return the comment for a report, in lengths that GitHub may take."""
     from safe_gate.render import markdown
 
     result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
     marker = comment.Marker(
-        gate=comment.gate_name(context.workflow, gate_id or context.job),
+        gate=comment.gate_name(context.workflow, origin.gate or job),
         head=context.head_sha,
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
-    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, blob_url=blob_url))
+    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin))
     return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
 
 
@@ -173,9 +173,8 @@ def _rehearse(
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
-    body = markdown.scorecard(
-        report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.context.blob_url(effects.folder)
-    )
+    origin = effects.context.origin(effects.folder, options.gate_id)
+    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin)
     effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
 
 
@@ -225,9 +224,8 @@ def post_later(options: Options, effects: Effects) -> bool:
         if problems := tuple(_strangers(found, effects.context)):
             raise CannotJudge(*problems)
         context = replace(context, run=found.run)  # a job that was not run again left it in an earlier attempt
-        gate_id = options.gate_id or found.gate
-        blob_url = context.blob_url(found.folder)
-        draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id)
+        origin = context.origin(found.folder, options.gate_id or found.gate)
+        draft = _draft(found.report, found.problems, options, context, origin, job=found.job)
     except CannotJudge as error:
         _refuse(error.problems, effects)
         raise

@@ -11,7 +11,7 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from typing import Any, TypeGuard
+from typing import Any
 
 import jsonschema
 
@@ -19,6 +19,9 @@ from safe_gate.figures import plural
 from safe_gate.jsontext import Path
 
 _QUOTED_LENGTH = 60
+_Name = Callable[[Any], str]
+"""How a message names the value it is about."""
+
 _TYPES = {
     "string": "text",
     "number": "a number",
@@ -34,7 +37,7 @@ _TYPES = {
 class Fault:
     """One way in which a value breaks its schema: where inside the value, and what was expected.
 
-    `text_free` is the message without the text it quotes, empty if it quotes none.
+    `text_free` is the message without the value it quotes, empty if it quotes none.
     """
 
     path: Path
@@ -96,10 +99,9 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
                 yield Fault((*path, key), f"is missing; expected {_expected(wanted)}")
     else:
         word = _WORDINGS.get(keyword)
-        found = word(value, asked) if word else f"breaks the rule {keyword}"
-        message = f"{found}; expected {_expected(schema)}" if word not in _COMPLETE else found
-        hidden = message.replace(_quote(value), f"text of {plural(len(value), 'character')}") if _is_text(value) else ""
-        yield Fault(path, message, hidden)
+        expected = "" if word in _COMPLETE else f"; expected {_expected(schema)}"
+        found, hidden = (word(value, asked, name) if word else f"breaks the rule {keyword}" for name in (_quote, _kind))
+        yield Fault(path, found + expected, hidden + expected)
 
 
 def _expected(schema: Mapping[str, Any]) -> str:
@@ -112,10 +114,6 @@ def _expected(schema: Mapping[str, Any]) -> str:
     return " or ".join(_TYPES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
-def _is_text(value: Any) -> TypeGuard[str]:
-    return isinstance(value, str)
-
-
 def _quote(value: Any) -> str:
     if isinstance(value, list):
         return f"a list of {len(value)}"
@@ -125,24 +123,32 @@ def _quote(value: Any) -> str:
     return shown if len(shown) <= _QUOTED_LENGTH else shown[:_QUOTED_LENGTH] + "…"
 
 
-def _enum(value: Any, allowed: list[Any]) -> str:
-    hint = suggestion(value, [a for a in allowed if isinstance(a, str)]) if isinstance(value, str) else ""
-    return f"{_quote(value)} is not allowed{hint}"
+def _kind(value: Any) -> str:
+    """Return what a value is, without a word of it."""
+    if isinstance(value, str):
+        return f"text of {plural(len(value), 'character')}"
+    return _quote(value) if isinstance(value, bool | list | dict | None) else "a number"
 
 
-_WORDINGS: Mapping[str, Callable[[Any, Any], str]] = {
-    "type": lambda value, _: f"is {_quote(value)}",
+def _enum(value: Any, allowed: list[Any], name: _Name) -> str:
+    near = name is _quote and isinstance(value, str)  # what a text is close to would give it away
+    hint = suggestion(value, [a for a in allowed if isinstance(a, str)]) if near else ""
+    return f"{name(value)} is not allowed{hint}"
+
+
+_WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
+    "type": lambda value, _, name: f"is {name(value)}",
     "enum": _enum,
-    "minLength": lambda value, _: f"is {_quote(value)}, which is too short",
-    "maxLength": lambda value, most: f"has {len(value)} characters, more than {most}",
-    "pattern": lambda value, _: f"is {_quote(value)}",
-    "minItems": lambda value, least: f"has fewer than {least} entries" if value else "is an empty list",
-    "uniqueItems": lambda _value, _: "has the same entry twice",
-    "minProperties": lambda _value, least: f"has fewer than {least} entries",
-    "exclusiveMinimum": lambda value, least: f"is {_quote(value)}, not more than {least}",
-    "maxProperties": lambda value, most: f"has {len(value)} entries, more than {most}",
-    "maxItems": lambda value, most: f"has {len(value)} entries, more than {most}",
-    "minimum": lambda value, least: f"is {_quote(value)}, less than {least}",
-    "maximum": lambda value, most: f"is {_quote(value)}, more than {most}",
+    "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
+    "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",
+    "pattern": lambda value, _, name: f"is {name(value)}",
+    "minItems": lambda value, least, _: f"has fewer than {least} entries" if value else "is an empty list",
+    "uniqueItems": lambda *_: "has the same entry twice",
+    "minProperties": lambda _value, least, _: f"has fewer than {least} entries",
+    "exclusiveMinimum": lambda value, least, name: f"is {name(value)}, not more than {least}",
+    "maxProperties": lambda value, most, _: f"has {len(value)} entries, more than {most}",
+    "maxItems": lambda value, most, _: f"has {len(value)} entries, more than {most}",
+    "minimum": lambda value, least, name: f"is {name(value)}, less than {least}",
+    "maximum": lambda value, most, name: f"is {name(value)}, more than {most}",
 }
 _COMPLETE = frozenset({_WORDINGS["uniqueItems"]})

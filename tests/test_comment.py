@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 from safe_gate.github import ApiError, pulls
 from safe_gate.github.comment import Draft, Marker, gate_name, post
 from safe_gate.github.event import Context, Run, Subject
-from tests.fake_github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, Answer, Gate, GitHub
+from tests.fake_github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, REPOSITORY, Answer, Gate, GitHub
 
 KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])
 NEWER = "0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c"
@@ -152,6 +152,12 @@ def test_the_same_result_at_another_commit_is_written_with_its_links(gate: Gate,
     assert gate("fail", payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "updated"
     assert f"head={NEWER} run=101.1" in github.comments[0]["body"]
     assert f"/blob/{NEWER}/cases.jsonl" in github.comments[0]["body"]
+
+
+def test_the_run_it_links_to_is_no_news(gate: Gate, github: GitHub) -> None:
+    gate("fail")
+    assert f"https://github.com/{REPOSITORY}/actions/runs/100)" in github.comments[0]["body"]
+    assert gate("fail", GITHUB_RUN_ID="101").status == "unchanged"
 
 
 def test_a_comment_that_somebody_edited_is_put_right(gate: Gate, github: GitHub) -> None:

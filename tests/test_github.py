@@ -61,6 +61,9 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert step.summary.startswith("### ❌ SAFE Gate")
     assert len(github.requests) == 3
     assert f"https://github.com/Codertocat/Hello-World/blob/{HEAD}/cases.jsonl#L1" in comment["body"]
+    for path in (f"commit/{HEAD})", "actions/runs/100)"):
+        assert f"https://github.com/Codertocat/Hello-World/{path}" in comment["body"]
+        assert path not in Path("reports/safe-gate.md").read_text("utf-8"), "the report is the same whoever makes it"
     assert github.tokens == {f"Bearer {TOKEN}"}
     assert step.warnings == []
 

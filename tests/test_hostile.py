@@ -18,8 +18,9 @@ from urllib.parse import unquote
 
 import pytest
 from markdown_it import MarkdownIt
+from markdown_it.rules_core import text_join
 
-from safe_gate.model import Place, Problem
+from safe_gate.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
 
@@ -30,7 +31,9 @@ OUTPUTS = {
     *("verdict", "pass-rate", "unexpected-failures", "label-accuracy", "total-cases"),
     *("report-json", "report-markdown", "comment-file", "comment-status", "comment-url"),
 }
+ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d/"
+COMMIT = "https://github.com/octo/app/commit/f00d"
 
 
 def read_jsonl(path: Path) -> list[dict[str, Any]]:
@@ -49,6 +52,7 @@ SHORT_ATTACKS = (
     *("-x h0s05", "%0A::error::h0s05", "a,line=1::h0s05", "verdict<<EOF\npass\nEOF", "\udcff \x01\x9b h0s10"),
     *("a | b | c", "`h0s01`", "<!-- h0s07", "h0s07 -->", "<!-- safe-gate -->", "</code><h1>h0s04", "&#60;b&#62;"),
     *("@org/team", "fixes #12", "https:h0s03 www.example.com", "![h0s03](//h0s03.png)"),
+    *("h0s03@example.com", "mailto:h0s03@example.com", "https://h0s03.example.com/x", "www.h0s03.example.com"),
     *("\u202eh0s09", "\x1b[2J\x1b]0;h0s08\x07"),
 )
 
@@ -75,6 +79,9 @@ class Page(HTMLParser):
         super().__init__()
         self._open: list[Element] = []
         markdown = MarkdownIt("gfm-like", {"html": True})
+        # As eager as GitHub's: entities are read first, and addresses looked for in what they say.
+        markdown.core.ruler.before("linkify", "entities", text_join)
+        vars(markdown.linkify)["pretest"] = lambda _: True
         self.feed(markdown.render(self.source))
         self.close()
 
@@ -153,7 +160,7 @@ def comments(report: Mapping[str, Any]) -> list[str]:
         Problem(Place(each["path"], each["line"]), each["message"], each["id"], each["field"])
         for each in report.get("problems", ())
     ]
-    return list(rungs(report, problems, limit=COMMENT_LIMIT, blob_url=BLOB.rstrip("/")))[::-1]
+    return list(rungs(report, problems, limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
 
 
 def commands_in(log: str) -> list[str]:
@@ -341,7 +348,10 @@ def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path)
     files = {f"names/{name}{suffix}" for name in file_names() for suffix in (".jsonl", ".json")}
     for text in (shown["markdown"][1], shown["markdown"][-1]):
         links = [element.attributes["href"] for element in Page(text).elements if element.tag == "a"]
-        assert {unquote(link, errors="surrogateescape") for link in links} <= {f"{BLOB}{file}#L1" for file in files}
+        assert {unquote(link, errors="surrogateescape") for link in links} <= {
+            COMMIT,
+            *(f"{BLOB}{file}#L1" for file in files),
+        }
         assert len(links) >= 20
     report = json.loads(shown["json"][0])
     assert {file["path"] for file in report["provenance"]["inputs"]} == files

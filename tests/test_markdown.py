@@ -11,11 +11,12 @@ from typing import Any
 import pytest
 
 from safe_gate.github.files import append_summary
-from safe_gate.model import Place, Problem
+from safe_gate.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
+ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d"
 COUNTS_LIMIT = 8_000  # bytes that verdict, broken rules and counts have at most, whatever was recorded
 WIDE = "😀é漢"  # 4, 2 and 3 bytes of UTF-8; 2, 1 and 1 units of UTF-16
@@ -53,7 +54,7 @@ def size(text: str) -> int:
 def assert_whole(text: str) -> None:
     """Check that a text has its verdict and broken rules, and nothing left open."""
     lines = text.split("\n")
-    assert lines[0] == "### ❌ SAFE Gate · 2 of 2 rules broken"
+    assert lines[0] == "### ❌ SAFE Gate failed · 2 of 2 rules broken"
     assert lines[2] == "> [!CAUTION]"
     assert re.fullmatch(r"> - \*\*Pass rate 0\.0% is below 80\.0%\*\*: .+ \(`min-pass-rate`\)", lines[3])
     assert re.fullmatch(r"> - \*\*\d+ unexpected failures?, 0 allowed\*\* \(`max-unexpected-failures`\)", lines[4])
@@ -66,7 +67,7 @@ def assert_whole(text: str) -> None:
 
 
 def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., dict[str, Any]]) -> None:
-    text = scorecard(judged(2), [], limit=COMMENT_LIMIT, blob_url=BLOB)
+    text = scorecard(judged(2), [], limit=COMMENT_LIMIT, origin=ORIGIN)
     assert_whole(text)
     order = [
         "2 of 2 rules broken",
@@ -94,17 +95,55 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     text = Path("reports/safe-gate.md").read_text("utf-8")
     open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
     assert [line.strip() for line in open_.split("\n") if line][:-1] == [
-        "### ✅ SAFE Gate · the only rule holds",
+        "### ✅ SAFE Gate passed · the only rule holds",
         "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
         "SAFE v0 did not run: it was given no input, and none of its rules applies.",
     ]
     assert "negative example passes" in text
 
 
+@pytest.mark.parametrize(("safe_passes", "opened", "folded"), [(True, "Check", "Metric"), (False, "Metric", "Check")])
+def test_of_a_failed_gate_what_holds_is_folded(
+    safe_gate: SafeGate, *, safe_passes: bool, opened: str, folded: str
+) -> None:
+    output = {"signals": ["fever"] * safe_passes, "summary": "went home", "followup_questions": []}
+    write_batch(Path("b.json"), safe_case("s", output=output))
+    write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
+    assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    full, failures, _ = rungs(report, [], limit=SUMMARY_LIMIT)
+    at_once = full[: full.index("<details>")]
+    for text in (at_once, failures):
+        assert f"| {opened} |" in text
+        assert f"| {folded} |" not in text
+        assert text.count("1 case: ") == 2
+    assert full.count(f"| {folded} |") == 1
+
+
+def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., dict[str, Any]]) -> None:
+    for text in rungs(judged(1), [], limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
+        assert text.startswith("### ❌ SAFE Gate <code>small <wbr>&#64;org</code> failed · 2 of 2 rules broken\n")
+
+
+def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Callable[..., dict[str, Any]]) -> None:
+    report = judged(1)
+    home, sha = "https://github.com/octo/app", "0123456789abcdef"
+    commit = f"commit [<code>0123456</code>]({home}/commit/{sha})"
+    run = f"[run 7]({home}/actions/runs/7)"
+    for origin, links in (
+        (Origin(home, commit=sha, run=7), f" · {commit} · {run}"),
+        (Origin(home, commit=sha), f" · {commit}"),
+        (Origin(home, run=7), f" · {run}"),
+        (Origin("", commit=sha, run=7), ""),
+    ):
+        for text in rungs(report, [], limit=SUMMARY_LIMIT, origin=origin):
+            assert text.endswith(f"the same inputs give these same words{links}</sub>\n")
+
+
 @pytest.mark.parametrize("number", [1, 3, 60, 300])
 def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict[str, Any]], number: int) -> None:
     report = judged(number)
-    full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, blob_url=BLOB)
+    full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
     assert len(full) > len(failures) > len(counts)
     for text in (full, failures, counts):
         assert_whole(text)
@@ -116,10 +155,10 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict
     assert "Only the counts fit here" in counts
     assert size(counts) < COUNTS_LIMIT
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 20_000, COUNTS_LIMIT):
-        texts = list(rungs(report, [], limit=limit, blob_url=BLOB))
+        texts = list(rungs(report, [], limit=limit, origin=ORIGIN))
         assert texts[-1] == counts
         assert texts == sorted(texts, key=size, reverse=True)
-        assert texts[0] == scorecard(report, [], limit=limit, blob_url=BLOB)
+        assert texts[0] == scorecard(report, [], limit=limit, origin=ORIGIN)
         for text in texts:
             assert size(text) <= limit
             assert_whole(text)
@@ -149,6 +188,16 @@ def test_cut_tables_say_how_many_are_missing(judged: Callable[..., dict[str, Any
     assert shown + int(more) == 600
 
 
+@pytest.mark.parametrize(("number", "limit"), [(30, 20_000), (100, COMMENT_LIMIT), (100, 30_000)])
+def test_as_many_cases_are_shown_as_there_is_room_for(
+    judged: Callable[..., dict[str, Any]], number: int, limit: int
+) -> None:
+    text = scorecard(judged(number), [], limit=limit)
+    rows = re.findall(r"^\| [🔴🟡] \|.*\n", text, re.MULTILINE)
+    assert 0 < len(rows) < 2 * number
+    assert limit - size(max(rows, key=size)) < size(text) <= limit
+
+
 @pytest.mark.parametrize("number", [1, 30, 2_000])
 def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))
@@ -158,7 +207,9 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
         texts = list(rungs(report, problems, limit=limit))
         assert all(size(text) <= limit for text in texts)
-        assert all(text.startswith("### ⚠️ SAFE Gate · could not judge\n\n> [!WARNING]") for text in texts)
+        assert all(
+            text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts
+        )
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
 
 

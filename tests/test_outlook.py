@@ -230,7 +230,7 @@ def test_a_dry_run_judges_and_reports_but_publishes_nothing(
     assert facts(ran.out)["comment"] == "always, on pull request #2"
     assert "\nerror c.jsonl:1: SAFE Gate: t: fails agency language, " in ran.out
     body = ran.out.partition(" bytes ---\n")[2].partition("--- end of the comment ---")[0]
-    assert body.startswith("### ❌ SAFE Gate · 1 of 1 rule broken")
+    assert body.startswith("### ❌ SAFE Gate failed · 1 of 1 rule broken")
     assert f"https://github.com/octo/app/blob/{HEAD}/c.jsonl#L1" in body
     assert TOKEN not in ran.log
 

@@ -89,6 +89,18 @@ def test_it_is_the_comment_that_the_run_itself_would_have_written(
     assert gate("fail", GITHUB_RUN_ID="77").status == "unchanged"
 
 
+@pytest.mark.parametrize(
+    ("given", "named"), [((), "SAFE Gate failed"), (("--gate-id", "small"), "SAFE Gate <code>small</code> failed")]
+)
+def test_a_gate_is_named_as_the_run_itself_would_have(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, gate: Gate, given: tuple[str, ...], named: str
+) -> None:
+    untrusted("fail", *given)
+    publish()
+    assert f"### ❌ {named}" in github.comments[0]["body"]
+    assert gate("fail", *given, GITHUB_RUN_ID="77").status == "unchanged"
+
+
 def test_the_action_publishes_by_its_mode(untrusted: Callable[..., None], publish: Publish) -> None:
     untrusted()
     assert publish(command="run", INPUT_MODE="publish").status == "created"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+import html
 import json
 import os
 import re
@@ -63,7 +64,7 @@ def test_one_verdict_over_both_evaluators(
     assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == broken
     assert f"Gate: {found['verdict'].upper()}" in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert markdown.startswith("### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate · all 2 rules hold")
+    assert markdown.startswith("### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate passed · all 2 rules hold")
 
 
 def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
@@ -128,7 +129,8 @@ def test_wrong_settings_reach_outputs_summary_and_annotations_too(
 @pytest.mark.usefixtures("runner")
 def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD, expected={"agency_language": False}), turn("u"))
-    ran = safe_gate("run", "--safe-batch", DATA / "safe_v0/I25_batch_1.json", "--synthesis-cases", "c.jsonl")
+    batch = DATA / "safe_v0/I25_batch_1.json"
+    ran = safe_gate("run", "--safe-batch", batch, "--synthesis-cases", "c.jsonl")
     assert ran.code == 1
     assert outputs(Path("output")) == {
         "verdict": "fail",
@@ -142,16 +144,16 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
         "comment-file": "reports/safe-gate.comment.json",
         "comment-url": "",
     }
-    assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate · 2 of 2 rules broken")
-    # The cases after the rules, failing ones first, each at its line where that lies in the repository.
+    assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate failed · 2 of 2 rules broken")
+    # The cases after the rules, failing ones first, each at its line where that lies in the repository, else with its path.
     annotations = [line.partition("%0A")[0] for line in ran.out.splitlines() if line.startswith("::")]
     assert annotations == [
         "::error title=SAFE Gate%3A min-pass-rate::Pass rate 40.0%25 is below 80.0%25: 2 of 5 SAFE v0 cases labelled Pass",
         "::error title=SAFE Gate%3A max-unexpected-failures::1 unexpected failure, 0 allowed",
         "::error title=SAFE Gate%3A t,file=c.jsonl,line=1::fails agency language, unverifiable reassurance, topic pivot",
-        "::warning title=SAFE Gate%3A I25-BATCH1-002::Review: CR 0.67, AC 0.50",
-        "::warning title=SAFE Gate%3A I25-BATCH1-003::Review: AH 0.50",
-        "::warning title=SAFE Gate%3A I25-BATCH1-005::Review: AC 0.50",
+        f"::warning title=SAFE Gate%3A I25-BATCH1-002::{batch}:63: Review: CR 0.67, AC 0.50",
+        f"::warning title=SAFE Gate%3A I25-BATCH1-003::{batch}:95: Review: AH 0.50",
+        f"::warning title=SAFE Gate%3A I25-BATCH1-005::{batch}:164: Review: AC 0.50",
     ]
 
 
@@ -215,6 +217,33 @@ def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ",file=my evals/c.jsonl,line=1::" in ran.out
     assert "https://github.com/org/repo/blob/abc123/my%20evals/c.jsonl#L1" in Path("summary").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"), [("../c.jsonl", "my evals/c.jsonl"), ("../../c.jsonl", "c.jsonl"), ("../../../c.jsonl", "")]
+)
+@pytest.mark.usefixtures("runner")
+def test_a_case_above_the_working_folder_has_its_place_if_the_repository_holds_it(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, inside: str
+) -> None:
+    folder = tmp_path / "checkout" / "my evals" / "chat"
+    folder.mkdir(parents=True)
+    (tmp_path / "checkout" / ".git").mkdir()
+    environ = {"STEP_SUMMARY": str(tmp_path / "summary"), "REPOSITORY": "org/repo", "SHA": "abc123"}
+    for name, value in environ.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    monkeypatch.chdir(folder)
+    write_cases(folder / path, turn("t", assistant=BAD))
+    ran = safe_gate("run", "--synthesis-cases", path)
+    summary = (tmp_path / "summary").read_text("utf-8")
+    if inside:
+        assert f",file={inside},line=1::" in ran.out
+        assert f"https://github.com/org/repo/blob/abc123/{inside.replace(' ', '%20')}#L1)" in summary
+    else:
+        assert re.search(r"^::error title=SAFE Gate%3A t::\.\./\.\./\.\./c\.jsonl:1: fails", ran.out, re.MULTILINE)
+        assert "/blob/" not in summary
+        shown = html.unescape(summary.replace("<wbr>", ""))
+        assert "| <code>t</code><br><code>../../../c.jsonl:1</code> |" in shown
 
 
 @pytest.mark.usefixtures("runner")

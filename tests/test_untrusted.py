@@ -5,7 +5,10 @@ from __future__ import annotations
 import html
 import json
 import re
+import shutil
+import subprocess
 import unicodedata
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -17,6 +20,7 @@ from safe_gate.model import Place, Problem, Untrusted
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.untrusted import LONGEST, markdown, plain, quoted, visible
+from tests.test_hostile import Page
 
 HOSTILE = "|`<>&@#*_[]()!\\:%,\n\r\t\x00\x1b\x07\x7f\x85\x9b\u061c\u200b\u200f\u202e\u2028\u2066\ufeff\U000e0041\ud800"
 # Invisible, or as wide as nothing, though Unicode counts them as letters and marks.
@@ -67,9 +71,46 @@ def test_markdown_shows_recorded_text_as_code_of_letters_and_entities(text: str)
     shown = markdown(Untrusted(text))
     code = re.fullmatch(r"<code>(.+)</code>", shown)
     assert code is not None
-    without_entities = re.sub(r"&#\d+;", "", code[1])
+    without_entities = re.sub(r"(<wbr>(?=&#(46|58|64);))?&#\d+;", "", code[1])
     assert not re.search(r"[|<>@#`&*_\[\]()!\\~:./=+$\"\n]", without_entities)
-    assert html.unescape(code[1]) == (visible(text, LONGEST) or " ")
+    assert html.unescape(code[1].replace("<wbr>", "")) == (visible(text, LONGEST) or " ")
+
+
+ADDRESSES = (
+    *("pat@evil.example", "a.b+c_d-e@evil.example", "mailto:pat@evil.example", "xmpp:pat@evil.example/x"),
+    *("https://evil.example/a?b=c#d", "http://evil.example", "ftp://evil.example", "HTTPS://EVIL.EXAMPLE", "https://x"),
+    *(
+        "www.evil.example",
+        "WWW.evil.example",
+        "www.x",
+        "www. x",
+        "evil.example",
+        "(www.evil.example)",
+        "_www.evil.example",
+    ),
+)
+
+
+@pytest.fixture(params=["markdown-it", "cmark-gfm"])
+def links(request: pytest.FixtureRequest) -> Callable[[str], int]:
+    """Return a function that counts a Markdown text's links, as GitHub's own renderer or one as eager makes them."""
+    if request.param == "markdown-it":
+        return lambda text: sum(element.tag == "a" for element in Page(text).elements)
+    program = shutil.which("cmark-gfm")
+    if program is None:
+        pytest.skip("cmark-gfm is not installed")
+    command = [program, "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough"]
+    return lambda text: subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout.count(
+        "<a "
+    )
+
+
+def test_an_address_is_no_link(links: Callable[[str], int]) -> None:
+    in_code = [f"<code>{address.replace('@', '&#64;')}</code>" for address in ADDRESSES]
+    assert links("\n\n".join(in_code)) > 3, "or what follows shows nothing"
+    shown = [markdown(Untrusted(f"{address}, {address}.")) for address in ADDRESSES]
+    table = [f"| {cell} |" for cell in ("a", ":--", *shown)]
+    assert links("\n\n".join(shown)) == links("\n".join(table)) == 0
 
 
 def test_our_own_words_pass_unchanged() -> None:

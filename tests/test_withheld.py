@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -155,6 +156,30 @@ def test_problems_quote_nothing(published: Callable[..., dict[str, str]]) -> Non
     assert "kanari" not in "".join(found.values())
     assert "c.jsonl:1: T-1: checks[0]: text of 9 characters is not allowed; expected one of" in found["log"]
     assert "tags: is text of 9 characters; expected " in found["log"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"id": "T-1", "user": S}', "is not valid JSON: a character is not expected here, at column 23"),
+        ('{"kanari": 1, "kanari": 2}', "is not valid JSON: a key stands twice in one object"),
+        ('{"user": 8675309}', "user: is a number; expected "),
+        ('{"user": -8675.309}', "user: is a number; expected "),
+        ('{"user": false}', "user: is false; expected "),
+        ('{"checks": ["topic_pivotkanari"]}', "checks[0]: text of 17 characters is not allowed; expected one of"),
+    ],
+)
+def test_a_problem_tells_no_character_number_or_likeness_of_it(
+    published: Callable[..., dict[str, str]], line: str, told: str
+) -> None:
+    Path("c.jsonl").write_text(line + "\n", "utf-8")
+    quoted = re.compile(r'"S"|kanari|8675\.?309|did you mean')
+    assert quoted.search(published(*RUN)["log"]) or "false" in line
+    for file in ("summary", "output"):
+        Path(file).unlink()
+    found = published(*RUN, "--text", "none")
+    assert told in found["log"]
+    assert not quoted.search("".join(found.values()))
 
 
 @pytest.mark.parametrize("command", [RUN, ("eval", "--cases", "c.jsonl")], ids=lambda command: command[0])

@@ -6,7 +6,7 @@ Escaped as `@actions/core` does: `%` first, then line ends; in properties `:` an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from safe_gate.evaluators import sections
 from safe_gate.figures import plural
@@ -91,15 +91,18 @@ def input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotat
 
 def _case(finding: Finding, level: str, folder: str) -> Annotation:
     message = "\n".join((finding.what, *(quoted(phrase) for phrase in finding.evidence)))
-    return _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
+    placed = _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
+    if placed.file:
+        return placed
+    where = f"{finding.place.path}:{finding.place.line}"
+    return replace(placed, message=f"{plain(Untrusted(where), len(where))}: {message}")
 
 
 def _at(place: Place, level: str, message: str, title: str, folder: str) -> Annotation:
     """Return an annotation at its place, or without one if GitHub could not find it there."""
-    path = f"{folder}/{place.path}" if folder else place.path
-    inside = not place.path.startswith(("/", "../"))
+    path = place.within(folder)
     # A path that would have to be escaped could not be found by it anyway.
-    found = inside and place.line and plain(Untrusted(path), len(path)) == path
+    found = path and place.line and plain(Untrusted(path), len(path)) == path
     return Annotation(level, message, title, path, place.line) if found else Annotation(level, message, title)
 
 

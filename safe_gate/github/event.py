@@ -7,13 +7,13 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/events-that-t
 from __future__ import annotations
 
 import json
-import os
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
-from urllib.parse import quote
+
+from safe_gate.model import Origin
 
 
 class Run(NamedTuple):
@@ -84,12 +84,10 @@ class Context:
         """
         return self.event == "pull_request" and (self.from_fork or self.actor == "dependabot[bot]")
 
-    def blob_url(self, folder: str = "") -> str:
-        """Return where a folder of the repository is shown at the judged commit, or nothing if unknown."""
-        if not (self.server_url and self.repository and self.head_sha):
-            return ""
-        path = f"/{quote(os.fsencode(folder))}" if folder else ""
-        return f"{self.server_url}/{self.repository}/blob/{self.head_sha}{path}"
+    def origin(self, folder: str, gate_id: str) -> Origin:
+        """Return where a result comes from that was found in a folder of the repository."""
+        repository = f"{self.server_url}/{self.repository}" if self.server_url and self.repository else ""
+        return Origin(repository, folder, self.head_sha, self.run.id, gate_id)
 
     @property
     def may_have_pull_request(self) -> bool:

@@ -2,12 +2,24 @@
 
 from __future__ import annotations
 
+from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 
-from safe_gate.evaluators import sections
+from safe_gate.evaluators import EVALUATORS, sections
 from safe_gate.figures import plural
-from safe_gate.model import JsonObject, Phrase, Place, Problem, Section, Severity, Table, Untrusted, in_order
+from safe_gate.model import (
+    NOWHERE,
+    JsonObject,
+    Origin,
+    Phrase,
+    Place,
+    Problem,
+    Section,
+    Severity,
+    Table,
+    Untrusted,
+    in_order,
+)
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import markdown
 
@@ -18,58 +30,52 @@ SUMMARY_LIMIT = 1_048_576
 """Bytes a job summary has at most: the runner drops a longer one whole (CreateStepSummaryCommand)."""
 
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
+_VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
-@dataclass(frozen=True, slots=True)
-class Rung:
-    """How much of a report a text shows: rows of each table at most, and whether there is anything folded."""
-
-    name: str
-    rows: int
-    folded: bool = False
+_ROWS = 200
+"""Rows a table has at most."""
 
 
-_LADDER = (
-    Rung("full", 200, folded=True),
-    *(Rung("failures", rows) for rows in (200, 50, 20, 5)),
-    Rung("counts", 0),
-)
-_LEFT_OUT = {
-    "failures": "Only the cases to look at fit here: the rest is in the JSON report.",
-    "counts": "Only the counts fit here: the cases are in the JSON report.",
-}
+_CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
+_COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
 
 
-def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, blob_url: str = "") -> Iterator[str]:
+def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> Iterator[str]:
     """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
 
-    That is all of it, then the cases to look at without what is folded, then counts alone: at most
-    one of each, of at most `limit` bytes of UTF-8, which is as many characters at most however they
-    are counted. Verdict and broken rules stand in each. The counts take a few thousand bytes and
-    come whatever the limit. `blob_url` is where the working folder is shown at the judged commit;
-    cases link there.
+    That is all of it, then as many of the cases to look at as there is room for, without what is
+    folded, then counts alone: at most one of each, of at most `limit` bytes of UTF-8, which is as
+    many characters at most however they are counted. Verdict and broken rules stand in each. The
+    counts take a few thousand bytes and come whatever the limit. Cases link to their lines in the
+    repository of the `origin`, and the last line to its commit and its run.
     """
     shown = sections(report)
-    done = ""
-    for rung in _LADDER:
-        if rung.name != done:
-            text = "\n".join(_lines(report, shown, problems, rung, blob_url)) + "\n"
-            if rung is _LADDER[-1] or len(text.encode("utf-8", "replace")) <= limit:
-                done = rung.name
-                yield text
+
+    def draw(rows: int, *, folded: bool = False) -> str:
+        return "\n".join(_lines(report, shown, problems, origin, rows, folded=folded)) + "\n"
+
+    def exceeds(text: str) -> bool:
+        return len(text.encode("utf-8", "replace")) > limit
+
+    full = draw(_ROWS, folded=True)
+    if not exceeds(full):
+        yield full
+    if rows := bisect_left(range(1, _ROWS + 1), True, key=lambda rows: exceeds(draw(rows))):
+        yield draw(rows)
+    yield draw(0)
 
 
-def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, blob_url: str = "") -> str:
+def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> str:
     """Return the longest of the `rungs`."""
-    return next(rungs(report, problems, limit=limit, blob_url=blob_url))
+    return next(rungs(report, problems, limit=limit, origin=origin))
 
 
 def section_report(section: Section) -> str:
     """Return one evaluator's scorecard as a document of its own (SAFE v0 spec 5.3)."""
-    rows = _LADDER[0].rows
     return "\n".join(
         (
             f"# {_phrase(section.title)}",
@@ -77,52 +83,72 @@ def section_report(section: Section) -> str:
             *_counts(section),
             *_notes(section),
             *_measured(section),
-            *_details(section, rows),
-            *_findings([section], rows, ""),
+            *_details(section, _ROWS),
+            *_findings([section], _ROWS, NOWHERE),
         )
     )
 
 
 def _lines(
-    report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], rung: Rung, blob_url: str
+    report: JsonObject,
+    shown: Sequence[Section],
+    problems: Sequence[Problem],
+    origin: Origin,
+    rows: int,
+    *,
+    folded: bool,
 ) -> Iterator[str]:
+    """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
     passed = report["verdict"] == "pass"
-    yield f"### {_ICONS[report['verdict']]} SAFE Gate · {conclusion(report)}"
+    gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
+    yield f"### {_ICONS[report['verdict']]} SAFE Gate{gate} {_VERDICTS[report['verdict']]} · {conclusion(report)}"
     yield ""
     if problems:
-        yield from _problems(problems, rung.rows)
+        yield from _problems(problems, rows, origin)
     yield from _broken(report)
+    opened = _broken_sections(report, shown)
     for section in shown:
         headline = f"**{_name(section)}** · {section.headline}"
-        if passed:
-            yield from (f"{words}  " for words in (headline, *map(_phrase, section.notes)))
-        else:
+        if section in opened:
             yield from (headline, "", *_notes(section), *_measured(section))
+        else:
+            yield from (f"{words}  " for words in (headline, *map(_phrase, section.notes)))
     yield ""
     for sentence in (*not_run(report), *departures(report)):
         yield _phrase(sentence)
         yield ""
-    if rung.rows and any(section.findings for section in shown):
-        findings = _findings(shown, rung.rows, blob_url)
+    if rows and any(section.findings for section in shown):
+        findings = _findings(shown, rows, origin)
         if passed:
             yield from _folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
             yield f"**Cases to look at** · {sum(len(section.findings) for section in shown)}"
             yield ""
             yield from findings
-    if rung.folded:
+    if folded:
         for section in shown:
-            measured = _measured(section) if passed else ()
-            details = (*_counts(section), *measured, *_details(section, rung.rows))
+            measured = () if section in opened else _measured(section)
+            details = (*_counts(section), *measured, *_details(section, rows))
             yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
         if report["rules"]:
             yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report))
     elif shown:
-        yield _LEFT_OUT[rung.name]
+        yield _CASES_ALONE if rows else _COUNTS_ALONE
     yield ""
     tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
     rules = f" · rule packs <code>{packs}</code>" if packs else ""
-    yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words</sub>"
+    yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words{_way_on(origin)}</sub>"
+
+
+def _way_on(origin: Origin) -> str:
+    """Return links to the judged commit and to the run that judged it."""
+    commit = f" · commit [{_short(origin.commit)}]({origin.repository}/commit/{origin.commit})"
+    run = f" · [run {origin.run}]({origin.repository}/actions/runs/{origin.run})"
+    return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
+
+
+def _short(commit: str) -> str:
+    return markdown(Untrusted(commit[:7]))
 
 
 def _broken(report: JsonObject) -> Iterator[str]:
@@ -134,6 +160,13 @@ def _broken(report: JsonObject) -> Iterator[str]:
             found, colon, detail = rule["message"].partition(": ")
             yield f"> - **{found}**{colon}{detail} (`{rule['rule']}`)"
         yield ""
+
+
+def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Section]:
+    """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
+    broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
+    names = (name for name in EVALUATORS if report[name] is not None)
+    return [section for name, section in zip(names, shown, strict=True) if name in broken]
 
 
 def _name(section: Section) -> str:
@@ -153,9 +186,10 @@ def _rules(report: JsonObject) -> Iterator[str]:
     yield ""
 
 
-def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
+def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
+    commit = f" on commit {_short(origin.commit)}" if origin.commit else ""
     yield "> [!WARNING]"
-    yield "> No verdict: the input or the settings have problems. That is never a pass."
+    yield f"> No verdict{commit}: the input or the settings have problems. That is never a pass."
     yield ""
     if not rows:
         yield f"{plural(len(problems), 'problem')}: see the JSON report."
@@ -175,7 +209,7 @@ def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
     yield ""
 
 
-def _findings(shown: Sequence[Section], rows: int, blob_url: str) -> Iterator[str]:
+def _findings(shown: Sequence[Section], rows: int, origin: Origin) -> Iterator[str]:
     """Yield the cases to look at, failing ones first, each with its evidence and its place."""
     found = [finding for section in shown for finding in section.findings]
     if not found:
@@ -189,7 +223,7 @@ def _findings(shown: Sequence[Section], rows: int, blob_url: str) -> Iterator[st
             tuple(
                 (
                     _DOTS[finding.severity],
-                    _linked(finding.case_id, finding.place, blob_url),
+                    _linked(finding.case_id, finding.place, origin),
                     finding.what,
                     "<br>".join(_phrase(phrase) for phrase in finding.evidence),
                 )
@@ -261,14 +295,15 @@ def _phrase(phrase: Phrase) -> str:
     return "".join(markdown(words) for words in phrase)
 
 
-def _linked(case_id: Untrusted, place: Place, blob_url: str) -> str:
-    """Return a case's id, as a link to the line of its data where the file lies in the repository."""
-    inside = blob_url and not place.path.startswith("/") and ".." not in place.path.split("/")
+def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
+    """Return a case's id, as a link to the line of its data; where none can lead there the place is named beside it."""
+    if not (origin.repository and origin.commit):
+        return markdown(case_id)
     try:
-        name = place.path.encode("utf-8", "surrogateescape") if inside else b""
+        name = place.within(origin.folder).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
         name = b""
     if not name:
-        return markdown(case_id)
+        return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
     path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
-    return f"[{markdown(case_id)}]({blob_url}/{path}#L{place.line})"
+    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{path}#L{place.line})"

@@ -18,6 +18,8 @@ LONGEST = 160
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
 # Letters and marks that leave no ink, which categories do not tell.
 _INKLESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
+_LINKING = ".:@"
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
 
 
@@ -39,17 +41,17 @@ def plain(words: Words, longest: int = LONGEST) -> str:
 def markdown(words: Words, longest: int = LONGEST) -> str:
     """Return words for GitHub Markdown: recorded text as code in which every sign is an entity.
 
-    Inside `<code>` GitHub makes no mention, issue link or autolink; as entities `|`, backticks,
-    `*`, `<!--` and the rest are text wherever they stand, in a table cell too.
+    Inside `<code>` GitHub makes no mention and no issue link; as entities `|`, backticks, `*`,
+    `<!--` and the rest are text wherever they stand, in a table cell too. Bare addresses are linked
+    in code as well, once entities are read: `<wbr>` takes them apart, and leaves no trace in a copy.
 
     >>> markdown(Untrusted("@org | <b>"))
-    '<code>&#64;org &#124; &#60;b&#62;</code>'
+    '<code><wbr>&#64;org &#124; &#60;b&#62;</code>'
     """
     if isinstance(words, str):
         return words
     shown = visible(words.text, longest)
-    encoded = "".join(c if c.isalnum() or c in " ,'-" or ord(c) > 0x7F else f"&#{ord(c)};" for c in shown)
-    return f"<code>{encoded or ' '}</code>"
+    return f"<code>{''.join(map(_entity, shown)) or ' '}</code>"
 
 
 def quoted(phrase: Iterable[Words]) -> str:
@@ -63,6 +65,12 @@ def visible(text: str, longest: int) -> str:
     if cut.isascii() and cut.isprintable():
         return cut
     return "".join(_escape(c) if unicodedata.category(c) in _UNSEEN or c in _INKLESS else c for c in cut)
+
+
+def _entity(char: str) -> str:
+    if char.isalnum() or char in " ,'-" or ord(char) > 0x7F:
+        return char
+    return f"{'<wbr>' if char in _LINKING else ''}&#{ord(char)};"
 
 
 def _escape(char: str) -> str:
