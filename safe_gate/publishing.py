@@ -93,6 +93,10 @@ _NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for s
 """What `publish`, which has nothing else to do, calls an error."""
 
 
+_INSTALLATION = "ghs_"
+"""How a token starts that is a job's own or an App's: GitHub does not tell those whose they are."""
+
+
 def _draft(
     report: JsonObject,
     problems: Sequence[Problem],
@@ -132,7 +136,8 @@ def _post(
         number = pull_request(api)
         if number is None:
             return comment.Posted(without)
-        posted = comment.post(api, context.repository, number, draft, options.comment_author)
+        may_ask = not options.github_token.startswith(_INSTALLATION)
+        posted = comment.post(api, context.repository, number, draft, options.comment_author, may_ask=may_ask)
     except ApiError as error:
         status, advice = _REFUSED.get(error.refusal, ("failed", ""))
         _warn(f"The comment was not posted: {error}{advice}", effects)

@@ -17,6 +17,7 @@ from tests.fake_github import (
     COMMENTS,
     HEAD,
     ONE_COMMENT,
+    PERSONAL,
     TOKEN,
     Answer,
     Gate,
@@ -59,7 +60,7 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert found.groups()[:4] == ("evals/gate", HEAD, "100", "1")
     assert comment["body"][found.end() :] == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
-    assert len(github.requests) == 3
+    assert github.requests == [("GET", f"{COMMENTS}?per_page=100"), ("POST", COMMENTS)]
     assert f"https://github.com/Codertocat/Hello-World/blob/{HEAD}/cases.jsonl#L1" in comment["body"]
     assert github.tokens == {f"Bearer {TOKEN}"}
     assert step.warnings == []
@@ -122,7 +123,8 @@ def test_a_personal_token_updates_its_owners_comment(gate: Gate, github: GitHub)
     github.login = "octocat"
     github.add(BOT, f"{marker()}\nof the workflow's own token")
     ours = github.add("octocat", f"{marker()}\nold")
-    assert gate().status == "updated"
+    assert gate(**PERSONAL).status == "updated"
+    assert len(github.requests) == 4
     assert "\n### ✅ SAFE Gate" in ours["body"]
     assert github.comments[0]["body"].endswith("own token")
 
@@ -222,10 +224,11 @@ def test_a_refusal_is_a_warning(gate: Gate, github: GitHub, method: str, path: s
     assert [comment["body"] for comment in github.comments] == ([f"{marker()}\nold"] if method == "PATCH" else [])
 
 
-def test_a_token_that_github_does_not_know_is_a_warning(gate: Gate, github: GitHub) -> None:
+@pytest.mark.parametrize("token", [{}, PERSONAL], ids=["job", "personal"])
+def test_a_token_that_github_does_not_know_is_a_warning(gate: Gate, github: GitHub, token: dict[str, str]) -> None:
     bad = Answer(401, '{"message": "Bad credentials"}')
     github.faults = {("GET", "/user"): bad, ("GET", COMMENTS): bad}
-    step = gate()
+    step = gate(**token)
     assert_only_warned(step, "skipped-permissions")
     assert "HTTP 401 (Bad credentials); the token is wrong or has expired: correct github-token." in step.warnings[0]
     assert "read-only" not in step.warnings[0]
@@ -257,7 +260,7 @@ def test_every_refusal_has_its_own_advice(gate: Gate, github: GitHub, answer: An
 
 def test_a_broken_answer_about_who_we_are_is_a_warning(gate: Gate, github: GitHub) -> None:
     github.faults[("GET", "/user")] = Answer(500, "")
-    assert_only_warned(gate(), "failed")
+    assert_only_warned(gate(**PERSONAL), "failed")
 
 
 @pytest.mark.parametrize(
@@ -272,7 +275,7 @@ def test_an_answer_that_is_not_githubs_is_a_warning(
     gate: Gate, github: GitHub, method: str, path: str, body: str
 ) -> None:
     github.faults[(method, path)] = Answer(200, body)
-    assert_only_warned(gate("fail"), "failed")
+    assert_only_warned(gate("fail", **PERSONAL), "failed")
 
 
 def test_a_refusal_without_json_is_named_by_its_status(gate: Gate, github: GitHub) -> None:
