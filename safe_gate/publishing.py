@@ -245,10 +245,22 @@ def post_later(options: Options, effects: Effects) -> bool:
         draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if posted.status == "skipped-outdated":
+        effects.out(_moved_on(context, posted))
     if context.output_file:
         values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
     return posted.status not in _NOT_POSTED
+
+
+def _moved_on(context: Context, posted: comment.Posted) -> str:
+    """Return why a comment is outdated: a newer run has written it, or the head is no longer that of the run."""
+    if posted.url:
+        return "A newer run has written it."
+    label, repository, head = (
+        plain(Untrusted(text)) for text in (context.subject.head_label, context.repository, context.head_sha)
+    )
+    return f"No open pull request of {label or repository} has the head {head}."
 
 
 def _refuse(problems: Sequence[Problem], effects: Effects) -> None:
