@@ -25,15 +25,15 @@ from safe_gate.render.untrusted import plain
 class Effects:
     """What a run does to the world: lines to two streams, a time, and GitHub.
 
-    `connect` gives GitHub's API at an address, with the token and the certificates of the options;
-    `folder` is the working folder's path in the repository, "" at its root.
+    `connect` gives GitHub's API at an address, with the token and the certificates of the options, and
+    with where to say that it waits; `folder` is the working folder's path in the repository, "" at its root.
     """
 
     out: Callable[[str], None]
     err: Callable[[str], None]
     generated_at: str
     context: Context
-    connect: Callable[[str, Options], Api]
+    connect: Callable[[str, Options, Callable[[str], None]], Api]
     write_outputs: Callable[[str, Mapping[str, str]], None]
     append_summary: Callable[[str, Sequence[str]], None]
     folder: str = ""
@@ -132,7 +132,7 @@ def _post(
     if skipped := outlook.no_comment(options, context):
         return comment.Posted(skipped)
     try:
-        api = effects.connect(context.api_url, options)
+        api = effects.connect(context.api_url, options, effects.out)
         number = pull_request(api)
         if number is None:
             return comment.Posted(without)

@@ -146,7 +146,7 @@ class GitHub:
             comment["body"] = body["body"]
             return ok(comment)
         if own and method == "GET":
-            return ok(*(comment for comment in self.comments if comment["id"] == int(own[2])))
+            return ok(next(comment for comment in self.comments if comment["id"] == int(own[2])))
         if own and method == "DELETE":
             self.comments = [comment for comment in self.comments if comment["id"] != int(own[2])]
             return Answer(204, "")

@@ -53,6 +53,9 @@ def test_limits_are_waited_for_within_reason(
     github.faults[(method, COMMENTS)] = Answer(answer.status, answer.body, answer.headers, answer.times)
     step = gate("fail")
     assert (step.status, waits) == (status, waited)
+    assert [line for line in step.ran.out.split("\n") if "asked again" in line] == [
+        f"GitHub is asked again in {seconds} s." for seconds in waited
+    ]
     assert len(step.warnings) == (status != "created")
 
 
@@ -130,7 +133,7 @@ def test_an_answer_that_quotes_the_token_is_not_repeated(gate: Gate, github: Git
 
 
 def client(github: GitHub, **effects: object) -> Client:
-    return Client(github.url, TOKEN, sleep=lambda _: None, **effects)  # type: ignore[arg-type]
+    return Client(github.url, TOKEN, say=print, sleep=lambda _: None, **effects)  # type: ignore[arg-type]
 
 
 def test_an_answer_without_end_is_given_up(github: GitHub) -> None:

@@ -297,16 +297,20 @@ def test_nobody_listening_is_a_warning(gate: Gate, verdict: str) -> None:
         free.bind(("127.0.0.1", 0))  # taken, but nobody listens
         step = gate(verdict, GITHUB_API_URL=f"http://127.0.0.1:{free.getsockname()[1]}")
     assert_only_warned(step, "failed")
+    assert f"GET {COMMENTS}?per_page=100: no connection." in step.warnings[0]
 
 
 @pytest.mark.parametrize("url", ["not a url", "ftp://127.0.0.1", "http://[::1", "http://"])
 def test_an_address_that_is_none_is_a_warning(gate: Gate, url: str) -> None:
-    assert_only_warned(gate(GITHUB_API_URL=url), "failed")
+    step = gate(GITHUB_API_URL=url)
+    assert_only_warned(step, "failed")
+    assert "the address of the API is none: correct GITHUB_API_URL" in step.warnings[0]
 
 
 def test_a_token_that_no_header_can_hold_is_a_warning(gate: Gate, github: GitHub) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\u2013"})
     assert_only_warned(step, "failed")
+    assert "the token holds a character that no token has: correct github-token" in step.warnings[0]
 
 
 def test_a_certificate_bundle_that_is_not_there_is_a_warning(
@@ -315,11 +319,35 @@ def test_a_certificate_bundle_that_is_not_there_is_a_warning(
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     step = gate("fail", GITHUB_API_URL="https://127.0.0.1:1")
     assert_only_warned(step, "failed")
+    assert "the file of certificates cannot be read: correct ca-bundle or REQUESTS_CA_BUNDLE" in step.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("proxy", "words"),
+    [
+        ("http://127.0.0.1:1", "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
+        ("http://", "the proxy's address is none: correct HTTPS_PROXY"),
+    ],
+)
+def test_a_proxy_that_does_not_work_is_a_warning(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, proxy: str, words: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    step = gate("fail", GITHUB_API_URL="https://github.invalid")
+    assert_only_warned(step, "failed")
+    assert words in step.warnings[0]
+
+
+def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) -> None:
+    step = gate("fail", GITHUB_API_URL=github.url.replace("http:", "https:"))
+    assert_only_warned(step, "failed")
+    assert "in ca-bundle or REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
 def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate, github: GitHub) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\nx"})
     assert_only_warned(step, "failed")
+    assert "the token holds a character that no token has: correct github-token" in step.warnings[0]
     assert TOKEN not in step.ran.log
 
 
