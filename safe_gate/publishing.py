@@ -181,6 +181,10 @@ def _rehearse(
     body = markdown.scorecard(
         report, problems, limit=markdown.COMMENT_LIMIT, blob_url=effects.context.blob_url(effects.folder)
     )
+    _show(body, effects)
+
+
+def _show(body: str, effects: Effects) -> None:
     effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
 
 
@@ -234,13 +238,16 @@ def post_later(options: Options, effects: Effects) -> bool:
         blob_url = context.blob_url(found.folder)
         draft = _draft(found.report, found.problems, options, context, blob_url, gate_id=gate_id)
     except CannotJudge as error:
-        _refuse(error.problems, effects)
+        _refuse(error.problems, options, effects)
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "holds figures that cannot be; expected what safe-gate run writes"
         problem = Problem(Place(publication.NAME), words)
-        _refuse((problem,), effects)
+        _refuse((problem,), options, effects)
         raise CannotJudge(problem) from None
+    if options.dry_run:
+        effects.out("Dry run: no comment is made; step outputs are.")
+        _show(draft.bodies[0], effects)
     posted = _post(
         draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
@@ -263,8 +270,8 @@ def _moved_on(context: Context, posted: comment.Posted) -> str:
     return f"No open pull request of {label or repository} has the head {head}."
 
 
-def _refuse(problems: Sequence[Problem], effects: Effects) -> None:
-    if effects.context.in_actions:
+def _refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> None:
+    if effects.context.in_actions and not options.dry_run:
         for annotation in commands.input_problems(problems, effects.folder):
             effects.out(annotation.command())
     if file := effects.context.output_file:

@@ -94,6 +94,23 @@ def test_the_action_publishes_by_its_mode(untrusted: Callable[..., None], publis
     assert publish(command="run", INPUT_MODE="publish").status == "created"
 
 
+@pytest.mark.parametrize("given", ["flag", "input"])
+def test_a_dry_run_shows_the_comment_and_asks_nothing_of_github(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, given: str
+) -> None:
+    untrusted()
+    if given == "flag":
+        published = publish("--dry-run")
+    else:
+        published = publish(command="run", **{"INPUT_MODE": "publish", "INPUT_DRY-RUN": "true"})
+    assert (published.code, published.status, github.requests) == (0, "skipped-dry-run", [])
+    assert "bytes ---\n### ❌ SAFE Gate" in published.log
+    edit(lambda file: file.update(run_id=78))
+    published = publish("--dry-run")
+    assert (published.code, published.status) == (3, "failed")
+    assert "::error" not in published.log
+
+
 @pytest.mark.parametrize("payload", [workflow_run(), workflow_run(head_repository=None)], ids=["fork", "deleted-fork"])
 def test_a_forks_pull_request_is_found_by_its_head(
     untrusted: Callable[..., None], publish: Publish, github: GitHub, payload: Mapping[str, Any]
