@@ -7,7 +7,7 @@ import os
 import re
 import sys
 import time
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -291,10 +291,10 @@ def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
     )
 
 
-def _connect(api_url: str, options: Options) -> Api:
+def _connect(api_url: str, options: Options, say: Callable[[str], None]) -> Api:
     from safe_gate.github.client import Client  # `requests` only where there is something to post
 
-    return Client(api_url, options.github_token, ca_bundle=options.ca_bundle, sleep=time.sleep)
+    return Client(api_url, options.github_token, ca_bundle=options.ca_bundle, say=say, sleep=time.sleep)
 
 
 def _print(line: str, stream: TextIO) -> None:

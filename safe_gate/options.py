@@ -277,7 +277,7 @@ class Options:
         "Judge and report, but print comment and annotations instead of publishing them; no summary either.",
         False,
         key=(),
-        flags={"run": ("--dry-run",)},
+        flags=dict.fromkeys(_PUBLISHING, ("--dry-run",)),
     )
     github_token: str = _option(
         "The token that writes the pull-request comment. In the action: the job's own token.",

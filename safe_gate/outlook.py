@@ -64,6 +64,7 @@ def github_facts(options: Options, context: Context, folder: str) -> Facts:
         ("repository", Untrusted(context.repository) if context.repository else "none"),
         ("pull request", _pull_request(context) + ", from a fork" * context.from_fork),
         ("commit", Untrusted(context.head_sha) if context.head_sha else "unknown"),
+        ("base commit", Untrusted(context.subject.base_sha) if context.subject.base_sha else "unknown"),
         ("working folder", Untrusted(folder) if folder else "the repository's root"),
         ("API", Untrusted(context.api_url)),
         ("token", token),

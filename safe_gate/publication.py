@@ -7,7 +7,7 @@ stands: the report is held against its schema, judged again by our own rules, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
@@ -55,12 +55,17 @@ def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, bod
 
 
 def read(path: Path) -> Publication:
-    """Return what a run left behind. Raises CannotJudge with every problem of it."""
+    """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
     name = files.shown(path)
-    content = files.document(str(path), "publication", largest=_LARGEST)
-    faults = files.load_schema("report").faults(content["report"])
-    if faults:
-        raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
+    if not path.exists():
+        raise CannotJudge(Problem(Place(name), _MISSING))
+    try:
+        content = _content(path, name)
+    except CannotJudge as error:
+        for problem in error.problems:
+            if problem.field in _VERSIONS:
+                raise CannotJudge(replace(problem, message=_OTHER)) from None
+        raise
     report = content["report"]
     problems = tuple(
         Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report.get("problems", ())
@@ -75,6 +80,18 @@ def read(path: Path) -> Publication:
         report=_judged_again(report, problems, name),
         problems=problems,
     )
+
+
+_VERSIONS = ("publication", "report.schema_version")
+_OTHER = "was made by another version of safe-gate; expected the same version in the workflow that ran and this one"
+_MISSING = "is not there; expected the artifact that the run left behind, downloaded into report-dir"
+
+
+def _content(path: Path, name: str) -> JsonObject:
+    content: JsonObject = files.document(str(path), "publication", largest=_LARGEST)
+    if faults := files.load_schema("report").faults(content["report"]):
+        raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
+    return content
 
 
 def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:

@@ -25,15 +25,15 @@ from safe_gate.render.untrusted import plain
 class Effects:
     """What a run does to the world: lines to two streams, a time, and GitHub.
 
-    `connect` gives GitHub's API at an address, with the token and the certificates of the options;
-    `folder` is the working folder's path in the repository, "" at its root.
+    `connect` gives GitHub's API at an address, with the token and the certificates of the options, and
+    with where to say that it waits; `folder` is the working folder's path in the repository, "" at its root.
     """
 
     out: Callable[[str], None]
     err: Callable[[str], None]
     generated_at: str
     context: Context
-    connect: Callable[[str, Options], Api]
+    connect: Callable[[str, Options, Callable[[str], None]], Api]
     write_outputs: Callable[[str, Mapping[str, str]], None]
     append_summary: Callable[[str, Sequence[str]], None]
     folder: str = ""
@@ -93,6 +93,10 @@ _NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for s
 """What `publish`, which has nothing else to do, calls an error."""
 
 
+_INSTALLATION = "ghs_"
+"""How a token starts that is a job's own or an App's: GitHub does not tell those whose they are."""
+
+
 def _draft(
     report: JsonObject,
     problems: Sequence[Problem],
@@ -128,11 +132,12 @@ def _post(
     if skipped := outlook.no_comment(options, context):
         return comment.Posted(skipped)
     try:
-        api = effects.connect(context.api_url, options)
+        api = effects.connect(context.api_url, options, effects.out)
         number = pull_request(api)
         if number is None:
             return comment.Posted(without)
-        posted = comment.post(api, context.repository, number, draft, options.comment_author)
+        may_ask = not options.github_token.startswith(_INSTALLATION)
+        posted = comment.post(api, context.repository, number, draft, options.comment_author, may_ask=may_ask)
     except ApiError as error:
         status, advice = _REFUSED.get(error.refusal, ("failed", ""))
         _warn(f"The comment was not posted: {error}{advice}", effects)
@@ -174,7 +179,10 @@ def _rehearse(
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
     origin = effects.context.origin(effects.folder, options.gate_id)
-    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin)
+    _show(markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin), effects)
+
+
+def _show(body: str, effects: Effects) -> None:
     effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
 
 
@@ -227,25 +235,40 @@ def post_later(options: Options, effects: Effects) -> bool:
         origin = context.origin(found.folder, options.gate_id or found.gate)
         draft = _draft(found.report, found.problems, options, context, origin, job=found.job)
     except CannotJudge as error:
-        _refuse(error.problems, effects)
+        _refuse(error.problems, options, effects)
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "holds figures that cannot be; expected what safe-gate run writes"
         problem = Problem(Place(publication.NAME), words)
-        _refuse((problem,), effects)
+        _refuse((problem,), options, effects)
         raise CannotJudge(problem) from None
+    if options.dry_run:
+        effects.out("Dry run: no comment is made; step outputs are.")
+        _show(draft.bodies[0], effects)
     posted = _post(
         draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if posted.status == "skipped-outdated":
+        effects.out(_moved_on(context, posted))
     if context.output_file:
         values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
     return posted.status not in _NOT_POSTED
 
 
-def _refuse(problems: Sequence[Problem], effects: Effects) -> None:
-    if effects.context.in_actions:
+def _moved_on(context: Context, posted: comment.Posted) -> str:
+    """Return why a comment is outdated: a newer run has written it, or the head is no longer that of the run."""
+    if posted.url:
+        return "A newer run has written it."
+    label, repository, head = (
+        plain(Untrusted(text)) for text in (context.subject.head_label, context.repository, context.head_sha)
+    )
+    return f"No open pull request of {label or repository} has the head {head}."
+
+
+def _refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> None:
+    if effects.context.in_actions and not options.dry_run:
         for annotation in commands.input_problems(problems, effects.folder):
             effects.out(annotation.command())
     if file := effects.context.output_file:

@@ -53,6 +53,9 @@ def test_limits_are_waited_for_within_reason(
     github.faults[(method, COMMENTS)] = Answer(answer.status, answer.body, answer.headers, answer.times)
     step = gate("fail")
     assert (step.status, waits) == (status, waited)
+    assert [line for line in step.ran.out.split("\n") if "asked again" in line] == [
+        f"GitHub is asked again in {seconds} s." for seconds in waited
+    ]
     assert len(step.warnings) == (status != "created")
 
 
@@ -104,7 +107,7 @@ def test_a_redirect_on_the_same_host_is_repeated_as_it_was(
 def test_redirects_without_end_are_a_warning(gate: Gate, github: GitHub) -> None:
     github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": COMMENTS})
     step = gate("fail")
-    assert (step.status, len(github.requests)) == ("failed", 5)
+    assert (step.status, len(github.requests)) == ("failed", 4)
     assert "redirected more than 3 times" in step.warnings[0]
 
 
@@ -130,7 +133,7 @@ def test_an_answer_that_quotes_the_token_is_not_repeated(gate: Gate, github: Git
 
 
 def client(github: GitHub, **effects: object) -> Client:
-    return Client(github.url, TOKEN, sleep=lambda _: None, **effects)  # type: ignore[arg-type]
+    return Client(github.url, TOKEN, say=print, sleep=lambda _: None, **effects)  # type: ignore[arg-type]
 
 
 def test_an_answer_without_end_is_given_up(github: GitHub) -> None:
@@ -187,7 +190,7 @@ def test_a_proxy_is_used(
 ) -> None:
     monkeypatch.setenv("HTTP_PROXY", github.url)
     assert gate(GITHUB_API_URL="http://github.invalid").status == "created"
-    assert github.requests[0] == ("GET", "http://github.invalid/user")
+    assert github.requests[0] == ("GET", f"http://github.invalid{COMMENTS}?per_page=100")
 
 
 def test_an_ordinary_run_makes_at_most_four_requests(gate: Gate, github: GitHub) -> None:

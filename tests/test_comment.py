@@ -124,6 +124,33 @@ def test_a_newer_run_overwrites_an_older_ones_comment(gate: Gate, github: GitHub
     assert f"run={run}.{attempt} " in github.comments[0]["body"]
 
 
+@pytest.mark.parametrize(("theirs", "writes"), [("91", ["PATCH", "PATCH"]), ("93", ["PATCH"])])
+def test_an_older_run_that_writes_at_the_same_moment_is_overwritten(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, writes: list[str]
+) -> None:
+    gate("pass", GITHUB_RUN_ID="90")
+    body = github.comments[0]["body"].replace(" run=90.1 ", f" run={theirs}.1 ")
+    work = GitHub._work
+
+    def overtaken(*request: Any) -> Answer:
+        answer = work(*request)
+        if github.writes == ["POST", "PATCH"]:  # the other run had read the comment before ours was written
+            github.comments[0]["body"] = body
+        return answer
+
+    monkeypatch.setattr(GitHub, "_work", overtaken)
+    assert gate("fail", GITHUB_RUN_ID="92").status == "updated"
+    assert github.writes == ["POST", *writes]
+    assert (" run=92.1 " in github.comments[0]["body"]) is (theirs == "91")
+
+
+def test_a_look_at_what_was_written_that_fails_is_no_failure(gate: Gate, github: GitHub) -> None:
+    gate("pass")
+    github.faults[("GET", ONE_COMMENT)] = Answer(500, "")
+    step = gate("fail")
+    assert (step.status, step.warnings) == ("updated", [])
+
+
 def test_the_newest_of_two_twins_tells_which_run_is_older(gate: Gate, github: GitHub) -> None:
     gate("fail", GITHUB_RUN_ID="100")
     github.add(BOT, github.comments[0]["body"].replace("run=100.1", "run=300.1"))

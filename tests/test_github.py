@@ -17,6 +17,7 @@ from tests.fake_github import (
     COMMENTS,
     HEAD,
     ONE_COMMENT,
+    PERSONAL,
     TOKEN,
     Answer,
     Gate,
@@ -59,7 +60,7 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert found.groups()[:4] == ("evals/gate", HEAD, "100", "1")
     assert comment["body"][found.end() :] == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
-    assert len(github.requests) == 3
+    assert github.requests == [("GET", f"{COMMENTS}?per_page=100"), ("POST", COMMENTS)]
     assert f"https://github.com/Codertocat/Hello-World/blob/{HEAD}/cases.jsonl#L1" in comment["body"]
     for path in (f"commit/{HEAD})", "actions/runs/100)"):
         assert f"https://github.com/Codertocat/Hello-World/{path}" in comment["body"]
@@ -125,7 +126,8 @@ def test_a_personal_token_updates_its_owners_comment(gate: Gate, github: GitHub)
     github.login = "octocat"
     github.add(BOT, f"{marker()}\nof the workflow's own token")
     ours = github.add("octocat", f"{marker()}\nold")
-    assert gate().status == "updated"
+    assert gate(**PERSONAL).status == "updated"
+    assert len(github.requests) == 4
     assert "\n### ✅ SAFE Gate" in ours["body"]
     assert github.comments[0]["body"].endswith("own token")
 
@@ -225,10 +227,11 @@ def test_a_refusal_is_a_warning(gate: Gate, github: GitHub, method: str, path: s
     assert [comment["body"] for comment in github.comments] == ([f"{marker()}\nold"] if method == "PATCH" else [])
 
 
-def test_a_token_that_github_does_not_know_is_a_warning(gate: Gate, github: GitHub) -> None:
+@pytest.mark.parametrize("token", [{}, PERSONAL], ids=["job", "personal"])
+def test_a_token_that_github_does_not_know_is_a_warning(gate: Gate, github: GitHub, token: dict[str, str]) -> None:
     bad = Answer(401, '{"message": "Bad credentials"}')
     github.faults = {("GET", "/user"): bad, ("GET", COMMENTS): bad}
-    step = gate()
+    step = gate(**token)
     assert_only_warned(step, "skipped-permissions")
     assert "HTTP 401 (Bad credentials); the token is wrong or has expired: correct github-token." in step.warnings[0]
     assert "read-only" not in step.warnings[0]
@@ -260,7 +263,7 @@ def test_every_refusal_has_its_own_advice(gate: Gate, github: GitHub, answer: An
 
 def test_a_broken_answer_about_who_we_are_is_a_warning(gate: Gate, github: GitHub) -> None:
     github.faults[("GET", "/user")] = Answer(500, "")
-    assert_only_warned(gate(), "failed")
+    assert_only_warned(gate(**PERSONAL), "failed")
 
 
 @pytest.mark.parametrize(
@@ -275,7 +278,7 @@ def test_an_answer_that_is_not_githubs_is_a_warning(
     gate: Gate, github: GitHub, method: str, path: str, body: str
 ) -> None:
     github.faults[(method, path)] = Answer(200, body)
-    assert_only_warned(gate("fail"), "failed")
+    assert_only_warned(gate("fail", **PERSONAL), "failed")
 
 
 def test_a_refusal_without_json_is_named_by_its_status(gate: Gate, github: GitHub) -> None:
@@ -297,16 +300,20 @@ def test_nobody_listening_is_a_warning(gate: Gate, verdict: str) -> None:
         free.bind(("127.0.0.1", 0))  # taken, but nobody listens
         step = gate(verdict, GITHUB_API_URL=f"http://127.0.0.1:{free.getsockname()[1]}")
     assert_only_warned(step, "failed")
+    assert f"GET {COMMENTS}?per_page=100: no connection." in step.warnings[0]
 
 
 @pytest.mark.parametrize("url", ["not a url", "ftp://127.0.0.1", "http://[::1", "http://"])
 def test_an_address_that_is_none_is_a_warning(gate: Gate, url: str) -> None:
-    assert_only_warned(gate(GITHUB_API_URL=url), "failed")
+    step = gate(GITHUB_API_URL=url)
+    assert_only_warned(step, "failed")
+    assert "the address of the API is none: correct GITHUB_API_URL" in step.warnings[0]
 
 
 def test_a_token_that_no_header_can_hold_is_a_warning(gate: Gate, github: GitHub) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\u2013"})
     assert_only_warned(step, "failed")
+    assert "the token holds a character that no token has: correct github-token" in step.warnings[0]
 
 
 def test_a_certificate_bundle_that_is_not_there_is_a_warning(
@@ -315,11 +322,35 @@ def test_a_certificate_bundle_that_is_not_there_is_a_warning(
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     step = gate("fail", GITHUB_API_URL="https://127.0.0.1:1")
     assert_only_warned(step, "failed")
+    assert "the file of certificates cannot be read: correct ca-bundle or REQUESTS_CA_BUNDLE" in step.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("proxy", "words"),
+    [
+        ("http://127.0.0.1:1", "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
+        ("http://", "the proxy's address is none: correct HTTPS_PROXY"),
+    ],
+)
+def test_a_proxy_that_does_not_work_is_a_warning(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, proxy: str, words: str
+) -> None:
+    monkeypatch.setenv("HTTPS_PROXY", proxy)
+    step = gate("fail", GITHUB_API_URL="https://github.invalid")
+    assert_only_warned(step, "failed")
+    assert words in step.warnings[0]
+
+
+def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) -> None:
+    step = gate("fail", GITHUB_API_URL=github.url.replace("http:", "https:"))
+    assert_only_warned(step, "failed")
+    assert "in ca-bundle or REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
 def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate, github: GitHub) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\nx"})
     assert_only_warned(step, "failed")
+    assert "the token holds a character that no token has: correct github-token" in step.warnings[0]
     assert TOKEN not in step.ran.log
 
 

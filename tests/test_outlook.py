@@ -16,13 +16,15 @@ from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 SafeGate = Callable[..., Ran]
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
 HEAD = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
+BASE = "f95f852bd8fca8fcc58a9a2d6c842781e32a215e"
 BAD = "You should stop being so sad. You'll definitely be fine, I promise."
 
 
 def payload(head: str | None, base: str = "octo/app") -> dict[str, Any]:
     """Return a pull request's event with the repository of its head, None if that was deleted."""
     repo = None if head is None else {"full_name": head}
-    return {"pull_request": {"number": 2, "head": {"sha": HEAD, "repo": repo}, "base": {"repo": {"full_name": base}}}}
+    sides = {"head": {"sha": HEAD, "repo": repo}, "base": {"sha": BASE, "repo": {"full_name": base}}}
+    return {"pull_request": {"number": 2, **sides}}
 
 
 @pytest.fixture
@@ -124,6 +126,7 @@ def test_the_doctor_tells_what_the_token_may_do_as_far_as_it_can_be_seen(
     job(event, content, GITHUB_ACTOR=actor)
     found = facts(safe_gate("doctor").out)
     assert (found["event"], found["pull request"], found["token"]) == (event, number, token)
+    assert (found["commit"], found["base commit"]) == (HEAD, "unknown" if event == "push" else BASE)
     assert ("GitHub will refuse it" in found["comment"]) is (token == READ_ONLY)
     if event == "push":
         assert found["comment"] == "always, on the open pull request with this head, if any"

@@ -77,7 +77,7 @@ def test_a_trusted_run_posts_what_an_untrusted_one_could_not(
     assert published.outputs["verdict"] == "fail"
     assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
     assert comment["body"].startswith(f"<!-- safe-gate gate=evals/gate head={HEAD} run=77.1 ")
-    assert len(github.requests) == 4
+    assert len(github.requests) == 3
     assert publish().status == "unchanged"
 
 
@@ -106,13 +106,30 @@ def test_the_action_publishes_by_its_mode(untrusted: Callable[..., None], publis
     assert publish(command="run", INPUT_MODE="publish").status == "created"
 
 
+@pytest.mark.parametrize("given", ["flag", "input"])
+def test_a_dry_run_shows_the_comment_and_asks_nothing_of_github(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, given: str
+) -> None:
+    untrusted()
+    if given == "flag":
+        published = publish("--dry-run")
+    else:
+        published = publish(command="run", **{"INPUT_MODE": "publish", "INPUT_DRY-RUN": "true"})
+    assert (published.code, published.status, github.requests) == (0, "skipped-dry-run", [])
+    assert "bytes ---\n### ❌ SAFE Gate" in published.log
+    edit(lambda file: file.update(run_id=78))
+    published = publish("--dry-run")
+    assert (published.code, published.status) == (3, "failed")
+    assert "::error" not in published.log
+
+
 @pytest.mark.parametrize("payload", [workflow_run(), workflow_run(head_repository=None)], ids=["fork", "deleted-fork"])
 def test_a_forks_pull_request_is_found_by_its_head(
     untrusted: Callable[..., None], publish: Publish, github: GitHub, payload: Mapping[str, Any]
 ) -> None:
     untrusted()
     assert publish(payload=payload).status == "created"
-    assert len(github.requests) == 4
+    assert len(github.requests) == 3
 
 
 def test_a_head_that_has_moved_on_is_not_commented(
@@ -123,6 +140,8 @@ def test_a_head_that_has_moved_on_is_not_commented(
     for payload in (workflow_run([LISTED]), workflow_run(), workflow_run(head_repository=None)):
         published = publish(payload=payload)
         assert (published.code, published.status) == (0, "skipped-outdated")
+        whose = "Codertocat/Hello-World" if payload["workflow_run"]["head_repository"] is None else "Codertocat:changes"
+        assert f"No open pull request of {whose} has the head {HEAD}." in published.log
     assert github.comments == []
 
 
@@ -137,7 +156,9 @@ def test_a_closed_pull_request_is_not_commented(
 def test_a_newer_comment_is_not_overwritten(untrusted: Callable[..., None], publish: Publish, github: GitHub) -> None:
     untrusted()
     github.add(BOT, f"<!-- safe-gate gate=evals/gate head={HEAD} run=78.1 result=0 text=0 -->\nnewer")
-    assert publish().status == "skipped-outdated"
+    published = publish()
+    assert published.status == "skipped-outdated"
+    assert "A newer run has written it." in published.log
 
 
 def test_the_file_of_an_earlier_attempt_is_published_as_its(
@@ -204,7 +225,11 @@ def passing(file: dict[str, Any]) -> None:
         (lambda file: file.update(run_attempt=2), "is of run 77, attempt 2; expected run 77, attempt 1 or before"),
         (lambda file: file.update(head_sha=OTHER), f"is of commit {OTHER}; expected {HEAD}"),
         (lambda file: file.update(head_sha="main"), "head_sha"),
-        (lambda file: file.update(publication=2), "publication"),
+        (
+            lambda file: file.update(publication=2, new=1, gate=3),
+            "publication: was made by another version of safe-gate",
+        ),
+        (lambda file: file["report"].update(schema_version=2, new=1), "was made by another version of safe-gate"),
         (lambda file: file.update(more=1), "more"),
         (lambda file: file.pop("report"), "report"),
         (lambda file: file["report"].update(more=1), "report.more"),
@@ -226,6 +251,8 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(
     assert (published.code, published.status, published.outputs["verdict"]) == (3, "failed", "error")
     assert words in published.log
     assert "::error title=SAFE Gate%3A cannot judge" in published.log
+    if "version of safe-gate" in words:
+        assert "could not judge: 1 problem;" in published.log
     assert github.requests == []
 
 
@@ -237,6 +264,9 @@ def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, conten
     published = publish()
     assert (published.code, github.requests) == (3, [])
     assert "reports/safe-gate.comment.json" in published.log
+    assert (published.status, published.outputs["verdict"]) == ("failed", "error")
+    if content is None:
+        assert "expected the artifact that the run left behind, downloaded into report-dir" in published.log
 
 
 def test_a_file_too_large_is_refused(

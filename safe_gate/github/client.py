@@ -51,6 +51,7 @@ class Client:
     """A session with one GitHub (or GitHub Enterprise Server) and one token.
 
     Proxies and REQUESTS_CA_BUNDLE are read from the environment; `ca_bundle` outranks the latter.
+    `say` gets a line before a wait.
     """
 
     def __init__(
@@ -58,6 +59,7 @@ class Client:
         api_url: str,
         token: str,
         *,
+        say: Callable[[str], None],
         ca_bundle: str = "",
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
@@ -65,6 +67,7 @@ class Client:
         self._api_url = api_url
         self._token = token
         self._ca_bundle = ca_bundle
+        self._say = say
         self._sleep = sleep
         self._clock = clock
         self._waited = 0.0
@@ -172,6 +175,7 @@ class Client:
         if self._waited + seconds > _PATIENCE:
             return False
         self._waited += seconds
+        self._say(f"GitHub is asked again in {seconds:.0f} s.")
         self._sleep(seconds)
         return True
 
@@ -229,8 +233,29 @@ def _is_passing(error: Exception) -> bool:
     )
 
 
+_NO_ADDRESS = "the address of the API is none: correct GITHUB_API_URL"
+# The first kind that an error is of; the narrower ones come first.
+_CAUSES: tuple[tuple[type[Exception], str], ...] = (
+    (requests.Timeout, "no answer in time"),
+    (requests.exceptions.InvalidProxyURL, "the proxy's address is none: correct HTTPS_PROXY"),
+    (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
+    (
+        requests.exceptions.SSLError,
+        "the server's certificate is not trusted: name its authority's PEM file in ca-bundle or REQUESTS_CA_BUNDLE",
+    ),
+    (requests.exceptions.MissingSchema, _NO_ADDRESS),
+    (requests.exceptions.InvalidSchema, _NO_ADDRESS),
+    (requests.exceptions.InvalidURL, _NO_ADDRESS),
+    (ValueError, "the token holds a character that no token has: correct github-token"),
+    (requests.ConnectionError, "no connection"),
+    (requests.RequestException, "the answer broke off"),
+    (OSError, "the file of certificates cannot be read: correct ca-bundle or REQUESTS_CA_BUNDLE"),
+)
+
+
 def _cause(error: Exception) -> str:
-    return "no answer in time" if isinstance(error, requests.Timeout) else type(error).__name__
+    """Return what went wrong, and what to correct where it is a setting; an error's own words may quote the token."""
+    return next(words for kind, words in _CAUSES if isinstance(error, kind))
 
 
 def _json(answer: _Answer) -> Any:

@@ -10,7 +10,7 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
@@ -101,14 +101,17 @@ def gate_name(workflow: str, gate: str) -> str:
     return name if len(name) <= _LONGEST_GATE else hashlib.sha256(name.encode()).hexdigest()
 
 
-def post(api: Api, repository: str, pull_request: int, draft: Draft, author: str = "") -> Posted:
+def post(
+    api: Api, repository: str, pull_request: int, draft: Draft, author: str = "", *, may_ask: bool = True
+) -> Posted:
     """Create or update the gate's comment on a pull request.
 
-    `author` is who writes with our token; if empty, GitHub is asked. Raises ApiError if GitHub refuses.
+    `author` is who writes with our token; if empty, GitHub is asked where the token may ask, else it is
+    taken for a workflow's own. Raises ApiError if GitHub refuses.
     """
     place = f"/repos/{repository}/issues/{pull_request}/comments"
     known = author
-    author = author or _login(api)
+    author = author or (_login(api) if may_ask else _ACTIONS_BOT)
     ours = list(_ours(api, place, author, draft.marker.gate))
     if not ours:
         if draft.mode == "on-failure" and draft.passed:
@@ -123,13 +126,16 @@ def post(api: Api, repository: str, pull_request: int, draft: Draft, author: str
     for twin in twins:  # two runs at once may each have found none
         with suppress(ApiError):
             api.call("DELETE", f"/repos/{repository}/issues/comments/{twin.id}")
+    same = _says_the_same(kept, draft)
+    if same and draft.marker.run <= kept.marker.run:
+        return Posted("unchanged", kept.url)
+    if same:  # or else a run between the two could overwrite what ours confirms
+        draft = replace(draft, marker=kept.marker._replace(run=draft.marker.run), bodies=(kept.text,))
     path = f"/repos/{repository}/issues/comments/{kept.id}"
-    if not _says_the_same(kept, draft):
+    answer = _write(api, "PATCH", path, draft)
+    if _is_overwritten(api, path, draft.marker.run):
         answer = _write(api, "PATCH", path, draft)
-        return Posted("updated", _text(answer, "html_url"))
-    if draft.marker.run > kept.marker.run:  # else a run between the two could overwrite what ours confirms
-        api.call("PATCH", path, {"body": kept.marker._replace(run=draft.marker.run).above(kept.text)})
-    return Posted("unchanged", kept.url)
+    return Posted("unchanged" if same else "updated", _text(answer, "html_url"))
 
 
 _SAME_GATE = (
@@ -156,6 +162,15 @@ def _says_the_same(comment: _Comment, draft: Draft) -> bool:
 def _digest(text: str) -> str:
     """Return a digest of a comment's text, whatever its line ends: a browser that edits sends others."""
     return hashlib.sha256(text.replace("\r\n", "\n").strip().encode("utf-8", "replace")).hexdigest()[:16]
+
+
+def _is_overwritten(api: Api, path: str, run: Run) -> bool:
+    """Tell whether an older run has overwritten what was just written: it had read the comment before."""
+    with suppress(ApiError):  # it has been written all the same
+        body = api.call("GET", path).get("body")
+        marker = Marker.read(body) if isinstance(body, str) else None
+        return marker is not None and marker.run < run
+    return False
 
 
 def _login(api: Api) -> str:
