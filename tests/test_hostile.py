@@ -429,7 +429,8 @@ def test_hostile_settings_and_variables_break_no_doctor(
     attack: str, safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
 ) -> None:
     text = attack.replace("\0", "")[:5_000]
-    event = {"pull_request": {"number": 2, "head": {"sha": attack, "repo": {"full_name": attack}}}}
+    sides = {"head": {"sha": attack, "repo": {"full_name": attack}}, "base": {"sha": attack}}
+    event = {"pull_request": {"number": 2, **sides}}
     (tmp_path / "event.json").write_text(json.dumps(event), "utf-8")
     for name in ("REPOSITORY", "SERVER_URL", "API_URL", "ACTOR", "WORKSPACE", "STEP_SUMMARY", "OUTPUT", "TOKEN"):
         monkeypatch.setenv(f"GITHUB_{name}", text)
@@ -443,7 +444,7 @@ def test_hostile_settings_and_variables_break_no_doctor(
     assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
     names = re.findall(r"^  (\w[\w ]*?) {2,}", ran.out, re.MULTILINE)
     assert names == [
-        *("event", "repository", "pull request", "commit", "working folder", "API", "token"),
+        *("event", "repository", "pull request", "commit", "base commit", "working folder", "API", "token"),
         *("comment", "annotations", "job summary", "step outputs", "reports", "recorded text"),
     ]
     monkeypatch.setenv("GITHUB_EVENT_NAME", text)

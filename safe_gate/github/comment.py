@@ -121,7 +121,7 @@ def post(
     kept, *twins = ours
     if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:
         return Posted("skipped-outdated", latest.url)
-    if _is_of_another_job(latest.marker, draft.marker):
+    if _is_of_another_gate(latest.marker, draft.marker):
         return Posted("skipped-same-gate", latest.url, _SAME_GATE)
     for twin in twins:  # two runs at once may each have found none
         with suppress(ApiError):
@@ -144,8 +144,8 @@ _SAME_GATE = (
 )
 
 
-def _is_of_another_job(theirs: Marker, ours: Marker) -> bool:
-    """Tell whether a comment was written by another job of the same run: one that runs once has one result."""
+def _is_of_another_gate(theirs: Marker, ours: Marker) -> bool:
+    """Tell whether a comment was written by another gate of the same run: one gate has one result in a run."""
     return theirs.run == ours.run != NO_RUN and theirs.result != ours.result
 
 
