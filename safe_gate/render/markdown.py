@@ -104,7 +104,7 @@ def _lines(
     yield f"### {_ICONS[report['verdict']]} SAFE Gate{gate} {_VERDICTS[report['verdict']]} · {conclusion(report)}"
     yield ""
     if problems:
-        yield from _problems(problems, rows)
+        yield from _problems(problems, rows, origin)
     yield from _broken(report)
     opened = _broken_sections(report, shown)
     for section in shown:
@@ -186,9 +186,10 @@ def _rules(report: JsonObject) -> Iterator[str]:
     yield ""
 
 
-def _problems(problems: Sequence[Problem], rows: int) -> Iterator[str]:
+def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
+    commit = f" on commit {_short(origin.commit)}" if origin.commit else ""
     yield "> [!WARNING]"
-    yield "> No verdict: the input or the settings have problems. That is never a pass."
+    yield f"> No verdict{commit}: the input or the settings have problems. That is never a pass."
     yield ""
     if not rows:
         yield f"{plural(len(problems), 'problem')}: see the JSON report."
