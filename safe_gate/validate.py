@@ -37,7 +37,7 @@ _TYPES = {
 class Fault:
     """One way in which a value breaks its schema: where inside the value, and what was expected.
 
-    `text_free` is the message without the value it quotes, empty if it quotes none.
+    `text_free` is the message without the value it may quote, empty if it never does.
     """
 
     path: Path
