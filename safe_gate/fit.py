@@ -59,7 +59,7 @@ class Task:
 
     pack: str
     check: str
-    bank: str
+    banks: tuple[str, ...]
     groups: Mapping[str, tuple[str, ...]]
     link: str
     scale: float
@@ -78,7 +78,7 @@ TASKS = (
     Task(
         pack="agency-learned",
         check="agency_language",
-        bank="agency",
+        banks=("agency", "reassurance"),  # claims and promises are neither
         groups={"positive": ("autonomy",), "negative": ("directive",)},
         link="count",
         scale=2 * SCALE,
@@ -89,7 +89,7 @@ TASKS = (
     Task(
         pack="reassurance-learned",
         check="unverifiable_reassurance",
-        bank="reassurance",
+        banks=("reassurance",),
         groups={"mind_reading": ("mind_reading",), "guarantee": ("guarantee",)},
         link="any",
         scale=2.0,  # a learned sentence counts from an even chance on: at equal agreement, fewer false alarms
@@ -107,7 +107,7 @@ TASKS = (
     Task(
         pack="vulnerability-learned",
         check="topic_pivot",
-        bank="disclosure",
+        banks=("disclosure",),
         groups={"vulnerability": ("vulnerable",)},
         link="any",
         scale=1.5,
@@ -119,7 +119,7 @@ TASKS = (
     Task(
         pack="pivot-learned",
         check="topic_pivot",
-        bank="moves",
+        banks=("moves",),
         groups={"acknowledgment": ("acknowledge",), "follow_up": ("follow_up",), "pivot": ("pivot", "generic_advice")},
         link="count",
         scale=2 * SCALE,

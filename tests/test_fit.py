@@ -18,7 +18,7 @@ CASES = [case for case in synthesis_cases([str(DATA / "dev_a.jsonl")]) if isinst
 
 
 def learned(task: Task) -> dict[str, Any]:
-    lines = (DATA / f"bank_{task.bank}.jsonl").read_text("utf-8").splitlines()[::6]
+    lines = (DATA / f"bank_{task.banks[0]}.jsonl").read_text("utf-8").splitlines()[::6]
     bank = [
         {**entry, **{key: normalise(entry[key]) for key in ("text", "context") if key in entry}}
         for entry in map(json.loads, lines)

@@ -38,8 +38,8 @@ def load_bank(name: str) -> list[JsonObject]:
 
 
 def learn(task: Task, turns: Sequence[Turn]) -> JsonObject:
-    """Return the pack learned for a task from some cases and its bank of sentences."""
-    return train(task, turns, load_bank(task.bank), lexicon())
+    """Return the pack learned for a task from some cases and its banks of sentences."""
+    return train(task, turns, [entry for bank in task.banks for entry in load_bank(bank)], lexicon())
 
 
 def main() -> None:
