@@ -61,10 +61,12 @@ def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin
     def exceeds(text: str) -> bool:
         return len(text.encode("utf-8", "replace")) > limit
 
-    full = draw(_ROWS, folded=True)
-    if not exceeds(full):
+    full, rows = draw(_ROWS, folded=True), _ROWS
+    if exceeds(full):
+        rows = bisect_left(range(1, _ROWS + 1), True, key=lambda rows: exceeds(draw(rows)))
+    else:
         yield full
-    if rows := bisect_left(range(1, _ROWS + 1), True, key=lambda rows: exceeds(draw(rows))):
+    if rows:
         yield draw(rows)
     yield draw(0)
 

@@ -50,9 +50,8 @@ _REFERS, _ADDRESSES = 1, 2
 
 
 class Reading(NamedTuple):
-    """What a token is read as: words spelt out, what the two views show of them, and what they are about."""
+    """What a token is read as: what the two views show of its words, and what they are about."""
 
-    words: tuple[str, ...]
     shown: tuple[str, ...]
     stems: tuple[str, ...]
     topic: tuple[str, ...]
@@ -77,19 +76,20 @@ class Lexicon(dict[str, Reading]):
         self.vocabulary = frozenset((*self._classes, *self._spelling, *data["verbs"].split()))
 
     def __missing__(self, token: str) -> Reading:
-        words = tuple(self._spelt(_STRETCHED.sub(r"\1", token)))
+        words = self.words(token)
         topics = [stem(w) for w in words if w[0].isalpha() and len(w) > 2 and w not in _STOP]
         marks = _REFERS * (not _ANAPHORA.isdisjoint(words)) + _ADDRESSES * (not _ADDRESS.isdisjoint(words))
         shown = tuple(self._class(word) + " " for word in words)
         stems = tuple((word if word in FUNCTION_WORDS else stem(word)) + "- " for word in words)
-        reading = Reading(words, shown, stems, tuple(topics), marks, sum(w[0].isalpha() for w in words))
+        reading = Reading(shown, stems, tuple(topics), marks, sum(w[0].isalpha() for w in words))
         if len(self) >= _MOST_READINGS:
             self.clear()
         self[token] = reading
         return reading
 
-    def _spelt(self, token: str) -> Sequence[str]:
+    def words(self, token: str) -> Sequence[str]:
         """Return the words of a token: contractions and chat spellings spelt out, numbers `<num>`, marks kept."""
+        token = _STRETCHED.sub(r"\1", token)
         if token in self._spelling:
             return self._spelling[token].split()
         if "'" in token and len(token) > 1:
@@ -138,7 +138,7 @@ def sentence(text: str, start: int, end: int, lexicon: Lexicon) -> Sentence:
     readings = [lexicon[token] for token in _TOKEN.findall(read.lower())]
     if not readings:
         return Sentence(start, start + len(stripped))
-    _, shown, stems, topics, marks, letters = zip(*readings, strict=True)
+    shown, stems, topics, marks, letters = zip(*readings, strict=True)
     asks = "?" in read
     begin, marked = ("<q> ", "<q>- ") if asks else ("<s> ", "<s>- ")
     features = frozenset[str]()

@@ -52,8 +52,8 @@ class Languages:
         """Return what `languages.json` and the lexicon know."""
         other = frozenset(word for words in data["other"].values() for word in words.split())
         shared = frozenset(data["shared"].split())
-        english, vocabulary = frozenset(data["english"].split()) - shared, lexicon.vocabulary - shared
-        return cls(english, other, frozenset(data["loans"].split()), vocabulary, shared)
+        english = frozenset(data["english"].split()) - shared
+        return cls(english, other, frozenset(data["loans"].split()), lexicon.vocabulary - english - shared, shared)
 
     def language(self, text: str) -> Language:
         """Return the language of a normalised text."""
@@ -66,7 +66,7 @@ class Languages:
             return Language.ENGLISH
         words = _words(text)
         english = sum(word in self.english for word in words)
-        known = english + sum(word in self.vocabulary and word not in self.english for word in words)
+        known = english + sum(word in self.vocabulary for word in words)
         other = sum(word in self.other or not (word.isascii() or word in self.loans) for word in words)
         if other > english and (other > 1 or (not known and len(words) > 1)):
             return Language.OTHER

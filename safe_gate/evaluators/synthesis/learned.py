@@ -1,7 +1,7 @@
 """Learned packs: features with weights, added up sentence by sentence into evidence a reviewer can read.
 
 Pure. A pack has a head for each group of hits it gives. A head's strength in a sentence is a logistic
-function of the weights of the sentence's features; training (`training/`) fits the weights so that the
+function of the weights of the sentence's features; training (`fit.py`) fits the weights so that the
 strengths, which nobody labelled, explain the labels of whole replies (multiple-instance learning).
 
 Weights are whole thousandths, and those of all packs of a field stand side by side in one wide
@@ -94,7 +94,6 @@ class Evidence:
 class Ledger:
     """The weights of packs side by side: for each pack a count of its features, then each group's sum."""
 
-    packs: tuple[LearnedPack, ...]
     entries: Mapping[str, int]
     origin: int
     lanes: Struct
@@ -112,7 +111,7 @@ class Ledger:
                     entry += round(weights[feature] * 1000) << _LANE * place
                 entries[feature] = entries.get(feature, 0) + (entry << _LANE * lane)
             lane += 1 + len(pack.groups)
-        return cls(packs, entries, sum(_ORIGIN << _LANE * k for k in range(lane)), Struct(f"<{lane}Q"), (0,) * lane)
+        return cls(entries, sum(_ORIGIN << _LANE * k for k in range(lane)), Struct(f"<{lane}Q"), (0,) * lane)
 
     def sums(self, features: frozenset[str]) -> tuple[int, ...]:
         """Return the sums of the features' entries by lane."""

@@ -123,7 +123,7 @@ def broken_promises(
 ) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the `hit` texts that a rule of a pack, alone, does not hit, and the `miss` texts that it does.
 
-    The latter each with what it matches first.     Raises ValueError as `compile_pack` does.
+    The latter each with what it matches first. Raises ValueError as `compile_pack` does.
     """
     alone = compile_pack({**data, "rules": [rule]}, shared_classes)
     (one,) = alone.rules

@@ -202,9 +202,13 @@ class Turn:
             text = self.texts[hit.field]
             position = bisect_right(text.starts, hit.start) - 1
             sentences.setdefault((hit.field, text.sentence_at(position)[0]), []).append(hit)
-        weak = [hit for hits in sentences.values() if total(hits) < self.rules.limit for hit in hits]
-        self.cancel(group, weak, "too weak a sentence")
-        return ranked(hit for hits in sentences.values() if total(hits) >= self.rules.limit for hit in hits)
+        told: list[Hit] = []
+        for hits in sentences.values():
+            if total(hits) >= self.rules.limit:
+                told += hits
+            else:
+                self.cancel(group, hits, "too weak a sentence")
+        return ranked(told)
 
 
 def total(hits: Iterable[Hit]) -> float:
