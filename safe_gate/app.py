@@ -325,9 +325,8 @@ def _error_report(
 def _read_by(options: Options) -> Iterator[Path]:
     """Yield the working folder, which a config may lie in, and the files that a run would read."""
     yield from (Path(), Path(options.config))
-    yield from files.named(
-        (*options.synthesis_cases, *options.safe_outputs, *options.rules), options.safe_batch, options.safe_test_dir
-    )
+    yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules))[0]
+    yield from files.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]
 
 
 def _foreign_checkout(folder: str) -> Problem:

@@ -171,7 +171,7 @@ def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effe
         resolved = resolve(flags, environ, files.read_config, command="doctor")
     except CannotJudge as error:
         return app.examine(_publishing(flags, environ), None, effects, error.problems)
-    origins = {name: (origin.source, origin.place.path) for name, origin in resolved.origins.items()}
+    origins = {name: (source.kind, source.place.path) for name, source in resolved.origins.items()}
     return app.examine(resolved.options, origins, effects)
 
 

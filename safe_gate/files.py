@@ -222,11 +222,6 @@ def expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]
     return sorted(found), problems
 
 
-def named(patterns: Sequence[str], batches: Sequence[str], test_dir: str) -> list[Path]:
-    """Return the files that patterns, and batches in their folder, name; nothing for those that name none."""
-    return [*expand(patterns)[0], *expand_batches(batches, Path(test_dir), ())[0]]
-
-
 _KINDS = (
     ("safe-batch", "test_cases"),
     ("report", "schema_version"),

@@ -40,7 +40,7 @@ def safe_v0_part(options: Options, generated_at: str, output: str = "") -> Measu
         result = safe_v0.score_case(case, policy)
         return safe_v0.Totals.of(result, policy), result.as_json()
 
-    measured, problems, inputs = _sorted_out(cases, measure)
+    measured, problems, inputs = sorted_out(cases, measure)
     if not measured and not problems:
         problems = (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
     if problems:
@@ -63,7 +63,7 @@ def synthesis_part(options: Options) -> Measured:
         result = synthesis.score_case(case, rules)
         return synthesis.Totals.of(result), synthesis.result_json(result)
 
-    measured, more, inputs = _sorted_out(cases, measure)
+    measured, more, inputs = sorted_out(cases, measure)
     if problems or more:
         return Measured(None, as_shown((*problems, *more), options), inputs)
     totals = add_up((totals for totals, _ in measured), synthesis.Totals())
@@ -76,7 +76,7 @@ def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ..
     return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
 
 
-def _sorted_out(
+def sorted_out(
     items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result]
 ) -> tuple[list[Result], tuple[Problem, ...], tuple[files.InputFile, ...]]:
     """Measure the cases of a stream one at a time; return what came out, problems and input files."""

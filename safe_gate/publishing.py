@@ -53,7 +53,7 @@ def tell(
     annotations = commands.annotated(report, problems, effects.folder)
     posted, file = comment.Posted(outlook.no_comment(options, context)), ""
     if options.dry_run:
-        _rehearse(report, problems, annotations, options, effects)
+        _rehearse(report, problems, annotations, options, origin, effects)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
@@ -167,6 +167,7 @@ def _rehearse(
     problems: Sequence[Problem],
     annotations: Sequence[commands.Annotation],
     options: Options,
+    origin: Origin,
     effects: Effects,
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
@@ -178,7 +179,6 @@ def _rehearse(
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
-    origin = effects.context.origin(effects.folder, options.gate_id)
     _show(markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin), effects)
 
 

@@ -30,10 +30,10 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
-    """Where a setting came from: `flag`, `input`, `variable` or `config file`, and its name there."""
+class Source:
+    """Where a setting came from: the `kind` (flag, input, variable or config file), and its name there."""
 
-    source: str
+    kind: str
     place: Place
 
 
@@ -42,7 +42,7 @@ class Resolved:
     """The settings of a run, and the origin of each that is not a default."""
 
     options: Options
-    origins: Mapping[str, Origin]
+    origins: Mapping[str, Source]
 
 
 def read(
@@ -72,10 +72,10 @@ def resolve(
         problems += error.problems
         config_path, config = named, {}
     sources = (
-        {name: (Origin("flag", Place(_flag(name, command))), value) for name, value in flags.items()},
+        {name: (Source("flag", Place(_flag(name, command))), value) for name, value in flags.items()},
         inputs,
         {
-            name: (Origin("config file", Place(f"{config_path}: {'.'.join(key)}")), value)
+            name: (Source("config file", Place(f"{config_path}: {'.'.join(key)}")), value)
             for name, key, value in _from_config(config)
         },
     )
@@ -167,8 +167,8 @@ def _numbers_by_id(value: Sequence[str] | Mapping[str, float], setting: Setting)
     return numbers
 
 
-def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Origin, str]]:
-    """Return the options set by action inputs or variables, with the origin of each.
+def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Source, str]]:
+    """Return the options set by action inputs or variables, with the source of each.
 
     An input that is left out arrives as an empty string, which counts as not set. Some shells drop
     variables with hyphens, so the spelling with underscores is read too.
@@ -178,9 +178,9 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Origin, str]]:
         for name in _environment_names(setting):
             if environ.get(name, "").strip():
                 found[setting.name] = (
-                    Origin("input", Place(f"{name} (input {setting.input})"))
+                    Source("input", Place(f"{name} (input {setting.input})"))
                     if name.startswith("INPUT_")
-                    else Origin("variable", Place(name)),
+                    else Source("variable", Place(name)),
                     environ[name],
                 )
                 break

@@ -31,14 +31,14 @@ _REPLACEMENTS = (
 )
 _ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1}
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
+_IGNORED = (
+    "ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164-3164 fe00-fe0f feff-feff "
+    "ffa0-ffa0 fff9-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff"
+)
 _INVISIBLE = frozenset(
     chr(code)
-    for first, last in (
-        *((0xAD, 0xAD), (0x34F, 0x34F), (0x61C, 0x61C), (0x115F, 0x1160), (0x17B4, 0x17B5), (0x180B, 0x180F)),
-        *((0x200B, 0x200F), (0x202A, 0x202E), (0x2060, 0x206F), (0x3164, 0x3164), (0xFE00, 0xFE0F), (0xFEFF, 0xFEFF)),
-        *((0xFFA0, 0xFFA0), (0xFFF9, 0xFFFB), (0x1BCA0, 0x1BCA3), (0x1D173, 0x1D17A), (0xE0000, 0xE0FFF)),
-    )
-    for code in range(first, last + 1)
+    for first, _, last in (span.partition("-") for span in _IGNORED.split())
+    for code in range(int(first, 16), int(last, 16) + 1)
 )
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Printable ASCII that normalising would not change, words with single blanks between them: most of any text.

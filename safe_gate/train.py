@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from types import ModuleType
 
-from safe_gate import files, packs
+from safe_gate import files, measure, packs
 from safe_gate.evaluators.synthesis import Case, Rules
 from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains, parts
 from safe_gate.figures import percent
@@ -45,8 +45,9 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
     in_use = {pack["pack"] for pack in today}
     bases = {pack["pack"]: pack for pack in packs.shipped() if pack["pack"] in in_use}
     tasks, left = [], []
+    turns = [fit.Turn.of(case) for case in cases]
     for task in (task for task in fit.TASKS if task.pack in bases):
-        counts = fit.counts(task, [fit.Turn.of(case) for case in cases])
+        counts = fit.counts(task, turns)
         if min(counts.values()) >= NEEDED:
             tasks.append(task)
         else:
@@ -89,13 +90,7 @@ def _fit() -> ModuleType:
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:
-    cases: list[Case] = []
-    problems: list[Problem] = []
-    for item in files.synthesis_cases(patterns):
-        if isinstance(item, Problem):
-            problems.append(item)
-        elif isinstance(item, Case):
-            cases.append(item)
+    cases, problems, _ = measure.sorted_out(files.synthesis_cases(patterns), lambda case: case)
     if problems:
         raise CannotJudge(*problems)
     return cases

@@ -8,7 +8,6 @@ between its markers. Hand-written rules take part as they are.
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
@@ -16,12 +15,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 
 from ship import DATA, learn, load_turns
+from tables import fill, share
 from tradeoff import picture
 
 from safe_gate.evaluators.synthesis import CHECKS, SENSITIVITIES, Case, LearnedPack, score_case
 from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import CheckResult, Rules
-from safe_gate.figures import wilson
 from safe_gate.fit import TASKS, Turn
 from safe_gate.model import Place
 from safe_gate.packs import digest, load
@@ -66,14 +65,9 @@ def judged(turns: Iterable[Turn], rules: Rules) -> list[Judged]:
         for check, expected in turn.expected.items():
             verdict = result.checks[check]
             agrees = matches(verdict, expected)
-            why = "" if agrees else kind(check, expected, verdict, NOTES[turn.id])
+            why = "" if agrees else KINDS[check](verdict, expected, NOTES[turn.id])
             found.append(Judged(turn.file, turn.tag, check, expected, verdict.actual, agrees, why))
     return found
-
-
-def kind(check: str, expected: bool | None, verdict: CheckResult, note: str) -> str:
-    """Return in words what went wrong where a check and people disagree."""
-    return KINDS[check](verdict, expected, note)
 
 
 def _agency(verdict: CheckResult, expected: bool | None, _: str) -> str:
@@ -105,6 +99,7 @@ KINDS: dict[str, Callable[[CheckResult, bool | None, str], str]] = {
     "unverifiable_reassurance": _reassurance,
     "topic_pivot": _pivot,
 }
+"""What went wrong, in words, where a check and people disagree."""
 
 
 def left_out(turns: Sequence[Turn]) -> dict[Level, list[Judged]]:
@@ -123,9 +118,8 @@ def left_out(turns: Sequence[Turn]) -> dict[Level, list[Judged]]:
 
 def agreement(labels: Sequence[Judged]) -> str:
     """Return the agreement of some labels as a table's cell, in percent with its interval."""
-    agreed = sum(label.agrees for label in labels)
-    low, high = wilson(agreed, len(labels))
-    return f"**{100 * agreed / len(labels):.1f}** ({100 * low:.1f} to {100 * high:.1f})"
+    percent, interval = share(sum(label.agrees for label in labels), len(labels))
+    return f"**{percent}** {interval}"
 
 
 def by(labels: Sequence[Judged], title: str, key: Callable[[Judged], str]) -> list[str]:
@@ -230,11 +224,7 @@ def main() -> None:
         "kinds": kinds(labels),
         "sensitivities": sensitivities(found),
     }
-    text = DOCUMENT.read_text("utf-8")
-    for name, rows in tables.items():
-        block = f"<!-- {name} -->\n" + "\n".join(rows) + "\n<!-- end -->"
-        text = re.sub(rf"<!-- {name} -->.*?<!-- end -->", lambda _, block=block: block, text, flags=re.DOTALL)
-    DOCUMENT.write_text(text, "utf-8")
+    fill(DOCUMENT, tables)
     (DOCUMENT.parent / "trade-off.svg").write_text(picture(curves(found)), "utf-8")
     record = {
         "packs_sha256": digest(),

@@ -7,12 +7,12 @@ writes the table of `docs/own-rules.md` between its markers.
 
 from __future__ import annotations
 
-import re
 import sys
 from collections.abc import Sequence
 from pathlib import Path
 
 from ship import DATA, learn, load_turns
+from tables import fill, share
 
 from safe_gate import packs
 from safe_gate.evaluators.synthesis import CHECKS, Case, Rules
@@ -42,10 +42,7 @@ def gained(file: Path, bases: dict[str, JsonObject], size: int) -> tuple[Gain, .
 def row(size: str, check: str, found: Sequence[Gain]) -> str:
     """Return the gain of a check over all files as a row of the table."""
     labels, before, after = (sum(getattr(gain, name) for gain in found) for name in ("labels", "before", "after"))
-    cells = []
-    for count in (before, after):
-        low, high = (100 * end for end in wilson(count, labels))
-        cells.append(f"{100 * count / labels:.1f} ({low:.1f} to {high:.1f})")
+    cells = [" ".join(share(count, labels)) for count in (before, after)]
     mended, spoiled = (sum(getattr(gain, name) for gain in found) for name in ("mended", "spoiled"))
     low, _ = wilson(mended, mended + spoiled)
     gain = f"{100 * (after - before) / labels:+.1f}"
@@ -68,9 +65,7 @@ def main() -> None:
         "|--:|:--|--:|--:|--:|--:|--:|:--|",
         *(row(size, check, [g for g in found[size] if g.check == check]) for size in SIZES for check in CHECKS),
     ]
-    block = "<!-- gains -->\n" + "\n".join(rows) + "\n<!-- end -->"
-    text = re.sub(r"<!-- gains -->.*?<!-- end -->", lambda _: block, DOCUMENT.read_text("utf-8"), flags=re.DOTALL)
-    DOCUMENT.write_text(text, "utf-8")
+    fill(DOCUMENT, {"gains": rows})
     sys.stdout.write("\n".join(rows) + "\n")
 
 
