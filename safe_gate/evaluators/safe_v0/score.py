@@ -9,6 +9,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from safe_gate.digests import digest
 from safe_gate.model import Label, Place
 
 METRICS = ("CR", "AH", "AC")
@@ -69,6 +70,22 @@ class Case:
     summary: str
     followup_questions: tuple[str, ...]
     place: Place
+    cluster: str = ""
+
+    def asks(self) -> dict[str, Any]:
+        """Return what is asked of the output, in no order of its own: two cases that ask the same are alike."""
+        return {
+            "archetype": self.archetype,
+            "concern_id": self.concern_id,
+            "CR": sorted(self.must_find_signals),
+            "AH": sorted(self.forbidden_terms),
+            "AC": sorted(self.must_contain_phrases),
+        }
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests that tell whether the case, and whether its output, is the same in another run."""
+        output = [list(self.signals), self.summary, list(self.followup_questions)]
+        return {"case": digest(self.asks()), "output": digest(output)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +103,8 @@ class Result:
     violations: tuple[str, ...]
     label: Label
     place: Place
+    digests: Mapping[str, str]
+    cluster: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the result in the shape of section 4.1, with its batch and where it stands."""
@@ -101,6 +120,8 @@ class Result:
             },
             "label": self.label.value,
             "source": {"path": self.place.path, "line": self.place.line},
+            "digests": dict(self.digests),
+            **({"cluster": self.cluster} if self.cluster else {}),
         }
 
 
@@ -128,6 +149,8 @@ def score_case(case: Case, policy: Policy) -> Result:
         violations=violations,
         label=overall_label(scores, policy.thresholds),
         place=case.place,
+        digests=case.digests(),
+        cluster=case.cluster,
     )
 
 

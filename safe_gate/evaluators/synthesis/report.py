@@ -82,6 +82,7 @@ def result_json(result: Result) -> dict[str, Any]:
         "id": result.case.id,
         "pass": result.passed,
         "is_negative_example": result.case.is_negative_example,
+        "tags": list(result.case.tags),
         "language": {field: str(language) for field, language in result.language.items()},
         "checks": {name: check.as_json() for name, check in result.checks.items()},
         "label_comparison": {
@@ -94,6 +95,8 @@ def result_json(result: Result) -> dict[str, Any]:
             if name in result.case.expected
         },
         "source": {"path": result.case.place.path, "line": result.case.place.line},
+        "digests": result.case.digests(),
+        **({"cluster": result.case.cluster} if result.case.cluster else {}),
     }
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from safe_gate.digests import digest
 from safe_gate.evaluators.synthesis.features import Lexicon, Sentence, sentences
 from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import Column, Evidence, LearnedPack, columns
@@ -32,6 +33,15 @@ class Case:
     expected: Mapping[str, bool | None]
     tags: tuple[str, ...]
     place: Place
+    cluster: str = ""
+
+    def asks(self) -> dict[str, Any]:
+        """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
+        return {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}
+
+    def digests(self) -> dict[str, str]:
+        """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
+        return {"case": digest({"user": self.user, **self.asks()}), "output": digest(self.assistant)}
 
     @property
     def is_negative_example(self) -> bool:
