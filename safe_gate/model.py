@@ -9,7 +9,7 @@ import posixpath
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, NoReturn
+from typing import Any, NamedTuple, NoReturn
 
 JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
@@ -183,6 +183,42 @@ class RuleOutcome:
             "passed": self.passed,
             "message": self.message,
         }
+
+
+class Test(StrEnum):
+    """How a metric is compared between two runs (`stats.py`): as a yes or no, or as a score from 0 to 1."""
+
+    SIGN = "sign"
+    SIGN_FLIP = "sign-flip"
+
+
+class Metric(NamedTuple):
+    """A metric that two runs are compared by: what it is called at the start of a sentence, and how."""
+
+    title: str
+    test: Test
+
+
+@dataclass(frozen=True, slots=True)
+class Outcome:
+    """A case's result in what two runs are compared by.
+
+    `rank` is that of its label, the worst being 0, and `words` the label; `scores` are from 0 to 1 by
+    metric, `violations` what was said that must not be. `groups` are the tags or the archetype by
+    which a case can be protected, `cluster` names the cases that change together ("" for none);
+    `case` and `output` are digests.
+    """
+
+    id: str
+    passed: bool
+    rank: int
+    words: str
+    scores: Mapping[str, float]
+    violations: frozenset[str]
+    groups: frozenset[str]
+    cluster: str
+    case: str
+    output: str
 
 
 class Severity(StrEnum):

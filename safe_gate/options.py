@@ -12,6 +12,7 @@ from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
 _PUBLISHING = ("run", "publish")
+_COMPARING = ("run", "compare")
 
 
 @dataclass(frozen=True, slots=True)
@@ -195,6 +196,46 @@ class Options:
     min_label_accuracy_agency_language: float | None = _accuracy("labels of `agency_language`")
     min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")
     min_label_accuracy_topic_pivot: float | None = _accuracy("labels of `topic_pivot`")
+    baseline: str = _option(
+        "What to compare with: an earlier safe-gate.json, a git ref, or `base` (the base commit of the pull request, "
+        "merge group or push). Off unless set.",
+        "",
+        flags={"run": ("--baseline",), "bless": ("--baseline",)},
+    )
+    allow_removed: bool = _option(
+        "Baseline: cases may be gone, but for protected ones.",
+        False,
+        flags=dict.fromkeys(_COMPARING, ("--allow-removed",)),
+    )
+    protect: tuple[str, ...] = _option(
+        "Baseline: cases that may not newly fail or go, by id, tag or archetype; one a line.",
+        (),
+        flags=dict.fromkeys(_COMPARING, ("--protect",)),
+    )
+    max_score_drop: float | None = _option(
+        "Rule: against the baseline no mean score or pass rate falls by more than this (0 to 1). Off unless set.",
+        None,
+        limits=(0, 1),
+        flags=dict.fromkeys(_COMPARING, ("--max-score-drop",)),
+    )
+    cluster_key: str = _option(
+        "Baseline: the field of a case whose value names the group of cases that change together, such as x_topic.",
+        "",
+        flags=dict.fromkeys(_COMPARING, ("--cluster-key",)),
+    )
+    on_weakened: str = _option(
+        "What follows if the gate itself got weaker since the base commit: `warn` shows it, `fail` breaks the run.",
+        "warn",
+        flags=dict.fromkeys(_COMPARING, ("--on-weakened",)),
+        choices=("warn", "fail"),
+    )
+    policy_ref: str = _option(
+        "Whose config, rule packs and waivers judge: those at hand (`head`) or those of the base commit (`base`).",
+        "head",
+        flags={"run": ("--policy-ref",)},
+        choices=("head", "base"),
+        key=(),
+    )
     cr_pass: float = _threshold("CR", "pass", 0.8)
     cr_review: float = _threshold("CR", "review", 0.5)
     ah_pass: float = _threshold("AH", "pass", 1.0)

@@ -8,30 +8,54 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
+from safe_gate.evaluators.safe_v0 import outcome as _safe_v0_outcome
+from safe_gate.evaluators.safe_v0.section import finding as _safe_v0_finding
 from safe_gate.evaluators.safe_v0.section import section as _safe_v0
+from safe_gate.evaluators.synthesis import outcome as _synthesis_outcome
+from safe_gate.evaluators.synthesis.section import finding as _synthesis_finding
 from safe_gate.evaluators.synthesis.section import section as _synthesis
-from safe_gate.model import JsonObject, Section
+from safe_gate.model import Finding, JsonObject, Metric, Outcome, Section
 from safe_gate.text import stand_in
 
 
 class Evaluator(NamedTuple):
-    """An evaluator's name for readers, and how its part of the report is shown to them.
+    """An evaluator's name for readers, and how its part of the report is shown to them and compared.
 
+    `finding` shows one of its results, `outcome` is what the result is compared by, `metrics` how, and
+    `guards` are the rules on single cases that mean something to it.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
 
     title: str
     section: Callable[[JsonObject], Section]
+    finding: Callable[[JsonObject], Finding]
+    outcome: Callable[[JsonObject], Outcome]
+    metrics: Mapping[str, Metric]
     quotes: frozenset[str]
     gives_away: frozenset[str] = frozenset()
+    guards: frozenset[str] = frozenset()
 
 
 EVALUATORS: Mapping[str, Evaluator] = {
     "safe_v0": Evaluator(
-        "SAFE v0", _safe_v0, frozenset({"found", "missing", "violations", "signal", "term", "phrase"})
+        "SAFE v0",
+        _safe_v0,
+        _safe_v0_finding,
+        _safe_v0_outcome.outcome,
+        _safe_v0_outcome.COMPARED,
+        frozenset({"found", "missing", "violations", "new_violations", "signal", "term", "phrase"}),
+        guards=frozenset({"new-violations", "label-drops"}),
     ),
-    "synthesis": Evaluator("Synthesis", _synthesis, frozenset({"text", "words"}), frozenset({"because"})),
+    "synthesis": Evaluator(
+        "Synthesis",
+        _synthesis,
+        _synthesis_finding,
+        _synthesis_outcome.outcome,
+        _synthesis_outcome.COMPARED,
+        frozenset({"text", "words"}),
+        frozenset({"because"}),
+    ),
 }
 """The evaluators by their keys in the report, in reading order."""
 

@@ -49,7 +49,7 @@ def section(report: JsonObject) -> Section:
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
         issues=tuple(_issues(report["failure_analysis"])),
-        findings=tuple(_finding(result) for result in report["results"] if result["label"] != Label.PASS),
+        findings=tuple(finding(result) for result in report["results"] if result["label"] != Label.PASS),
     )
 
 
@@ -84,7 +84,8 @@ def _issues(analysis: JsonObject) -> Iterator[tuple[str, Phrase]]:
             yield title, (*phrase, f", and {more} more" if more > 0 else "")
 
 
-def _finding(result: JsonObject) -> Finding:
+def finding(result: JsonObject) -> Finding:
+    """Return what is wrong with one case and the evidence for it."""
     details, scores = result["details"], result["scores"]
     low = [f"{metric} {fixed(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     evidence = (

@@ -45,7 +45,7 @@ def section(report: JsonObject) -> Section:
             rows=tuple(_case_row(result) for result in report["results"] if _is_unexpected(result)),
         ),
         issues=(),
-        findings=tuple(_finding(result) for result in report["results"] if _is_unexpected(result)),
+        findings=tuple(finding(result) for result in report["results"] if _is_unexpected(result)),
         notes=tuple(_foreign(summary["not_english"], report["results"])),
         details=_quality(summary["label_quality"]),
     )
@@ -123,7 +123,8 @@ def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
     return Untrusted(result["id"]), _outcome(result), checks
 
 
-def _finding(result: JsonObject) -> Finding:
+def finding(result: JsonObject) -> Finding:
+    """Return what is wrong with one case and the evidence for it."""
     failed = _failed(result)
     names = ", ".join(_title(name).lower() for name in failed)
     return Finding(

@@ -1,0 +1,35 @@
+"""What two runs are compared by: a Synthesis result as an outcome, from the report's JSON alone. Pure."""
+
+from __future__ import annotations
+
+from safe_gate.evaluators.synthesis.score import CHECKS
+from safe_gate.model import JsonObject, Metric, Outcome, Test
+
+COMPARED = {
+    "as_expected": Metric("The share of cases that end as expected", Test.SIGN),
+    **{check: Metric(f"The pass rate of {check.replace('_', ' ')}", Test.SIGN) for check in CHECKS},
+}
+"""The scores of an outcome: all are a yes or no."""
+
+
+def outcome(result: JsonObject) -> Outcome:
+    """Return what one entry of `results[]` says of its case.
+
+    A negative example is meant to fail: it is held against that as a whole, and its checks are no
+    metrics. A check that is not applicable counts as passed, as in the specification.
+    """
+    is_negative = result["is_negative_example"]
+    as_expected = result["pass"] != is_negative
+    checks = {} if is_negative else {name: float(check["pass"]) for name, check in result["checks"].items()}
+    return Outcome(
+        id=result["id"],
+        passed=as_expected,
+        rank=int(as_expected),
+        words="passes" if result["pass"] else "fails",
+        scores={"as_expected": float(as_expected), **checks},
+        violations=frozenset(),
+        groups=frozenset(result["tags"]),
+        cluster=result.get("cluster", ""),
+        case=result["digests"]["case"],
+        output=result["digests"]["output"],
+    )

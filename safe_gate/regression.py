@@ -1,0 +1,318 @@
+"""Two runs over the same cases compared: what changed, by what, whether it is real, and what of it is allowed.
+
+Pure, and from reports alone. Three runs tell a change of the outputs from one of the rules: the baseline as
+it was judged (`baseline`), the baseline's outputs under today's rules (`today`), and the run at hand
+(`head`). From the first to the second only rules differ, from the second to the third only outputs and what
+is asked of them. Scores follow from recorded text alone, so a difference is a fact; a test says whether it
+is more than as many changes without a direction would show by chance.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from safe_gate import stats
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.figures import fixed, plural
+from safe_gate.model import JsonObject, Outcome, RuleOutcome, Test
+
+
+@dataclass(frozen=True, slots=True)
+class Guards:
+    """What of a comparison breaks a run; None switches a guard off. Shares are fractions from 0 to 1.
+
+    `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real where its
+    p-value, after Holm's correction over all metrics, is at most `alpha`; it matters from `min_drop` on.
+    """
+
+    protect: tuple[str, ...] = ()
+    allow_removed: bool = False
+    max_regressions: int | None = None
+    max_score_drop: float | None = None
+    min_drop: float = 0.02
+    alpha: float = 0.05
+
+
+_STEPS = 2  # a label that drops so many steps breaks a run: from Pass to Fail
+
+
+class Status(StrEnum):
+    """What a comparison says, the worst first.
+
+    `fail`: a guard is broken. `warn`: a drop that matters but is not proven, or one that is proven but
+    is smaller than matters. `inconclusive`: no such drop was seen, but the cases are too few to see one.
+    """
+
+    FAIL = "fail"
+    WARN = "warn"
+    INCONCLUSIVE = "inconclusive"
+    PASS = "pass"
+
+
+def compare(
+    baseline: Mapping[str, JsonObject | None],
+    today: Mapping[str, JsonObject | None] | None,
+    head: Mapping[str, JsonObject | None],
+    guards: Guards,
+    *,
+    same_rules: bool,
+) -> dict[str, Any]:
+    """Return the comparison of each evaluator that both runs have, in the shape of the report.
+
+    The three runs are evaluators' parts of reports by name. `today` is None where the baseline's
+    outputs are not at hand: then a case whose digests are the same stands today where head stands, and
+    any other where the baseline had it, which is exact only under the `same_rules`.
+    """
+    parts: dict[str, Any] = {}
+    for name in EVALUATORS:
+        old, new = baseline[name], head[name]
+        if old is not None and new is not None:
+            again = today[name] if today else None
+            parts[name] = _compared(name, old, again, new, guards, same_rules=same_rules or again is not None)
+        else:
+            parts[name] = None
+    metrics = [metric for part in parts.values() if part for metric in part["metrics"]]
+    adjusted = stats.holm([metric["p"] for metric in metrics])
+    for metric, p in zip(metrics, adjusted, strict=True):
+        metric["p_adjusted"] = p
+        metric["smallest_drop"] = stats.smallest_drop(metric["units"], guards.alpha / len(metrics))
+    return parts
+
+
+@dataclass(frozen=True, slots=True)
+class _Triple:
+    """One case in three runs."""
+
+    baseline: Outcome
+    today: Outcome
+    head: Outcome
+
+    @property
+    def change(self) -> str:
+        """What became of the case under today's rules: of its verdict, else of its scores."""
+        if self.today.passed != self.head.passed:
+            return "fixed" if self.head.passed else "newly failing"
+        shared = self.today.scores.keys() & self.head.scores.keys()
+        moves = {_sign(self.head.scores[name] - self.today.scores[name]) for name in shared} - {0}
+        if self.head.passed:
+            return {(-1,): "worse", (1,): "better", (): "still passing"}.get(tuple(moves), "mixed")
+        return "still failing"
+
+    @property
+    def because(self) -> list[str]:
+        """What differs between the runs: rules where the verdict of the same output does."""
+        return [
+            *["rules"] * (self.baseline.passed != self.today.passed or self.baseline.scores != self.today.scores),
+            *["output"] * (self.baseline.output != self.head.output),
+            *["expectations"] * (self.baseline.case != self.head.case),
+        ]
+
+
+def _compared(
+    name: str, old: JsonObject, again: JsonObject | None, new: JsonObject, guards: Guards, *, same_rules: bool
+) -> dict[str, Any]:
+    evaluator = EVALUATORS[name]
+    before, after = ({o.id: o for o in map(evaluator.outcome, part["results"])} for part in (old, new))
+    rescored = {o.id: o for o in map(evaluator.outcome, again["results"])} if again else None
+    results = {evaluator.outcome(result).id: result for result in old["results"]}
+    triples, unseparated = [], 0
+    for case_id in sorted(before.keys() & after.keys()):
+        was, now = before[case_id], after[case_id]
+        is_same = (was.case, was.output) == (now.case, now.output)
+        today = rescored[case_id] if rescored else now if is_same else was
+        unseparated += rescored is None and not is_same and not same_rules
+        triples.append(_Triple(was, today, now))
+    added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
+    return {
+        "cases": {
+            "baseline": len(before),
+            "head": len(after),
+            "both": len(triples),
+            "changed_outputs": [t.head.id for t in triples if t.baseline.output != t.head.output],
+            "changed_expectations": [t.head.id for t in triples if t.baseline.case != t.head.case],
+            "unseparated": unseparated,
+            "added": [{"id": i, "passed": after[i].passed} for i in added],
+            "removed": [{"id": i, "protected": _is_protected(before[i], guards)} for i in removed],
+        },
+        "metrics": [one for metric, (_, test) in evaluator.metrics.items() for one in _metric(metric, test, triples)],
+        "changes": [
+            _change(t, results[t.head.id], guards)
+            for t in triples
+            if t.change != "still passing" or t.baseline.passed != t.today.passed
+        ],
+    }
+
+
+def _is_protected(outcome: Outcome, guards: Guards) -> bool:
+    return not {outcome.id, *outcome.groups}.isdisjoint(guards.protect)
+
+
+def _change(triple: _Triple, result: JsonObject, guards: Guards) -> dict[str, Any]:
+    """Return what became of a case, with the baseline's result; that of head is in the report anyway."""
+    runs = triple.baseline, triple.today, triple.head
+    moved = sorted({name for run in runs for name in run.scores if len({r.scores.get(name) for r in runs}) > 1})
+    return {
+        "id": triple.head.id,
+        "change": triple.change,
+        "because": triple.because,
+        "protected": any(_is_protected(run, guards) for run in (triple.baseline, triple.head)),
+        "labels": [run.words for run in runs],
+        "passed": [run.passed for run in runs],
+        "scores": {name: [run.scores.get(name) for run in runs] for name in moved},
+        "steps": max(0, triple.today.rank - triple.head.rank),
+        "new_violations": sorted(triple.head.violations - triple.today.violations),
+        **({"before": result} if moved or "output" in triple.because else {}),
+    }
+
+
+def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[dict[str, Any]]:
+    """Yield how a metric stands in three runs over the cases that have it in all, if there is any."""
+    read = [t for t in triples if all(name in run.scores for run in (t.baseline, t.today, t.head))]
+    if not read:
+        return
+    pairs = [(t.head.cluster, t.head.scores[name] - t.today.scores[name]) for t in read]
+    folded = stats.by_cluster(pairs)
+    worse, better = (sum(difference * sign > 0 for _, difference in pairs) for sign in (-1, 1))
+    interval = None
+    if test is Test.SIGN:
+        p = stats.sign_test(sum(d < 0 for d in folded), sum(d > 0 for d in folded))
+        both = sum(t.today.scores[name] == t.head.scores[name] == 1 for t in read)
+        low, high = stats.newcombe(both, worse, better, len(read) - both - worse - better)
+        interval = {"low": low, "high": high}
+    else:
+        p = stats.sign_flip(folded)
+    means = {
+        run: math.fsum(getattr(t, run).scores[name] for t in read) / len(read)  # fsum: exact, so free of order
+        for run in ("baseline", "today", "head")
+    }
+    yield {
+        "metric": name,
+        "test": test.value,
+        "cases": len(read),
+        "units": len(folded),
+        **means,
+        "worse": worse,
+        "better": better,
+        "interval": interval,
+        "p": p,
+    }
+
+
+def _sign(value: float) -> int:
+    return (value > 0) - (value < 0)
+
+
+# --- judging ------------------------------------------------------------------------------------
+
+
+def judge(comparison: JsonObject, guards: Guards) -> tuple[RuleOutcome, ...]:
+    """Return the outcome of every guard that is on, for each evaluator that was compared."""
+    parts = {name: comparison[name] for name in EVALUATORS if comparison[name]}
+    return tuple(outcome for name, part in parts.items() for outcome in _outcomes(name, part, guards))
+
+
+def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
+    """Return what a comparison says as a whole, given the outcomes of its guards."""
+    metrics = [metric for name in EVALUATORS if comparison[name] for metric in comparison[name]["metrics"]]
+    if not all(outcome.passed for outcome in outcomes):
+        return Status.FAIL
+    if any((_matters(metric, guards) or _is_real(metric, guards)) and _drop(metric) > 0 for metric in metrics):
+        return Status.WARN
+    changed = any(comparison[name]["cases"]["changed_outputs"] for name in EVALUATORS if comparison[name])
+    if changed and any(_is_blind(metric, guards) for metric in metrics):
+        return Status.INCONCLUSIVE
+    return Status.PASS
+
+
+def smallest_visible(comparison: JsonObject) -> float | None:
+    """Return the smallest drop that every yes-or-no metric can show, as a share; None if one can show none."""
+    metrics = [metric for name in EVALUATORS if comparison[name] for metric in comparison[name]["metrics"]]
+    drops = [metric["smallest_drop"] for metric in metrics if metric["test"] == Test.SIGN]
+    return None if None in drops else max(drops, default=None)
+
+
+def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutcome]:
+    cases, changes, metrics = part["cases"], part["changes"], part["metrics"]
+    removed = len(cases["removed"])
+    if not guards.allow_removed:
+        yield _count("allow-removed", name, removed, "case of the baseline is gone", "cases of the baseline are gone")
+    newly = [change for change in changes if change["change"] == "newly failing"]
+    if guards.protect:
+        lost = sum(change["protected"] for change in newly) + sum(one["protected"] for one in cases["removed"])
+        yield _count("protect", name, lost, "protected case newly fails or is gone", "protected cases newly fail or are gone")
+    if "new-violations" in EVALUATORS[name].guards:
+        terms = sum(len(change["new_violations"]) for change in changes)
+        yield _count("new-violations", name, terms, "forbidden term is newly used", "forbidden terms are newly used")
+    if "label-drops" in EVALUATORS[name].guards:
+        falls = sum(change["steps"] >= _STEPS for change in changes)
+        yield _count("label-drops", name, falls, "case falls from Pass to Fail", "cases fall from Pass to Fail")
+    if guards.max_regressions is not None:
+        yield _count("max-regressions", name, len(newly), "case newly fails", "cases newly fail", guards.max_regressions)
+    worst = max(metrics, key=_drop, default=None)
+    if worst is None:
+        return
+    if guards.max_score_drop is not None:
+        drop = max(0.0, _drop(worst))
+        words = f"{_title(name, worst)} falls by {_points(drop)} on average" if drop else "No metric falls"
+        message = f"{words}, {_points(guards.max_score_drop)} allowed"
+        yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, drop <= guards.max_score_drop, message)
+    yield _significance(name, metrics, guards)
+
+
+def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> RuleOutcome:
+    """Return the outcome of the test over a whole evaluator: is there a drop that is real and that matters?"""
+    proven = [metric for metric in metrics if _matters(metric, guards) and _is_real(metric, guards)]
+    if proven:
+        worst = max(proven, key=_drop)
+        found = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
+        message = f"{found}: more than chance (p = {_p(worst)}, at most {guards.alpha:g} counts), {_points(guards.min_drop)} allowed"
+    else:
+        message = f"No metric falls by {_points(guards.min_drop)} or more beyond chance (p at most {guards.alpha:g} after Holm)"
+    drop = max((_drop(metric) for metric in proven), default=0.0)
+    return RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, message)
+
+
+def _count(rule: str, name: str, found: int, one: str, many: str, allowed: int = 0) -> RuleOutcome:
+    return RuleOutcome(rule, name, found, allowed, found <= allowed, f"{plural(found, one, many)}, {allowed} allowed")
+
+
+def _drop(metric: JsonObject) -> float:
+    """Return by how much a metric's mean falls from the baseline under today's rules to head."""
+    drop: float = metric["today"] - metric["head"]
+    return drop
+
+
+def _matters(metric: JsonObject, guards: Guards) -> bool:
+    """Tell whether a drop is worth stopping for: in size, and for a yes or no in cases, too."""
+    enough = metric["test"] != Test.SIGN or metric["worse"] - metric["better"] >= stats.LEAST_CASES
+    return _drop(metric) >= guards.min_drop and _drop(metric) > 0 and enough
+
+
+def _is_real(metric: JsonObject, guards: Guards) -> bool:
+    return bool(metric["p_adjusted"] <= guards.alpha)
+
+
+def _is_blind(metric: JsonObject, guards: Guards) -> bool:
+    """Tell a metric whose cases are too few to show a drop that would matter."""
+    smallest = metric["smallest_drop"]
+    return metric["test"] == Test.SIGN and (smallest is None or smallest > guards.min_drop)
+
+
+def _title(name: str, metric: JsonObject) -> str:
+    return EVALUATORS[name].metrics[metric["metric"]].title
+
+
+def _changed(metric: JsonObject) -> str:
+    return f"{plural(metric['worse'], 'case')} worse, {metric['better']} better"
+
+
+def _points(share: float) -> str:
+    return f"{fixed(100 * share, 1)} points"
+
+
+def _p(metric: JsonObject) -> str:
+    return f"{metric['p_adjusted']:.2g}"
