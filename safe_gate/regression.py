@@ -58,23 +58,19 @@ def compare(
     today: Mapping[str, JsonObject | None] | None,
     head: Mapping[str, JsonObject | None],
     guards: Guards,
-    *,
-    same_rules: bool,
+    same_rules: Mapping[str, bool],
 ) -> dict[str, Any]:
-    """Return the comparison of each evaluator that both runs have, in the shape of the report.
+    """Return the comparison of each evaluator that the baseline has, in the shape of the report.
 
     The three runs are evaluators' parts of reports by name. `today` is None where the baseline's
     outputs are not at hand: then a case whose digests are the same stands today where head stands, and
     any other where the baseline had it, which is exact only under the `same_rules`.
     """
-    parts: dict[str, Any] = {}
-    for name in EVALUATORS:
-        old, new = baseline[name], head[name]
-        if old is not None and new is not None:
+    parts: dict[str, Any] = dict.fromkeys(EVALUATORS)
+    for name, old in baseline.items():
+        if old is not None:  # without a head all its cases are gone
             again = today[name] if today else None
-            parts[name] = _compared(name, old, again, new, guards, same_rules=same_rules or again is not None)
-        else:
-            parts[name] = None
+            parts[name] = _compared(name, old, again, head[name], guards, same_rules=same_rules[name])
     metrics = [metric for part in parts.values() if part for metric in part["metrics"]]
     adjusted = stats.holm([metric["p"] for metric in metrics])
     for metric, p in zip(metrics, adjusted, strict=True):
@@ -113,18 +109,20 @@ class _Triple:
 
 
 def _compared(
-    name: str, old: JsonObject, again: JsonObject | None, new: JsonObject, guards: Guards, *, same_rules: bool
+    name: str, old: JsonObject, again: JsonObject | None, new: JsonObject | None, guards: Guards, *, same_rules: bool
 ) -> dict[str, Any]:
     evaluator = EVALUATORS[name]
-    before, after = ({o.id: o for o in map(evaluator.outcome, part["results"])} for part in (old, new))
-    rescored = {o.id: o for o in map(evaluator.outcome, again["results"])} if again else None
-    results = {evaluator.outcome(result).id: result for result in old["results"]}
+    before, rescored, after = (
+        {outcome.id: outcome for outcome in map(evaluator.outcome, part["results"])} if part else {}
+        for part in (old, again, new)
+    )
+    results = {result[evaluator.id_key]: result for result in old["results"]}
     triples, unseparated = [], 0
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
         is_same = (was.case, was.output) == (now.case, now.output)
-        today = rescored[case_id] if rescored else now if is_same else was
-        unseparated += rescored is None and not is_same and not same_rules
+        today = rescored.get(case_id) or (now if is_same else was)
+        unseparated += not (rescored or is_same or same_rules)
         triples.append(_Triple(was, today, now))
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     return {
@@ -243,7 +241,8 @@ def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutco
     newly = [change for change in changes if change["change"] == "newly failing"]
     if guards.protect:
         lost = sum(change["protected"] for change in newly) + sum(one["protected"] for one in cases["removed"])
-        yield _count("protect", name, lost, "protected case newly fails or is gone", "protected cases newly fail or are gone")
+        one, many = "protected case newly fails or is gone", "protected cases newly fail or are gone"
+        yield _count("protect", name, lost, one, many)
     if "new-violations" in EVALUATORS[name].guards:
         terms = sum(len(change["new_violations"]) for change in changes)
         yield _count("new-violations", name, terms, "forbidden term is newly used", "forbidden terms are newly used")
@@ -251,7 +250,8 @@ def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutco
         falls = sum(change["steps"] >= _STEPS for change in changes)
         yield _count("label-drops", name, falls, "case falls from Pass to Fail", "cases fall from Pass to Fail")
     if guards.max_regressions is not None:
-        yield _count("max-regressions", name, len(newly), "case newly fails", "cases newly fail", guards.max_regressions)
+        allowed = guards.max_regressions
+        yield _count("max-regressions", name, len(newly), "case newly fails", "cases newly fail", allowed)
     worst = max(metrics, key=_drop, default=None)
     if worst is None:
         return
@@ -264,14 +264,14 @@ def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutco
 
 
 def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> RuleOutcome:
-    """Return the outcome of the test over a whole evaluator: is there a drop that is real and that matters?"""
+    """Return the outcome of the tests of an evaluator's metrics: whether a drop is real and matters."""
     proven = [metric for metric in metrics if _matters(metric, guards) and _is_real(metric, guards)]
     if proven:
         worst = max(proven, key=_drop)
         found = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
-        message = f"{found}: more than chance (p = {_p(worst)}, at most {guards.alpha:g} counts), {_points(guards.min_drop)} allowed"
+        message = f"{found}, more than chance shows (p {_p(worst)}, {guards.alpha:g} or less counts)"
     else:
-        message = f"No metric falls by {_points(guards.min_drop)} or more beyond chance (p at most {guards.alpha:g} after Holm)"
+        message = f"No metric falls by {_points(guards.min_drop)} or more beyond what chance shows"
     drop = max((_drop(metric) for metric in proven), default=0.0)
     return RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, message)
 
@@ -287,9 +287,11 @@ def _drop(metric: JsonObject) -> float:
 
 
 def _matters(metric: JsonObject, guards: Guards) -> bool:
-    """Tell whether a drop is worth stopping for: in size, and for a yes or no in cases, too."""
-    enough = metric["test"] != Test.SIGN or metric["worse"] - metric["better"] >= stats.LEAST_CASES
-    return _drop(metric) >= guards.min_drop and _drop(metric) > 0 and enough
+    """Tell whether a drop is worth stopping for: in size, and for a yes or no in whole cases."""
+    if metric["test"] == Test.SIGN:
+        net: int = metric["worse"] - metric["better"]
+        return net >= stats.least_net(metric["cases"], guards.min_drop)
+    return _drop(metric) > 0 and round(_drop(metric) - guards.min_drop, 12) >= 0
 
 
 def _is_real(metric: JsonObject, guards: Guards) -> bool:

@@ -21,13 +21,14 @@ from safe_gate.text import stand_in
 class Evaluator(NamedTuple):
     """An evaluator's name for readers, and how its part of the report is shown to them and compared.
 
-    `finding` shows one of its results, `outcome` is what the result is compared by, `metrics` how, and
+    `id_key` is where its results name their case, `finding` shows one of its results, `outcome` is what the result is compared by, `metrics` how, and
     `guards` are the rules on single cases that mean something to it.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
 
     title: str
+    id_key: str
     section: Callable[[JsonObject], Section]
     finding: Callable[[JsonObject], Finding]
     outcome: Callable[[JsonObject], Outcome]
@@ -40,6 +41,7 @@ class Evaluator(NamedTuple):
 EVALUATORS: Mapping[str, Evaluator] = {
     "safe_v0": Evaluator(
         "SAFE v0",
+        "test_id",
         _safe_v0,
         _safe_v0_finding,
         _safe_v0_outcome.outcome,
@@ -49,6 +51,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
     ),
     "synthesis": Evaluator(
         "Synthesis",
+        "id",
         _synthesis,
         _synthesis_finding,
         _synthesis_outcome.outcome,

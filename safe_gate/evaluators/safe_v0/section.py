@@ -95,7 +95,7 @@ def finding(result: JsonObject) -> Finding:
     )
     return Finding(
         case_id=Untrusted(result["test_id"]),
-        severity=_SEVERITY[Label(result["label"])],
+        severity=_SEVERITY.get(Label(result["label"]), Severity.REVIEW),
         what=f"{result['label']}: {', '.join(low)}" if low else result["label"],
         evidence=evidence,
         place=Place(result["source"]["path"], result["source"]["line"]),

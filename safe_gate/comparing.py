@@ -1,0 +1,175 @@
+"""Shell: a run held against its baseline, whose cases are scored by their own rules and by today's. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from safe_gate import __version__, files, measure, packs, regression
+from safe_gate.baselines import Baseline
+from safe_gate.digests import digest
+from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.files import HERE
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.options import Options
+
+OptionsAt = Callable[[Path], Options]
+"""The settings of a run whose config file is read below a folder; flags and environment stay."""
+
+Parts = Mapping[str, JsonObject | None]
+"""Evaluators' parts of a report by name, None for one that was given no input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld."""
+
+    parts: Parts
+    rules: Mapping[str, str]
+    is_withheld: bool
+
+
+def guards(options: Options) -> regression.Guards:
+    """Return what of a comparison breaks a run under these options."""
+    return regression.Guards(**{field.name: getattr(options, field.name) for field in fields(regression.Guards)})
+
+
+def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
+    """Return a run as it is compared, given its options and where its rule packs lie."""
+    packs_sha256 = packs.digest(options.rules, options.rules_off, options.rule_weights, root=root)
+    return _side(parts, __version__, packs_sha256, options.profile, options.sensitivity, options.text)
+
+
+def side_of_report(report: JsonObject) -> Side:
+    """Return the run that left a report."""
+    provenance, version = report["provenance"], report["tool"]["version"]
+    policy = provenance["policy"]
+    parts = {name: report[name] for name in EVALUATORS}
+    return _side(
+        parts, version, provenance["packs_sha256"], policy["profile"], policy["sensitivity"], policy["text"]
+    )
+
+
+def _side(parts: Parts, version: str, packs_sha256: str, profile: str, sensitivity: str, text: str) -> Side:
+    safe = parts["safe_v0"]
+    rules = {
+        "safe_v0": digest([version, safe["policy"] if safe else None]),
+        "synthesis": digest([version, packs_sha256, profile, sensitivity]),
+    }
+    return Side(parts, rules, text != "full")
+
+
+def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Options, Path] | None = None) -> Parts:
+    """Return what evaluators make of the inputs below a folder, by the rules of the options, or of `ruled` there.
+
+    A pattern that names no file below the folder counts for nothing. Raises CannotJudge with every problem.
+    """
+    present = _present(options, root)
+    scoring, rules_root = ruled or (present, root)
+    found: dict[str, measure.Measured] = {}
+    if present.safe_batch:
+        policy = measure.safe_policy(scoring)
+        found["safe_v0"] = measure.safe_v0_part(present, generated_at, root=root, policy=policy)
+    if present.synthesis_cases:
+        rules = measure.synthesis_rules(scoring, root=rules_root)
+        found["synthesis"] = measure.synthesis_part(present, root=root, rules=rules)
+    if problems := [problem for one in found.values() for problem in one.problems]:
+        raise CannotJudge(*problems)
+    return {name: found[name].part if name in found else None for name in EVALUATORS}
+
+
+def _present(options: Options, root: Path) -> Options:
+    """Return options whose patterns all name a file below a folder."""
+    test_dir = Path(options.safe_test_dir)
+
+    def batches_of(pattern: str) -> list[Path]:
+        return files.expand_batches([pattern], test_dir, (options.config,), root=root)[0]
+
+    return replace(
+        options,
+        safe_batch=tuple(pattern for pattern in options.safe_batch if batches_of(pattern)),
+        safe_outputs=_there(options.safe_outputs, root),
+        synthesis_cases=_there(options.synthesis_cases, root),
+        rules=_there(options.rules, root),
+    )
+
+
+def _there(patterns: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    return tuple(pattern for pattern in patterns if files.expand([pattern], root=root)[0])
+
+
+def against(
+    base: Baseline | None,
+    head: Side,
+    options: Options,
+    options_at: OptionsAt,
+    generated_at: str,
+    *,
+    root: Path = HERE,
+) -> dict[str, Any]:
+    """Return the comparison of a run with its baseline, in the shape of the report.
+
+    `options` are the run's own; its rule packs lie below `root`. Raises CannotJudge with every problem
+    of the baseline: one that cannot be read is never a pass.
+    """
+    named = _named(base, options, generated_at)
+    none = {"baseline": named, "status": "none", **dict.fromkeys(EVALUATORS)}
+    if base is None:
+        return none
+    try:
+        old, today = _baseline(base, head, options, options_at, generated_at, root)
+    except CannotJudge as error:
+        raise CannotJudge(*(_at(base, problem) for problem in error.problems)) from None
+    if not any(old.parts.values()):
+        return none
+    if old.is_withheld or head.is_withheld:  # stand-ins can be compared with stand-ins alone
+        old, head = (replace(one, parts=_withheld(one.parts)) for one in (old, head))
+        today = today and _withheld(today)
+    same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
+    compared = regression.compare(old.parts, today, head.parts, guards(options), same_rules)
+    comparison = {"baseline": named, "status": "pass", **compared}
+    outcomes = regression.judge(comparison, guards(options))
+    return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
+
+
+def _baseline(
+    base: Baseline, head: Side, options: Options, options_at: OptionsAt, generated_at: str, root: Path
+) -> tuple[Side, Parts | None]:
+    """Return the baseline as it was judged, and its outputs judged by the run's rules if they are at hand."""
+    if base.report is not None:
+        return side_of_report(base.report), None
+    assert base.root is not None, "a baseline is a report or a folder"
+    own = replace(options_at(base.root), text=options.text, cluster_key=options.cluster_key)
+    parts = measured(own, generated_at, root=base.root)
+    old = side(parts, _present(own, base.root), root=base.root)
+    if old.rules == head.rules:
+        return old, parts
+    return old, measured(own, generated_at, root=base.root, ruled=(options, root))
+
+
+def _withheld(parts: Parts) -> Parts:
+    return {name: part and without_texts(name, part) for name, part in parts.items()}
+
+
+def _at(base: Baseline, problem: Problem) -> Problem:
+    """Return a problem of a baseline at its place there, written as git does."""
+    if base.report is not None:
+        return problem
+    return replace(problem, place=Place(f"{base.commit[:7] or base.name}:{problem.place.path}", problem.place.line))
+
+
+def _named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
+    made_at = base.made_at if base else ""
+    return {
+        "name": base.name if base else options.baseline,
+        "commit": base.commit if base else "",
+        "made_at": made_at,
+        "age_days": max(0, (_time(generated_at) - _time(made_at)).days) if made_at else None,
+    }
+
+
+def _time(text: str) -> datetime:
+    return datetime.fromisoformat(text.replace("Z", "+00:00"))

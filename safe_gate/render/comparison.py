@@ -1,0 +1,179 @@
+"""What a reader is shown of a comparison with a baseline, as values in no format. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.figures import fixed, percent, plural
+from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
+from safe_gate.regression import smallest_visible
+
+_SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
+_NAMED = 5
+_LAST = ("Worse", "Better", "p")
+
+
+def section(report: JsonObject) -> Section | None:
+    """Return the comparison of a report as a section, None if there is none."""
+    comparison = report.get("comparison")
+    if not comparison:
+        return None
+    parts = {name: comparison[name] for name in EVALUATORS if comparison[name]}
+    rows = tuple(_row(name, metric) for name, part in parts.items() for metric in part["metrics"])
+    return Section(
+        title=("Compared with ", *baseline_words(comparison)),
+        headline=headline(comparison),
+        counts=(headline(comparison),),
+        metrics=Table(
+            ("Metric", "Baseline", "Today's rules", "This run", "By rules", "By outputs", "95 %", *_LAST),
+            "<" + ">" * 9,
+            rows,
+        ),
+        footer="Baseline: as it was judged. Today's rules: its outputs judged by them. p: after Holm's correction.",
+        cases_title="",
+        cases=Table((), "", ()),
+        issues=tuple(_issues(parts)),
+        findings=tuple(_changed(parts, report)),
+        notes=tuple(notes(comparison)),
+    )
+
+
+def baseline_words(comparison: JsonObject) -> Phrase:
+    """Return what the baseline is called: its commit, its name and its age."""
+    base = comparison["baseline"]
+    commit = (Untrusted(base["commit"][:7]), " (") if base["commit"] else ()
+    age = "" if base["age_days"] is None else f", {plural(base['age_days'], 'day')} old"
+    name: Words = "the base commit" if base["name"] == "base" else Untrusted(base["name"])
+    return (*commit, name, age, ")" if commit else "")
+
+
+def headline(comparison: JsonObject) -> str:
+    """Return the counts of a comparison in one line."""
+    parts = [comparison[name] for name in EVALUATORS if comparison[name]]
+    if not parts:
+        return "no baseline yet"
+    changes = [change["change"] for part in parts for change in part["changes"]]
+    both = sum(part["cases"]["both"] for part in parts)
+    changed = sum(len(part["cases"]["changed_outputs"]) for part in parts)
+    words = [f"{changes.count(kind)} {kind}" for kind in ("newly failing", "fixed", "still failing")]
+    for kind in ("added", "removed"):
+        count = sum(len(part["cases"][kind]) for part in parts)
+        words += [f"{count} {kind}"] * bool(count)
+    return f"{', '.join(words)} · {changed} of {plural(both, 'output')} changed"
+
+
+def notes(comparison: JsonObject) -> Iterator[Phrase]:
+    """Yield what must be known before a figure is read: what the comparison says, and what it cannot say."""
+    if comparison["status"] == "none":
+        name = Untrusted(comparison["baseline"]["name"])
+        yield ("There is no baseline yet: ", name, " holds none of these cases. Only the absolute rules were judged.")
+        return
+    if comparison["status"] == "warn":
+        yield ("Unproven drop: some metric fell, but not by as much as matters, or not beyond what chance shows.",)
+    if comparison["status"] == "inconclusive":
+        yield (_blindness(comparison),)
+    unseparated = sum(comparison[name]["cases"]["unseparated"] for name in EVALUATORS if comparison[name])
+    if unseparated:
+        cases = plural(unseparated, "case")
+        why = "the baseline is a report and holds no outputs to judge again: name a commit to tell them apart"
+        yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
+
+
+def news(comparison: JsonObject | None, name: str) -> Mapping[str, str]:
+    """Return what is new about an evaluator's cases, by id: where a case that fails did not before."""
+    part = comparison[name] if comparison else None
+    if not part:
+        return {}
+    told = {change["id"]: _NEWS[change["change"]] for change in part["changes"] if change["change"] in _NEWS}
+    return {**told, **{one["id"]: "new case" for one in part["cases"]["added"]}}
+
+
+_NEWS = {"newly failing": "newly failing", "still failing": "failing before"}
+
+
+def _blindness(comparison: JsonObject) -> str:
+    smallest = smallest_visible(comparison)
+    if smallest is None:
+        return "Inconclusive: no drop was seen, but these cases are too few to show any beyond chance."
+    points = fixed(100 * smallest, 1)
+    return f"Inconclusive: no drop was seen, but these cases cannot show one below {points} points."
+
+
+def _row(name: str, metric: JsonObject) -> tuple[str, ...]:
+    interval, p = metric["interval"], metric["p_adjusted"]
+    same = metric["worse"] == metric["better"] == 0
+    return (
+        f"{EVALUATORS[name].title}: {metric['metric'].replace('_', ' ')}",
+        *(percent(metric[run], 1) for run in ("baseline", "today", "head")),
+        _signed(metric["today"] - metric["baseline"]),
+        _signed(metric["head"] - metric["today"]),
+        f"{_signed(interval['low'])} to {_signed(interval['high'])}" if interval and not same else "",
+        str(metric["worse"]),
+        str(metric["better"]),
+        "" if same else fixed(p, 3) if p >= 0.001 else "below 0.001",
+    )
+
+
+def _signed(share: float) -> str:
+    """Return a difference of shares in points, with its sign."""
+    points = fixed(abs(100 * share), 1)
+    return points if float(points) == 0 else f"{'+' if share > 0 else '-'}{points}"
+
+
+def _issues(parts: Mapping[str, JsonObject]) -> Iterator[tuple[str, Phrase]]:
+    """Yield the cases by what became of them, the first few by name."""
+    for title, key in (("Removed", "removed"), ("Added", "added"), ("Changed expectations", "changed_expectations")):
+        found = [one for part in parts.values() for one in part["cases"][key]]
+        if found:
+            ids = [one if isinstance(one, str) else one["id"] for one in found]
+            named = [words for one in ids[:_NAMED] for words in (Untrusted(one), ", ")][:-1]
+            more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
+            yield f"{title} ({len(found)})", (*named, more)
+
+
+def _changed(parts: Mapping[str, JsonObject], report: JsonObject) -> Iterator[Finding]:
+    """Yield the cases that changed, those that newly fail first, with their evidence before and now."""
+    found = []
+    for name, part in parts.items():
+        key = EVALUATORS[name].id_key
+        results = {result[key]: result for result in report[name]["results"]} if part["changes"] else {}
+        found += [
+            (_SHOWN.index(change["change"]), _finding(name, change, results[change["id"]]))
+            for change in part["changes"]
+            if "before" in change
+        ]
+    for _, finding in sorted(found, key=lambda one: one[0]):
+        yield finding
+
+
+def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
+    show = EVALUATORS[name].finding
+    before, now = show(change["before"]), show(result)
+    moved = [f"{metric} {_score(was)} to {_score(is_)}" for metric, (_, was, is_) in _scores(name, change)]
+    because = f" by {' and '.join(change['because'])}" if change["because"] else ""
+    protected = ", protected" if change["protected"] else ""
+    return Finding(
+        case_id=Untrusted(change["id"]),
+        severity=Severity.FAILING if change["change"] == "newly failing" else Severity.REVIEW,
+        what=f"{change['change']}{protected}{because}" + (f": {', '.join(moved)}" if moved else ""),
+        evidence=(*_told("before", before), *_told("now", now)),
+        place=now.place,
+    )
+
+
+def _scores(name: str, change: JsonObject) -> Iterator[tuple[str, tuple[float | None, ...]]]:
+    """Yield the metrics that moved, but for the yes or no that the change itself tells."""
+    whole = next(iter(EVALUATORS[name].metrics))
+    for metric, scores in change["scores"].items():
+        if metric != whole and scores[1] != scores[2]:
+            yield metric.replace("_", " "), tuple(scores)
+
+
+def _score(value: float | None) -> str:
+    return "none" if value is None else fixed(value)
+
+
+def _told(when: str, finding: Finding) -> Iterator[Phrase]:
+    for phrase in finding.evidence or (("nothing to complain of",),):
+        yield (f"{when}: ", *phrase)
