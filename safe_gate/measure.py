@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeVar
 
-from safe_gate import files, packs
+from safe_gate import batches, files, packs
 from safe_gate.evaluators import safe_v0, synthesis, without_texts
 from safe_gate.figures import add_up
 from safe_gate.model import CannotJudge, Place, Problem
@@ -28,7 +28,7 @@ class Measured:
 def safe_v0_part(options: Options, generated_at: str, output: str = "") -> Measured:
     """Return SAFE v0's part of the report over all batches that the options name, but for `output`."""
     policy = safe_policy(options)
-    cases = files.safe_cases(
+    cases = batches.safe_cases(
         options.safe_batch,
         options.safe_outputs,
         concern=options.safe_concern,
