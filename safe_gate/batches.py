@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import glob
 import hashlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +10,7 @@ from typing import Any
 
 from safe_gate import files
 from safe_gate.evaluators import safe_v0
-from safe_gate.files import InputFile, shown
+from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import places
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE
@@ -37,37 +36,39 @@ def safe_cases(
     concern: str = "",
     test_dir: str = ".",
     leave_out: Sequence[str] = (),
+    root: Path = HERE,
 ) -> Iterator[SafeItem]:
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output and every output a case. `concern` drops the
-    cases of other concerns, after those checks; globs pass over the files of `leave_out`.
+    cases of other concerns, after those checks; globs pass over the files of `leave_out`; `root` is
+    that of `files.expand`.
     """
-    paths, problems = expand_batches(patterns, Path(test_dir), leave_out)
+    paths, problems = expand_batches(patterns, Path(test_dir), leave_out, root=root)
     yield from problems
-    output_paths, problems = files.expand(outputs)
+    output_paths, problems = files.expand(outputs, root=root)
     yield from problems
     named: dict[str, Recorded] = {}
-    yield from _read_outputs(output_paths, named)
+    yield from _read_outputs(output_paths, named, root)
     seen: dict[str, Place] = {}
     stems: dict[str, Path] = {}
     all_read = True
     for path in paths:
         first = stems.setdefault(path.stem, path)
         if first is not path:
-            words = f"has the batch id of {shown(first)}; rename one: a batch's id is its file's stem"
-            yield Problem(Place(shown(path)), words)
+            words = f"has the batch id of {shown(first, root)}; rename one: a batch's id is its file's stem"
+            yield Problem(Place(shown(path, root)), words)
             continue
         recorded = named
         beside = path.with_name(f"{path.stem}.outputs.jsonl")
         if not outputs:
             recorded = {}
             if beside.exists():
-                yield from _read_outputs([beside], recorded)
-        name = shown(path)
+                yield from _read_outputs([beside], recorded, root)
+        name = shown(path, root)
         batch = None
-        for item in _read_batch(path):
+        for item in _read_batch(path, name):
             if isinstance(item, Batch):
                 batch = item
             else:
@@ -75,59 +76,60 @@ def safe_cases(
         if batch is None:  # that its outputs have no case would be noise
             all_read = False
             continue
-        yield from _joined(batch, recorded, seen, concern, searched=outputs or [shown(beside)])
+        yield from _joined(batch, recorded, seen, concern, searched=outputs or [shown(beside, root)])
         if not outputs:
             yield from _unused(recorded, f"{name} does not have")
     if outputs and all_read:
         yield from _unused(named, "no batch has")
 
 
-def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
+def safe_outputs(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = files.expand(patterns)
+    paths, problems = files.expand(patterns, root=root)
     yield from problems
-    yield from _read_outputs(paths, {})
+    yield from _read_outputs(paths, {}, root)
 
 
-def expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]) -> tuple[list[Path], list[Problem]]:
+def expand_batches(
+    patterns: Sequence[str], base: Path, leave_out: Sequence[str], *, root: Path = HERE
+) -> tuple[list[Path], list[Problem]]:
     """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
 
     Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
-    read with their batch.
+    read with their batch. `base` is the folder that patterns start from, `root` that of `files.expand`.
     """
-    own = {Path(name).absolute() for name in leave_out if name}
+    folder = root / base
+    own = {shown(Path(name)) for name in leave_out if name}
     found: set[Path] = set()
     problems: list[Problem] = []
     for pattern in patterns:
-        literal = (base / pattern, base / f"{pattern}.json")
-        literals = [path for path in literal if files.exists(path) and not path.is_dir()]
-        globbed = [
-            Path(path)
-            for candidate in (pattern, f"{pattern}.json")
-            for path in glob.glob(
-                candidate if Path(pattern).is_absolute() else f"{glob.escape(str(base))}/{candidate}", recursive=True
-            )
-        ]
+        named = str(base / pattern)
+        if refused := files.outside(named, root):
+            problems.append(refused)
+            continue
+        candidates = (pattern, f"{pattern}.json")
+        literals = [path for one in candidates if files.exists(path := folder / one) and not path.is_dir()]
+        globbed = [path for one in candidates for path in files.globbed(one, folder)]
         matched = [
             path
             for path in globbed
-            if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
+            if path.suffix == ".json" and path.is_file() and shown(path, root) not in own and not _is_ours(path)
         ]
         meant = literals[:1] or matched
         if not meant and any(path.suffix == ".jsonl" for path in globbed):
             words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
-            problems.append(Problem(Place(str(base / pattern)), words))
+            problems.append(Problem(Place(named), words))
         elif not meant:
-            problems.append(files.no_match(str(base / pattern), ".json"))
+            problems.append(files.no_match(named, ".json", root))
         found.update(meant)
     # A shell that expands NAME* names the outputs too; they are read with their batch.
     for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
         found.remove(path)
         if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
             words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
-            problems.append(Problem(Place(shown(path)), words))
+            problems.append(Problem(Place(shown(path, root)), words))
     if not found and not problems:
-        problems.append(files.no_match(" ".join(patterns), ".json"))
+        problems.append(files.no_match(" ".join(patterns), ".json", root))
     return sorted(found), problems
 
 
@@ -141,11 +143,10 @@ class Batch:
     lines: Mapping[int, int]
 
 
-def _read_batch(path: Path) -> Iterator[Batch | Problem | InputFile]:
+def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, and its batch or the problems with it."""
-    name = shown(path)
     try:
-        data = files.data_of(path)
+        data = files.data_of(path, name)
         yield InputFile(name, hashlib.sha256(data).hexdigest())
         text = files.decode(data.removeprefix(files.BOM), name)
         content = files.parsed(text, name)
@@ -218,11 +219,11 @@ def _unused(recorded: Mapping[str, Recorded], nobody: str) -> Iterator[Problem]:
         yield Problem(output.place, f"is the output of a case that {nobody}", test_id, "test_id")
 
 
-def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded]) -> Iterator[Problem | InputFile]:
+def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded], root: Path) -> Iterator[Problem | InputFile]:
     """Read recorded outputs into a table by test_id; yield their problems and files."""
     seen: dict[str, Place] = {}
     for path in paths:
-        for item in files.lines(path, files.load_schema("safe-output"), "test_id"):
+        for item in files.lines(path, files.load_schema("safe-output"), "test_id", root):
             if isinstance(item, Problem):
                 yield item
                 if item.case_id and item.case_id not in into:

@@ -9,6 +9,7 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
+import os
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -25,6 +26,9 @@ from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE, settings
 from safe_gate.validate import Fault, Schema, suggestion
 
+HERE = Path()
+"""The working folder: what paths are relative to, unless they are read at a commit."""
+
 BOM = b"\xef\xbb\xbf"
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
@@ -40,15 +44,15 @@ class InputFile:
 SynthesisItem = synthesis.Case | Problem | InputFile
 
 
-def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
+def synthesis_cases(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[SynthesisItem]:
     """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end."""
     schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
-    paths, problems = expand(patterns)
+    paths, problems = expand(patterns, root=root)
     yield from problems
     for path in paths:
         is_empty = True
-        for item in lines(path, schema, "id"):
+        for item in lines(path, schema, "id", root):
             is_empty = is_empty and isinstance(item, InputFile)
             if isinstance(item, Problem | InputFile):
                 yield item
@@ -67,19 +71,20 @@ def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
                 place=place,
             )
         if is_empty:
-            yield Problem(Place(shown(path)), "is empty: no cases; expected one JSON object a line")
+            yield Problem(Place(shown(path, root)), "is empty: no cases; expected one JSON object a line")
 
 
-def document(path: str, kind: str, *, largest: int | None = None) -> Any:
+def document(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> Any:
     """Return a JSON document of one schema, such as a report, of at most `largest` bytes.
 
     Raises CannotJudge with every problem of it.
     """
-    name = shown(Path(path))
+    file = root / path
+    name = shown(file, root)
     with suppress(OSError):  # a file that is not there is named below
-        if largest is not None and (size := Path(path).stat().st_size) > largest:
+        if largest is not None and (size := file.stat().st_size) > largest:
             raise CannotJudge(Problem(Place(name), f"is {size} bytes long; expected at most {largest}"))
-    text = _text(Path(path))
+    text = _text(file, name)
     content = parsed(text, name)
     problems = problems_of(load_schema(kind).faults(content), name, text)
     if problems:
@@ -87,29 +92,52 @@ def document(path: str, kind: str, *, largest: int | None = None) -> Any:
     return content
 
 
-def rule_packs(patterns: Sequence[str]) -> list[Path]:
+def rule_packs(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
     """Return the pack files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
-    paths, problems = expand(patterns, ".json")
+    paths, problems = expand(patterns, ".json", root=root)
     if problems:
         raise CannotJudge(*problems)
     return paths
 
 
-def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
+def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:
     """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
 
-    `suffix` is that of the files that are meant, for the problem's words.
+    `suffix` is that of the files that are meant, for the problem's words; `root` is the folder that stands for the
+    working folder, as where the files of a commit lie.
     """
     found: set[Path] = set()
     problems: list[Problem] = []
     for pattern in patterns:
-        literal = Path(pattern)
-        matched = [literal] if exists(literal) else [Path(p) for p in glob.glob(pattern, recursive=True)]
+        if refused := outside(pattern, root):
+            problems.append(refused)
+            continue
+        literal = root / pattern
+        matched = [literal] if exists(literal) else globbed(pattern, root)
         files = [path for path in matched if not path.is_dir()]
         if not files:
-            problems.append(no_match(pattern, suffix))
+            problems.append(no_match(pattern, suffix, root))
         found.update(files)
     return sorted(found), problems
+
+
+def globbed(pattern: str, folder: Path) -> list[Path]:
+    """Return the paths that a glob names, taken from a folder."""
+    return [folder / path for path in glob.glob(pattern, root_dir=folder, recursive=True)]
+
+
+def outside(path: str, root: Path) -> Problem | None:
+    """Return the problem of a path or a glob that leads out of the files of a commit, which lie below `root`.
+
+    A folder with `.git` is the top of them, as it is of a checkout. The working folder has no outside.
+    """
+    if root == HERE:
+        return None
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    if not Path(path).is_absolute() and Path(os.path.normpath(root / path)).is_relative_to(os.path.normpath(top)):
+        return None
+    words = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
+    return Problem(Place(path), words)
 
 
 _KINDS = (
@@ -126,10 +154,10 @@ def kind_of(path: Path) -> str:
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
     if exists(path) and path.is_dir():
-        raise CannotJudge(no_match(str(path), ".json*"))
+        raise CannotJudge(no_match(str(path), ".json*", HERE))
     if path.name.endswith(".outputs.jsonl"):
         return "safe-output"
-    text = _text(path)
+    text = _text(path, shown(path))
     if path.suffix == ".jsonl":
         with suppress(JsonError):
             first = parse(next((line for line in text.split("\n") if line.strip()), "{}"))
@@ -146,17 +174,19 @@ def kind_of(path: Path) -> str:
     return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
 
 
-def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:
+def read_config(path: str, *, root: Path = HERE) -> tuple[str, Mapping[str, Any]] | None:
     """Return the path and content of the config file, or None if none was named and none is there.
 
     Top-level keys may be written in kebab-case, snake_case or camelCase; they come back as the
     schema spells them. Raises CannotJudge with every problem of the file.
     """
-    file = Path(path or CONFIG_FILE)
+    if refused := outside(path, root):
+        raise CannotJudge(refused)
+    file = root / (path or CONFIG_FILE)
     if not path and not file.exists():
         return None
-    name = shown(file)
-    text = _text(file)
+    name = shown(file, root)
+    text = _text(file, name)
     content = parsed(text, name, comments=True)
     schema = load_schema("config")
     original: dict[str, str] = {}
@@ -192,10 +222,10 @@ def write(path: Path, text: str) -> None:
         raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {_why(error)}")) from error
 
 
-def shown(path: Path) -> str:
-    """Return a path as reports show it: relative to the working directory if it lies inside."""
+def shown(path: Path, root: Path = HERE) -> str:
+    """Return a path as reports show it: relative to the working folder, or what stands for it, if it lies inside."""
     with suppress(ValueError):
-        return path.absolute().relative_to(Path.cwd()).as_posix()
+        return path.absolute().relative_to(root.absolute()).as_posix()
     return path.as_posix()
 
 
@@ -215,9 +245,11 @@ def twin_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> P
     )
 
 
-def lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
+def lines(
+    path: Path, schema: Schema, id_key: str, root: Path
+) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
     """Yield the valid objects of a JSONL file with their places, problems, and at the end the file."""
-    name = shown(path)
+    name = shown(path, root)
     digest = hashlib.sha256()
     is_first = True
     try:
@@ -261,7 +293,7 @@ def lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dict
 def _is_one_document(path: Path) -> bool:
     """Tell a JSON document from broken JSONL, so that it gets one problem instead of one a line."""
     try:
-        parse(_text(path))
+        parse(_text(path, ""))
     except (JsonError, CannotJudge):
         return False
     return True
@@ -333,14 +365,14 @@ def exists(path: Path) -> bool:
         return False
 
 
-def no_match(pattern: str, suffix: str) -> Problem:
+def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     """Return the problem of a pattern that names no file, with what may have been meant."""
-    path = Path(pattern)
+    named, path = Path(pattern), root / pattern
     if exists(path) and path.is_dir():
-        hint = f"is a folder; name the files in it, such as {(path / f'*{suffix}').as_posix()}"
+        hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
         siblings = path.parent.iterdir() if exists(path.parent) and path.parent.is_dir() else ()
-        close = suggestion(path.name, {sibling.name: sibling.as_posix() for sibling in siblings})
+        close = suggestion(path.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint)
@@ -358,17 +390,17 @@ def _not_json(error: JsonError, place: Place) -> Problem:
     return Problem(place, f"is not valid JSON: {error}", text_free=f"is not valid JSON: {error.text_free}")
 
 
-def _text(path: Path) -> str:
-    return decode(data_of(path).removeprefix(BOM), shown(path))
+def _text(path: Path, name: str) -> str:
+    return decode(data_of(path, name).removeprefix(BOM), name)
 
 
-def data_of(path: Path) -> bytes:
-    """Return the bytes of a regular file. Raises CannotJudge."""
+def data_of(path: Path, name: str) -> bytes:
+    """Return the bytes of a regular file that problems call `name`. Raises CannotJudge."""
     try:
         with open_regular(path) as file:
             return file.read()
     except OSError as error:
-        raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
+        raise CannotJudge(Problem(Place(name), f"cannot be read: {_why(error)}")) from error
 
 
 def open_regular(path: Path) -> BinaryIO:
