@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, files, gate, measure, outlook, packs, publishing, train
+from safe_gate import __version__, batches, files, gate, measure, outlook, packs, publishing, train
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github.checkout import foreign_checkout
@@ -73,8 +73,8 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     """Return how many files each pattern of a run names, and the problems of those that name none."""
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
-        batches = partial(files.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config,))
-        searches["safe-batch"] = options.safe_batch, batches
+        expand = partial(batches.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config,))
+        searches["safe-batch"] = options.safe_batch, expand
         searches["safe-outputs"] = options.safe_outputs, files.expand
     if options.synthesis_cases:
         searches["synthesis-cases"] = options.synthesis_cases, files.expand
@@ -218,16 +218,16 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
             kinds.setdefault(files.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
-    batches = kinds.get("safe-batch", [])
-    beside = {str(Path(batch).with_suffix("")) + ".outputs.jsonl" for batch in batches}
+    batch_files = kinds.get("safe-batch", [])
+    beside = {str(Path(batch).with_suffix("")) + ".outputs.jsonl" for batch in batch_files}
     outputs = kinds.get("safe-output", [])
     if set(outputs) <= {str(Path(name)) for name in beside}:  # found with their batches
-        outputs = [] if batches else outputs
+        outputs = [] if batch_files else outputs
     streams: list[Iterator[Any]] = []
-    if batches:
-        streams.append(files.safe_cases(batches, outputs))
+    if batch_files:
+        streams.append(batches.safe_cases(batch_files, outputs))
     elif outputs:
-        streams.append(files.safe_outputs(outputs))
+        streams.append(batches.safe_outputs(outputs))
     if "synthesis-case" in kinds:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:
@@ -326,7 +326,7 @@ def _read_by(options: Options) -> Iterator[Path]:
     """Yield the working folder, which a config may lie in, and the files that a run would read."""
     yield from (Path(), Path(options.config))
     yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules))[0]
-    yield from files.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]
+    yield from batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]
 
 
 def _foreign_checkout(folder: str) -> Problem:

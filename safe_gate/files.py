@@ -9,7 +9,8 @@ from __future__ import annotations
 import glob
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import os
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -19,14 +20,16 @@ from pathlib import Path
 from tempfile import NamedTemporaryFile
 from typing import Any, BinaryIO
 
-from safe_gate.evaluators import safe_v0, synthesis
+from safe_gate.evaluators import synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE, settings
 from safe_gate.validate import Fault, Schema, suggestion
 
-_REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
-_BOM = b"\xef\xbb\xbf"
+HERE = Path()
+"""The working folder: what paths are relative to, unless they are read at a commit."""
+
+BOM = b"\xef\xbb\xbf"
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -38,33 +41,24 @@ class InputFile:
     sha256: str
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One line of recorded outputs; `output` is None where the line is invalid."""
-
-    output: Mapping[str, Any] | None
-    place: Place
-
-
-SafeItem = safe_v0.Case | Problem | InputFile
 SynthesisItem = synthesis.Case | Problem | InputFile
 
 
-def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
+def synthesis_cases(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[SynthesisItem]:
     """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end."""
     schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
-    paths, problems = expand(patterns)
+    paths, problems = expand(patterns, root=root)
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _lines(path, schema, "id"):
+        for item in lines(path, schema, "id", root):
             is_empty = is_empty and isinstance(item, InputFile)
             if isinstance(item, Problem | InputFile):
                 yield item
                 continue
             place, case = item
-            if twin := _twin(seen, case["id"], place, "id"):
+            if twin := twin_of(seen, case["id"], place, "id"):
                 yield twin
                 continue
             yield synthesis.Case(
@@ -77,149 +71,73 @@ def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
                 place=place,
             )
         if is_empty:
-            yield Problem(Place(shown(path)), "is empty: no cases; expected one JSON object a line")
+            yield Problem(Place(shown(path, root)), "is empty: no cases; expected one JSON object a line")
 
 
-def safe_cases(
-    patterns: Sequence[str],
-    outputs: Sequence[str],
-    *,
-    concern: str = "",
-    test_dir: str = ".",
-    leave_out: Sequence[str] = (),
-) -> Iterator[SafeItem]:
-    """Yield the cases of batch files joined with their recorded outputs, problems and files.
-
-    Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
-    inline. Every case must have exactly one output and every output a case. `concern` drops the
-    cases of other concerns, after those checks; globs pass over the files of `leave_out`.
-    """
-    paths, problems = expand_batches(patterns, Path(test_dir), leave_out)
-    yield from problems
-    output_paths, problems = expand(outputs)
-    yield from problems
-    named: dict[str, Recorded] = {}
-    yield from _read_outputs(output_paths, named)
-    seen: dict[str, Place] = {}
-    stems: dict[str, Path] = {}
-    all_read = True
-    for path in paths:
-        first = stems.setdefault(path.stem, path)
-        if first is not path:
-            words = f"has the batch id of {shown(first)}; rename one: a batch's id is its file's stem"
-            yield Problem(Place(shown(path)), words)
-            continue
-        recorded = named
-        beside = path.with_name(f"{path.stem}.outputs.jsonl")
-        if not outputs:
-            recorded = {}
-            if beside.exists():
-                yield from _read_outputs([beside], recorded)
-        name = shown(path)
-        batch = None
-        for item in _read_batch(path):
-            if isinstance(item, Batch):
-                batch = item
-            else:
-                yield item
-        if batch is None:  # that its outputs have no case would be noise
-            all_read = False
-            continue
-        yield from _joined(batch, recorded, seen, concern, searched=outputs or [shown(beside)])
-        if not outputs:
-            yield from _unused(recorded, f"{name} does not have")
-    if outputs and all_read:
-        yield from _unused(named, "no batch has")
-
-
-def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
-    """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = expand(patterns)
-    yield from problems
-    yield from _read_outputs(paths, {})
-
-
-def document(path: str, kind: str, *, largest: int | None = None) -> Any:
+def document(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> Any:
     """Return a JSON document of one schema, such as a report, of at most `largest` bytes.
 
     Raises CannotJudge with every problem of it.
     """
-    name = shown(Path(path))
+    file = root / path
+    name = shown(file, root)
     with suppress(OSError):  # a file that is not there is named below
-        if largest is not None and (size := Path(path).stat().st_size) > largest:
+        if largest is not None and (size := file.stat().st_size) > largest:
             raise CannotJudge(Problem(Place(name), f"is {size} bytes long; expected at most {largest}"))
-    text = _text(Path(path))
-    content = _parse(text, name)
-    problems = _problems(load_schema(kind).faults(content), name, text)
+    text = _text(file, name)
+    content = parsed(text, name)
+    problems = problems_of(load_schema(kind).faults(content), name, text)
     if problems:
         raise CannotJudge(*problems)
     return content
 
 
-def rule_packs(patterns: Sequence[str]) -> list[Path]:
+def rule_packs(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
     """Return the pack files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
-    paths, problems = expand(patterns, ".json")
+    paths, problems = expand(patterns, ".json", root=root)
     if problems:
         raise CannotJudge(*problems)
     return paths
 
 
-def expand(patterns: Sequence[str], suffix: str = ".jsonl") -> tuple[list[Path], list[Problem]]:
+def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:
     """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
 
-    `suffix` is that of the files that are meant, for the problem's words.
+    `suffix` is that of the files that are meant, for the problem's words; `root` is the folder that stands for the
+    working folder, as where the files of a commit lie.
     """
     found: set[Path] = set()
     problems: list[Problem] = []
     for pattern in patterns:
-        literal = Path(pattern)
-        matched = [literal] if _exists(literal) else [Path(p) for p in glob.glob(pattern, recursive=True)]
+        if refused := outside(pattern, root):
+            problems.append(refused)
+            continue
+        literal = root / pattern
+        matched = [literal] if exists(literal) else globbed(pattern, root)
         files = [path for path in matched if not path.is_dir()]
         if not files:
-            problems.append(_no_match(pattern, suffix))
+            problems.append(no_match(pattern, suffix, root))
         found.update(files)
     return sorted(found), problems
 
 
-def expand_batches(patterns: Sequence[str], base: Path, leave_out: Sequence[str]) -> tuple[list[Path], list[Problem]]:
-    """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
+def globbed(pattern: str, folder: Path) -> list[Path]:
+    """Return the paths that a glob names, taken from a folder."""
+    return [folder / path for path in glob.glob(pattern, root_dir=folder, recursive=True)]
 
-    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
-    read with their batch.
+
+def outside(path: str, root: Path) -> Problem | None:
+    """Return the problem of a path or a glob that leads out of the files of a commit, which lie below `root`.
+
+    A folder with `.git` is the top of them, as it is of a checkout. The working folder has no outside.
     """
-    own = {Path(name).absolute() for name in leave_out if name}
-    found: set[Path] = set()
-    problems: list[Problem] = []
-    for pattern in patterns:
-        literals = [path for path in (base / pattern, base / f"{pattern}.json") if _exists(path) and not path.is_dir()]
-        globbed = [
-            Path(path)
-            for candidate in (pattern, f"{pattern}.json")
-            for path in glob.glob(
-                candidate if Path(pattern).is_absolute() else f"{glob.escape(str(base))}/{candidate}", recursive=True
-            )
-        ]
-        batches = [
-            path
-            for path in globbed
-            if path.suffix == ".json" and path.is_file() and path.absolute() not in own and not _is_ours(path)
-        ]
-        files = literals[:1] or batches
-        if not files and any(path.suffix == ".jsonl" for path in globbed):
-            words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
-            problems.append(Problem(Place(str(base / pattern)), words))
-        elif not files:
-            problems.append(_no_match(str(base / pattern), ".json"))
-        found.update(files)
-    # A shell that expands NAME* names the outputs too; they are read with their batch.
-    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
-        found.remove(path)
-        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
-            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
-            problems.append(Problem(Place(shown(path)), words))
-    if not found and not problems:
-        problems.append(_no_match(" ".join(patterns), ".json"))
-    return sorted(found), problems
+    if root == HERE:
+        return None
+    top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
+    if not Path(path).is_absolute() and Path(os.path.normpath(root / path)).is_relative_to(os.path.normpath(top)):
+        return None
+    words = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
+    return Problem(Place(path), words)
 
 
 _KINDS = (
@@ -235,18 +153,18 @@ def kind_of(path: Path) -> str:
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
-    if _exists(path) and path.is_dir():
-        raise CannotJudge(_no_match(str(path), ".json*"))
+    if exists(path) and path.is_dir():
+        raise CannotJudge(no_match(str(path), ".json*", HERE))
     if path.name.endswith(".outputs.jsonl"):
         return "safe-output"
-    text = _text(path)
+    text = _text(path, shown(path))
     if path.suffix == ".jsonl":
         with suppress(JsonError):
             first = parse(next((line for line in text.split("\n") if line.strip()), "{}"))
             if _is_safe_output(first):
                 return "safe-output"
         return "synthesis-case"
-    content = _parse(text, shown(path), comments=True)
+    content = parsed(text, shown(path), comments=True)
     if not isinstance(content, dict):
         return "config"
     for kind, key in _KINDS:
@@ -256,24 +174,26 @@ def kind_of(path: Path) -> str:
     return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
 
 
-def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:
+def read_config(path: str, *, root: Path = HERE) -> tuple[str, Mapping[str, Any]] | None:
     """Return the path and content of the config file, or None if none was named and none is there.
 
     Top-level keys may be written in kebab-case, snake_case or camelCase; they come back as the
     schema spells them. Raises CannotJudge with every problem of the file.
     """
-    file = Path(path or CONFIG_FILE)
+    if refused := outside(path, root):
+        raise CannotJudge(refused)
+    file = root / (path or CONFIG_FILE)
     if not path and not file.exists():
         return None
-    name = shown(file)
-    text = _text(file)
-    content = _parse(text, name, comments=True)
+    name = shown(file, root)
+    text = _text(file, name)
+    content = parsed(text, name, comments=True)
     schema = load_schema("config")
     original: dict[str, str] = {}
     if isinstance(content, dict):
         content, original = _canonical_keys(content, name)
     faults = [_of_setting(fault) for fault in schema.faults(content)]
-    problems = _problems(faults, name, blank_comments(text), original=original)
+    problems = problems_of(faults, name, blank_comments(text), original=original)
     if problems:
         raise CannotJudge(*problems)
     return name, content
@@ -302,10 +222,10 @@ def write(path: Path, text: str) -> None:
         raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {_why(error)}")) from error
 
 
-def shown(path: Path) -> str:
-    """Return a path as reports show it: relative to the working directory if it lies inside."""
+def shown(path: Path, root: Path = HERE) -> str:
+    """Return a path as reports show it: relative to the working folder, or what stands for it, if it lies inside."""
     with suppress(ValueError):
-        return path.absolute().relative_to(Path.cwd()).as_posix()
+        return path.absolute().relative_to(root.absolute()).as_posix()
     return path.as_posix()
 
 
@@ -315,113 +235,7 @@ def _schema_folder() -> Traversable:
     return packaged if packaged.is_dir() else Path(__file__).parent.parent / "schemas"
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
-    """A batch file that is valid: its id, its content and the line of each test case."""
-
-    id: str
-    name: str
-    content: Mapping[str, Any]
-    lines: Mapping[int, int]
-
-
-def _read_batch(path: Path) -> Iterator[Batch | Problem | InputFile]:
-    """Yield the file, and its batch or the problems with it."""
-    name = shown(path)
-    try:
-        data = _bytes(path)
-        yield InputFile(name, hashlib.sha256(data).hexdigest())
-        text = _decode(data.removeprefix(_BOM), name)
-        content = _parse(text, name)
-    except CannotJudge as error:
-        yield from error.problems
-        return
-    faults = load_schema("safe-batch").faults(content)
-    yield from _problems(faults, name, text, batch=content)
-    if not faults:
-        lines = {int(p[1]): line for p, line in places(text) if len(p) == 2 and p[0] == "test_cases"}
-        yield Batch(path.stem, name, content, lines)
-
-
-def _joined(
-    batch: Batch, recorded: dict[str, Recorded], seen: dict[str, Place], concern: str, searched: Sequence[str]
-) -> Iterator[safe_v0.Case | Problem]:
-    """Yield a batch's cases with their outputs, taking each output out of `recorded`."""
-    cases = batch.content["test_cases"]
-    scenarios = batch.content.get("batch_plan", {}).get("scenarios", [])
-    if not recorded and not any("output" in case for case in cases):
-        ids = ", ".join(case["test_id"] for case in cases[:5]) + (", …" if len(cases) > 5 else "")
-        words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
-        yield Problem(Place(batch.name), f"{words}; name another file by --outputs or safe-outputs")
-        return
-    for index, case in enumerate(cases):
-        place = Place(batch.name, batch.lines[index])
-        test_id = case["test_id"]
-        if twin := _twin(seen, test_id, place, "test_id"):
-            yield twin
-            continue
-        output = _output(case, recorded.pop(test_id, None), place, searched)
-        if isinstance(output, Problem):
-            yield output
-        elif output is not None and concern in ("", case["concern_id"]):
-            scenario = scenarios[index] if index < len(scenarios) else {}
-            expectations = case["expectations"]
-            yield safe_v0.Case(
-                test_id=test_id,
-                concern_id=case["concern_id"],
-                batch_id=batch.id,
-                archetype=case.get("archetype") or scenario.get("archetype") or "Unknown",
-                must_find_signals=tuple(expectations["signal_generation"]["must_find_signals"]),
-                forbidden_terms=tuple(expectations["followup_questions"]["forbidden_terms"]),
-                must_contain_phrases=tuple(expectations["event_summary"]["must_contain_phrases"]),
-                signals=tuple(output["signals"]),
-                summary=output["summary"],
-                followup_questions=tuple(output["followup_questions"]),
-                place=place,
-            )
-
-
-def _output(
-    case: Mapping[str, Any], recorded: Recorded | None, place: Place, searched: Sequence[str]
-) -> Mapping[str, Any] | Problem | None:
-    """Return the one output of a case, a problem if there is none or two, None if it was invalid."""
-    if "output" in case and recorded:
-        where = f"{recorded.place.path}:{recorded.place.line}"
-        return Problem(place, f"has an output here and at {where}; keep one", case["test_id"], "output")
-    if "output" in case:
-        output: Mapping[str, Any] = case["output"]
-        return output
-    if recorded is None:
-        words = f"has no recorded output; expected one by this test_id in {', '.join(searched)}"
-        return Problem(place, words, case["test_id"], "output")
-    return recorded.output
-
-
-def _unused(recorded: Mapping[str, Recorded], nobody: str) -> Iterator[Problem]:
-    for test_id, output in recorded.items():
-        yield Problem(output.place, f"is the output of a case that {nobody}", test_id, "test_id")
-
-
-def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded]) -> Iterator[Problem | InputFile]:
-    """Read recorded outputs into a table by test_id; yield their problems and files."""
-    seen: dict[str, Place] = {}
-    for path in paths:
-        for item in _lines(path, load_schema("safe-output"), "test_id"):
-            if isinstance(item, Problem):
-                yield item
-                if item.case_id and item.case_id not in into:
-                    into[item.case_id] = Recorded(None, item.place)
-            elif isinstance(item, InputFile):
-                yield item
-            else:
-                place, record = item
-                if twin := _twin(seen, record["test_id"], place, "test_id"):
-                    yield twin
-                else:
-                    into[record["test_id"]] = Recorded(record["output"], place)
-
-
-def _twin(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
+def twin_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
     """Return a problem if the id was seen before, else remember it."""
     first = seen.setdefault(case_id, place)
     if first is place:
@@ -431,22 +245,24 @@ def _twin(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Pro
     )
 
 
-def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
+def lines(
+    path: Path, schema: Schema, id_key: str, root: Path
+) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
     """Yield the valid objects of a JSONL file with their places, problems, and at the end the file."""
-    name = shown(path)
+    name = shown(path, root)
     digest = hashlib.sha256()
     is_first = True
     try:
-        with _open(path) as file:
+        with open_regular(path) as file:
             for number, line in enumerate(file, 1):  # only b"\n" ends a line: U+2028 and its like are text
                 digest.update(line)
-                content = line.removeprefix(_BOM) if number == 1 else line
+                content = line.removeprefix(BOM) if number == 1 else line
                 if not content.strip():
                     continue
                 place = Place(name, number)
                 was_first, is_first = is_first, False
                 try:
-                    value = parse(_decode(content, name, number))
+                    value = parse(decode(content, name, number))
                 except JsonError as error:
                     if was_first and _is_one_document(path):
                         yield Problem(place, "is one JSON document over many lines; expected one object a line (JSONL)")
@@ -477,7 +293,7 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
 def _is_one_document(path: Path) -> bool:
     """Tell a JSON document from broken JSONL, so that it gets one problem instead of one a line."""
     try:
-        parse(_text(path))
+        parse(_text(path, ""))
     except (JsonError, CannotJudge):
         return False
     return True
@@ -492,7 +308,7 @@ def _id_of(value: Any, key: str) -> str:
     return found if isinstance(found, str) else ""
 
 
-def _problems(
+def problems_of(
     faults: Sequence[Fault], name: str, text: str, *, batch: Any = None, original: Mapping[str, str] | None = None
 ) -> tuple[Problem, ...]:
     """Return a document's faults as problems, with the line of each and the case it stands in.
@@ -541,19 +357,7 @@ def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
 
 
-def _is_ours(path: Path) -> bool:
-    """Tell our own config and reports, which a glob may meet, from batches."""
-    if path.name == CONFIG_FILE:
-        return True
-    try:
-        with _open(path) as file:
-            start = file.read(300)
-    except OSError:
-        return False
-    return any(mark in start for mark in _REPORT_MARKS)
-
-
-def _exists(path: Path) -> bool:
+def exists(path: Path) -> bool:
     """Tell whether something has this path; a name longer than names can be is nobody's."""
     try:
         return path.exists()
@@ -561,19 +365,21 @@ def _exists(path: Path) -> bool:
         return False
 
 
-def _no_match(pattern: str, suffix: str) -> Problem:
-    path = Path(pattern)
-    if _exists(path) and path.is_dir():
-        hint = f"is a folder; name the files in it, such as {(path / f'*{suffix}').as_posix()}"
+def no_match(pattern: str, suffix: str, root: Path) -> Problem:
+    """Return the problem of a pattern that names no file, with what may have been meant."""
+    named, path = Path(pattern), root / pattern
+    if exists(path) and path.is_dir():
+        hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
-        siblings = path.parent.iterdir() if _exists(path.parent) and path.parent.is_dir() else ()
-        close = suggestion(path.name, {sibling.name: sibling.as_posix() for sibling in siblings})
+        siblings = path.parent.iterdir() if exists(path.parent) and path.parent.is_dir() else ()
+        close = suggestion(path.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint)
 
 
-def _parse(text: str, name: str, *, comments: bool = False) -> Any:
+def parsed(text: str, name: str, *, comments: bool = False) -> Any:
+    """Return the value of a file's JSON text. Raises CannotJudge with its line."""
     try:
         return parse(text, comments=comments)
     except JsonError as error:
@@ -584,19 +390,20 @@ def _not_json(error: JsonError, place: Place) -> Problem:
     return Problem(place, f"is not valid JSON: {error}", text_free=f"is not valid JSON: {error.text_free}")
 
 
-def _text(path: Path) -> str:
-    return _decode(_bytes(path).removeprefix(_BOM), shown(path))
+def _text(path: Path, name: str) -> str:
+    return decode(data_of(path, name).removeprefix(BOM), name)
 
 
-def _bytes(path: Path) -> bytes:
+def data_of(path: Path, name: str) -> bytes:
+    """Return the bytes of a regular file that problems call `name`. Raises CannotJudge."""
     try:
-        with _open(path) as file:
+        with open_regular(path) as file:
             return file.read()
     except OSError as error:
-        raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
+        raise CannotJudge(Problem(Place(name), f"cannot be read: {_why(error)}")) from error
 
 
-def _open(path: Path) -> BinaryIO:
+def open_regular(path: Path) -> BinaryIO:
     """Open a regular file: a pipe or a device that a checkout holds would never end."""
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
@@ -607,7 +414,8 @@ def _why(error: Exception) -> str:
     return (error.strerror if isinstance(error, OSError) else None) or str(error)
 
 
-def _decode(data: bytes, name: str, line: int = 0) -> str:
+def decode(data: bytes, name: str, line: int = 0) -> str:
+    """Return UTF-8 as text; `line` is that of the data in its file, if known. Raises CannotJudge."""
     try:
         return data.decode("utf-8")
     except UnicodeDecodeError as error:

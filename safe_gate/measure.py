@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from pathlib import Path
 from typing import Any, TypeVar
 
-from safe_gate import files, packs
+from safe_gate import batches, files, packs
 from safe_gate.evaluators import safe_v0, synthesis, without_texts
 from safe_gate.figures import add_up
+from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import Options
 
@@ -25,15 +27,21 @@ class Measured:
     inputs: tuple[files.InputFile, ...] = ()
 
 
-def safe_v0_part(options: Options, generated_at: str, output: str = "") -> Measured:
-    """Return SAFE v0's part of the report over all batches that the options name, but for `output`."""
-    policy = safe_policy(options)
-    cases = files.safe_cases(
+def safe_v0_part(
+    options: Options, generated_at: str, output: str = "", *, root: Path = HERE, policy: safe_v0.Policy | None = None
+) -> Measured:
+    """Return SAFE v0's part of the report over all batches that the options name, but for `output`.
+
+    Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say.
+    """
+    policy = policy or safe_policy(options)
+    cases = batches.safe_cases(
         options.safe_batch,
         options.safe_outputs,
         concern=options.safe_concern,
         test_dir=options.safe_test_dir,
         leave_out=(options.config, output),
+        root=root,
     )
 
     def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, dict[str, Any]]:
@@ -50,14 +58,18 @@ def safe_v0_part(options: Options, generated_at: str, output: str = "") -> Measu
     return Measured(part if options.text == "full" else without_texts("safe_v0", part), (), inputs)
 
 
-def synthesis_part(options: Options) -> Measured:
-    """Return Synthesis's part of the report over all case files that the options name."""
+def synthesis_part(options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None) -> Measured:
+    """Return Synthesis's part of the report over all case files that the options name.
+
+    Files are read below `root`, as by `files.expand`; `rules` are what to score by, if not those that
+    the options name there.
+    """
     problems: tuple[Problem, ...] = ()
     try:
-        rules = synthesis_rules(options)
+        rules = rules or synthesis_rules(options, root=root)
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
-    cases = files.synthesis_cases(options.synthesis_cases)
+    cases = files.synthesis_cases(options.synthesis_cases, root=root)
 
     def measure(case: synthesis.Case) -> tuple[synthesis.Totals, dict[str, Any]]:
         result = synthesis.score_case(case, rules)
@@ -93,9 +105,11 @@ def sorted_out(
     return results, tuple(problems), tuple(inputs)
 
 
-def synthesis_rules(options: Options) -> synthesis.Rules:
-    """Return the rules that the options name. Raises CannotJudge as `packs.load` does."""
-    return packs.load(options.profile, options.sensitivity, options.rules, options.rules_off, options.rule_weights)
+def synthesis_rules(options: Options, *, root: Path = HERE) -> synthesis.Rules:
+    """Return the rules that the options name, own packs read below `root`. Raises CannotJudge as `packs.load` does."""
+    return packs.load(
+        options.profile, options.sensitivity, options.rules, options.rules_off, options.rule_weights, root=root
+    )
 
 
 def safe_policy(options: Options) -> safe_v0.Policy:

@@ -8,11 +8,13 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
 from importlib import resources
 from importlib.resources.abc import Traversable
+from pathlib import Path
 from typing import Any
 
 from safe_gate import files
 from safe_gate.evaluators import synthesis
 from safe_gate.figures import plural
+from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.validate import suggestion
 
@@ -25,17 +27,19 @@ def load(
     own: Sequence[str] = (),
     off: Sequence[str] = (),
     weights: Mapping[str, float] | None = None,
+    *,
+    root: Path = HERE,
 ) -> synthesis.Rules:
     """Return everything a Synthesis verdict depends on besides the case.
 
     `own` are a team's pack files, `off` ids of rules or packs that do not count, `weights` what hits
     weigh by the id of their rule or pack. The profile `spec` leaves learned packs out. Raises
     CannotJudge with every problem of a pack: its shape, a pattern that cannot run, an id that is
-    taken, a text that a rule promises to hit or miss and does not.
+    taken, a text that a rule promises to hit or miss and does not. `root` is that of `files.expand`.
     """
     if not own and not off and not weights:
         return _shipped_rules(profile, sensitivity)
-    return rules(gather(own, off, weights), profile, sensitivity)
+    return rules(gather(own, off, weights, root=root), profile, sensitivity)
 
 
 @cache
@@ -49,12 +53,13 @@ def gather(
     weights: Mapping[str, float] | None = None,
     *,
     outdated: bool = False,
+    root: Path = HERE,
 ) -> list[Pack]:
     """Return the packs of a run as data, in the order they are read. Raises CannotJudge as `load` does.
 
     Only with `outdated` may corrections be of packs that no longer ship as they were: to be learned again.
     """
-    packs = [*shipped(), *check(own, outdated=outdated)]
+    packs = [*shipped(), *check(own, outdated=outdated, root=root)]
     _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights or ())}, packs)
     kept = [_weighed(left, weights or {}) for pack in packs if (left := _without(pack, off))]
     ids = {pack["pack"] for pack in kept}
@@ -128,15 +133,15 @@ def shipped() -> tuple[Pack, ...]:
     return tuple(json.loads(file.read_text("utf-8")) for file in _pack_files())
 
 
-def check(own: Sequence[str], *, outdated: bool = False) -> list[Pack]:
+def check(own: Sequence[str], *, outdated: bool = False, root: Path = HERE) -> list[Pack]:
     """Return a team's packs. Raises CannotJudge with every problem of them; `outdated` as in `gather`."""
     found: list[Pack] = []
     problems: list[Problem] = []
     taken = {rule["id"] for pack in shipped() for rule in pack.get("rules", ())} | {p["pack"] for p in shipped()}
-    for path in files.rule_packs(own):
-        place = Place(files.shown(path))
+    for path in files.rule_packs(own, root=root):
+        place = Place(files.shown(path, root))
         try:
-            pack = files.document(str(path), "rule-pack")
+            pack = files.document(place.path, "rule-pack", root=root)
         except CannotJudge as error:
             problems += error.problems
             continue
@@ -200,11 +205,17 @@ def _wrong_lengths(place: Place, pack: str, numbers: Mapping[str, Sequence[float
             yield Problem(place, words, pack, field)
 
 
-def digest(own: Sequence[str] = (), off: Sequence[str] = (), weights: Mapping[str, float] | None = None) -> str:
+def digest(
+    own: Sequence[str] = (),
+    off: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    *,
+    root: Path = HERE,
+) -> str:
     """Return the SHA-256 of all packs and what they build on, of what is switched off and of set weights."""
     sha256 = hashlib.sha256()
     data = [_folder().joinpath(name) for name in ("classes.json", "languages.json", "lexicon.json")]
-    for file in (*data, *_pack_files(), *files.rule_packs(own)):
+    for file in (*data, *_pack_files(), *files.rule_packs(own, root=root)):
         sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
     sha256.update(json.dumps(sorted(off)).encode() if off else b"")
     sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")

@@ -291,7 +291,7 @@ def test_a_report_folder_that_cannot_be_written_is_an_error(safe_gate: SafeGate)
 
 
 def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh\nno ##[error]")
 
     monkeypatch.setattr("safe_gate.packs.load", broken)
@@ -305,7 +305,7 @@ def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch
 
 
 def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def interrupted(*_: object) -> None:
+    def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
 
     monkeypatch.setattr("safe_gate.packs.load", interrupted)
@@ -386,7 +386,7 @@ def test_examples_pass_and_fail_as_the_readme_says(safe_gate: SafeGate) -> None:
 
 @pytest.mark.usefixtures("runner")
 def test_a_runtime_error_reaches_the_step_outputs(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    def broken(*_: object) -> None:
+    def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh")
 
     monkeypatch.setattr("safe_gate.packs.load", broken)

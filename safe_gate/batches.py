@@ -1,0 +1,250 @@
+"""Shell: SAFE v0 batches joined with their recorded outputs: every case with exactly one. Reads files."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safe_gate import files
+from safe_gate.evaluators import safe_v0
+from safe_gate.files import HERE, InputFile, shown
+from safe_gate.jsontext import places
+from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.options import CONFIG_FILE
+
+_REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """One line of recorded outputs; `output` is None where the line is invalid."""
+
+    output: Mapping[str, Any] | None
+    place: Place
+
+
+SafeItem = safe_v0.Case | Problem | InputFile
+
+
+def safe_cases(
+    patterns: Sequence[str],
+    outputs: Sequence[str],
+    *,
+    concern: str = "",
+    test_dir: str = ".",
+    leave_out: Sequence[str] = (),
+    root: Path = HERE,
+) -> Iterator[SafeItem]:
+    """Yield the cases of batch files joined with their recorded outputs, problems and files.
+
+    Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
+    inline. Every case must have exactly one output and every output a case. `concern` drops the
+    cases of other concerns, after those checks; globs pass over the files of `leave_out`; `root` is
+    that of `files.expand`.
+    """
+    paths, problems = expand_batches(patterns, Path(test_dir), leave_out, root=root)
+    yield from problems
+    output_paths, problems = files.expand(outputs, root=root)
+    yield from problems
+    named: dict[str, Recorded] = {}
+    yield from _read_outputs(output_paths, named, root)
+    seen: dict[str, Place] = {}
+    stems: dict[str, Path] = {}
+    all_read = True
+    for path in paths:
+        first = stems.setdefault(path.stem, path)
+        if first is not path:
+            words = f"has the batch id of {shown(first, root)}; rename one: a batch's id is its file's stem"
+            yield Problem(Place(shown(path, root)), words)
+            continue
+        recorded = named
+        beside = path.with_name(f"{path.stem}.outputs.jsonl")
+        if not outputs:
+            recorded = {}
+            if beside.exists():
+                yield from _read_outputs([beside], recorded, root)
+        name = shown(path, root)
+        batch = None
+        for item in _read_batch(path, name):
+            if isinstance(item, Batch):
+                batch = item
+            else:
+                yield item
+        if batch is None:  # that its outputs have no case would be noise
+            all_read = False
+            continue
+        yield from _joined(batch, recorded, seen, concern, searched=outputs or [shown(beside, root)])
+        if not outputs:
+            yield from _unused(recorded, f"{name} does not have")
+    if outputs and all_read:
+        yield from _unused(named, "no batch has")
+
+
+def safe_outputs(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[Problem | InputFile]:
+    """Yield the problems of recorded outputs on their own, without the batch they belong to."""
+    paths, problems = files.expand(patterns, root=root)
+    yield from problems
+    yield from _read_outputs(paths, {}, root)
+
+
+def expand_batches(
+    patterns: Sequence[str], base: Path, leave_out: Sequence[str], *, root: Path = HERE
+) -> tuple[list[Path], list[Problem]]:
+    """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
+
+    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
+    read with their batch. `base` is the folder that patterns start from, `root` that of `files.expand`.
+    """
+    folder = root / base
+    own = {shown(Path(name)) for name in leave_out if name}
+    found: set[Path] = set()
+    problems: list[Problem] = []
+    for pattern in patterns:
+        named = str(base / pattern)
+        if refused := files.outside(named, root):
+            problems.append(refused)
+            continue
+        candidates = (pattern, f"{pattern}.json")
+        literals = [path for one in candidates if files.exists(path := folder / one) and not path.is_dir()]
+        globbed = [path for one in candidates for path in files.globbed(one, folder)]
+        matched = [
+            path
+            for path in globbed
+            if path.suffix == ".json" and path.is_file() and shown(path, root) not in own and not _is_ours(path)
+        ]
+        meant = literals[:1] or matched
+        if not meant and any(path.suffix == ".jsonl" for path in globbed):
+            words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
+            problems.append(Problem(Place(named), words))
+        elif not meant:
+            problems.append(files.no_match(named, ".json", root))
+        found.update(meant)
+    # A shell that expands NAME* names the outputs too; they are read with their batch.
+    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
+        found.remove(path)
+        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
+            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
+            problems.append(Problem(Place(shown(path, root)), words))
+    if not found and not problems:
+        problems.append(files.no_match(" ".join(patterns), ".json", root))
+    return sorted(found), problems
+
+
+@dataclass(frozen=True, slots=True)
+class Batch:
+    """A batch file that is valid: its id, its content and the line of each test case."""
+
+    id: str
+    name: str
+    content: Mapping[str, Any]
+    lines: Mapping[int, int]
+
+
+def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
+    """Yield the file, and its batch or the problems with it."""
+    try:
+        data = files.data_of(path, name)
+        yield InputFile(name, hashlib.sha256(data).hexdigest())
+        text = files.decode(data.removeprefix(files.BOM), name)
+        content = files.parsed(text, name)
+    except CannotJudge as error:
+        yield from error.problems
+        return
+    faults = files.load_schema("safe-batch").faults(content)
+    yield from files.problems_of(faults, name, text, batch=content)
+    if not faults:
+        lines = {int(p[1]): line for p, line in places(text) if len(p) == 2 and p[0] == "test_cases"}
+        yield Batch(path.stem, name, content, lines)
+
+
+def _joined(
+    batch: Batch, recorded: dict[str, Recorded], seen: dict[str, Place], concern: str, searched: Sequence[str]
+) -> Iterator[safe_v0.Case | Problem]:
+    """Yield a batch's cases with their outputs, taking each output out of `recorded`."""
+    cases = batch.content["test_cases"]
+    scenarios = batch.content.get("batch_plan", {}).get("scenarios", [])
+    if not recorded and not any("output" in case for case in cases):
+        ids = ", ".join(case["test_id"] for case in cases[:5]) + (", …" if len(cases) > 5 else "")
+        words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
+        yield Problem(Place(batch.name), f"{words}; name another file by --outputs or safe-outputs")
+        return
+    for index, case in enumerate(cases):
+        place = Place(batch.name, batch.lines[index])
+        test_id = case["test_id"]
+        if twin := files.twin_of(seen, test_id, place, "test_id"):
+            yield twin
+            continue
+        output = _output(case, recorded.pop(test_id, None), place, searched)
+        if isinstance(output, Problem):
+            yield output
+        elif output is not None and concern in ("", case["concern_id"]):
+            scenario = scenarios[index] if index < len(scenarios) else {}
+            expectations = case["expectations"]
+            yield safe_v0.Case(
+                test_id=test_id,
+                concern_id=case["concern_id"],
+                batch_id=batch.id,
+                archetype=case.get("archetype") or scenario.get("archetype") or "Unknown",
+                must_find_signals=tuple(expectations["signal_generation"]["must_find_signals"]),
+                forbidden_terms=tuple(expectations["followup_questions"]["forbidden_terms"]),
+                must_contain_phrases=tuple(expectations["event_summary"]["must_contain_phrases"]),
+                signals=tuple(output["signals"]),
+                summary=output["summary"],
+                followup_questions=tuple(output["followup_questions"]),
+                place=place,
+            )
+
+
+def _output(
+    case: Mapping[str, Any], recorded: Recorded | None, place: Place, searched: Sequence[str]
+) -> Mapping[str, Any] | Problem | None:
+    """Return the one output of a case, a problem if there is none or two, None if it was invalid."""
+    if "output" in case and recorded:
+        where = f"{recorded.place.path}:{recorded.place.line}"
+        return Problem(place, f"has an output here and at {where}; keep one", case["test_id"], "output")
+    if "output" in case:
+        output: Mapping[str, Any] = case["output"]
+        return output
+    if recorded is None:
+        words = f"has no recorded output; expected one by this test_id in {', '.join(searched)}"
+        return Problem(place, words, case["test_id"], "output")
+    return recorded.output
+
+
+def _unused(recorded: Mapping[str, Recorded], nobody: str) -> Iterator[Problem]:
+    for test_id, output in recorded.items():
+        yield Problem(output.place, f"is the output of a case that {nobody}", test_id, "test_id")
+
+
+def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded], root: Path) -> Iterator[Problem | InputFile]:
+    """Read recorded outputs into a table by test_id; yield their problems and files."""
+    seen: dict[str, Place] = {}
+    for path in paths:
+        for item in files.lines(path, files.load_schema("safe-output"), "test_id", root):
+            if isinstance(item, Problem):
+                yield item
+                if item.case_id and item.case_id not in into:
+                    into[item.case_id] = Recorded(None, item.place)
+            elif isinstance(item, InputFile):
+                yield item
+            else:
+                place, record = item
+                if twin := files.twin_of(seen, record["test_id"], place, "test_id"):
+                    yield twin
+                else:
+                    into[record["test_id"]] = Recorded(record["output"], place)
+
+
+def _is_ours(path: Path) -> bool:
+    """Tell our own config and reports, which a glob may meet, from batches."""
+    if path.name == CONFIG_FILE:
+        return True
+    try:
+        with files.open_regular(path) as file:
+            start = file.read(300)
+    except OSError:
+        return False
+    return any(mark in start for mark in _REPORT_MARKS)
