@@ -3,13 +3,26 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
+from contextlib import AbstractContextManager, suppress
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, batches, files, gate, measure, outlook, packs, publishing, train
+from safe_gate import (
+    __version__,
+    baselines,
+    batches,
+    comparing,
+    files,
+    gate,
+    measure,
+    outlook,
+    packs,
+    publishing,
+    regression,
+    train,
+)
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github.checkout import foreign_checkout
@@ -26,16 +39,59 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 # --- the commands -------------------------------------------------------------------------------
 
 
-def run(options: Options, effects: Effects) -> int:
-    """Evaluate, judge, report and publish: the action's entry point. Returns 0, 1 or 3."""
+def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> int:
+    """Evaluate, judge, report and publish: the action's entry point. Returns 0, 1 or 3.
+
+    `options_at` gives the settings with the config file of another folder, such as the baseline's.
+    """
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
     measured = {
         "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
         "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
     }
-    report, problems = _judged(measured, options, effects.generated_at)
+    report, problems = _judged(measured, options, effects, options_at)
     return _conclude(report, problems, options, effects)
+
+
+def compare(
+    base: str, head: str, options: Options, effects: Effects, options_at: comparing.OptionsAt, *, out: str
+) -> int:
+    """Hold one run against another, each a report, a commit or the working folder. Returns 0, 1 or 3."""
+    from safe_gate.render import comparison as shown
+    from safe_gate.render import console
+
+    with _baseline(base, options, effects) as old, _baseline(head, options, effects) as new:
+        if new is None:
+            raise CannotJudge(_no_commit(head))
+        if new.root is None:
+            side, settings = comparing.side_of_report(new.report or {}), options
+        else:
+            settings = options_at(new.root)
+            parts = comparing.measured(settings, effects.generated_at, root=new.root)
+            side = comparing.side(parts, settings, root=new.root)
+        found = comparing.against(old, side, settings, options_at, effects.generated_at, root=new.root or files.HERE)
+    if found["status"] == regression.Status.NONE:
+        raise CannotJudge(_no_commit(base))
+    report = {**side.parts, "comparison": found}
+    outcomes = regression.judge(found, comparing.guards(settings))
+    rules = [outcome.as_json() for outcome in outcomes]
+    if out:
+        files.write(Path(out), jsonreport.to_json({"comparison": found, "rules": rules}))
+    effects.out(console.scorecard(shown.section(report), everything=True))
+    effects.out(console.outcomes(rules))
+    effects.out(f"Compare: {found['status'].upper()} ({shown.headline(found)})")
+    return EXIT_CODES[gate.verdict(outcomes)]
+
+
+def _baseline(spec: str, options: Options, effects: Effects) -> AbstractContextManager[baselines.Baseline | None]:
+    patterns = (*options.safe_batch, *options.safe_outputs, *options.synthesis_cases, *options.rules)
+    return baselines.opened(spec, patterns, effects.context, effects.connect, options)
+
+
+def _no_commit(spec: str) -> Problem:
+    words = "holds nothing to compare: expected a report, or a commit with cases of the settings' patterns"
+    return Problem(Place(spec), words)
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
@@ -259,9 +315,13 @@ def gate_policy(options: Options) -> gate.Policy:
 
 
 def _judged(
-    measured: Mapping[str, measure.Measured | None], options: Options, generated_at: str
+    measured: Mapping[str, measure.Measured | None],
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
 ) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     """Return the report of a run and the problems that kept it from a verdict, if any."""
+    generated_at = effects.generated_at
     present = [one for one in measured.values() if one is not None]
     problems = tuple(problem for one in present for problem in one.problems)
     inputs = tuple(file for one in present for file in one.inputs)
@@ -269,8 +329,17 @@ def _judged(
         problems = (_nothing_to_judge(),)
     if problems:
         return _error_report(inputs, options, generated_at, problems), problems
-    parts = {name: one.part if one else None for name, one in measured.items()}
+    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
     outcomes = gate.judge(parts, gate_policy(options))
+    if options.baseline:
+        try:
+            with _baseline(options.baseline, options, effects) as base:
+                side = comparing.side(parts, options)
+                parts["comparison"] = comparing.against(base, side, options, options_at, generated_at)
+        except CannotJudge as error:
+            problems = measure.as_shown(error.problems, options)
+            return _error_report(inputs, options, generated_at, problems), problems
+        outcomes += regression.judge(parts["comparison"], comparing.guards(options))
     return _report(gate.verdict(outcomes), outcomes, parts, inputs, options, generated_at), ()
 
 
@@ -290,6 +359,7 @@ def _report(
         "verdict": verdict.value,
         "rules": [outcome.as_json() for outcome in outcomes],
         **{name: parts.get(name) for name in EVALUATORS},
+        **({"comparison": parts["comparison"]} if "comparison" in parts else {}),
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
             "packs_sha256": (
@@ -299,6 +369,7 @@ def _report(
             ),
             "policy": {
                 **asdict(gate_policy(options)),
+                **comparing.guards(options).as_json(),
                 "profile": options.profile,
                 "sensitivity": options.sensitivity,
                 "rules": list(options.rules),

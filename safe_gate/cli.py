@@ -9,7 +9,9 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from functools import partial
 from itertools import pairwise
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from safe_gate import __version__
@@ -47,6 +49,10 @@ _COMMANDS = {
     "rules": (
         "list the Synthesis rules, run the texts of a pack's rules, or learn packs from labelled cases",
         "exit codes: 0 listed, all as promised, or learned; 3 a problem",
+    ),
+    "compare": (
+        "hold one run against another: reports, git refs, or . for the working folder",
+        "exit codes: 0 nothing got worse that the guards stop, 1 something did, 3 could not compare",
     ),
     "doctor": (
         "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
@@ -114,8 +120,11 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
         if command == "doctor":
             return _examine(flags, environ, effects)
-        options = _read_options(flags, environ, command)
-        return _run(command, options, arguments, effects)
+
+        def options_at(root: Path) -> Options:
+            return _read_options(flags, environ, command, root)
+
+        return _run(command, _read_options(flags, environ, command), arguments, effects, options_at)
     except CannotJudge as error:
         from safe_gate import app
 
@@ -125,20 +134,27 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         return app.complain(error.problems, effects)
 
 
-def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: Effects) -> int:
+def _run(
+    command: str,
+    options: Options,
+    arguments: Mapping[str, Any],
+    effects: Effects,
+    options_at: Callable[[Path], Options],
+) -> int:
     from safe_gate import app
 
-    if command == "score":
-        return app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"])
-    if command == "eval":
-        return app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"])
-    if command == "explain":
-        return app.explain(options, arguments["id"], effects)
-    if command == "rules":
-        return _rules(arguments["words"], options, effects, out=arguments["out"])
-    if command == "publish" or options.mode == "publish":
-        return app.publish(options, effects)
-    return app.run(options, effects)
+    commands: dict[str, Callable[[], int]] = {
+        "score": lambda: app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"]),
+        "eval": lambda: app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"]),
+        "explain": lambda: app.explain(options, arguments["id"], effects),
+        "rules": lambda: _rules(arguments["words"], options, effects, out=arguments["out"]),
+        "compare": lambda: app.compare(
+            arguments["base"], arguments["head"], options, effects, options_at, out=arguments["out"]
+        ),
+        "publish": lambda: app.publish(options, effects),
+        "run": lambda: app.run(options, effects, options_at),
+    }
+    return commands["publish" if options.mode == "publish" else command]()
 
 
 def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
@@ -156,11 +172,13 @@ def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str
     raise CannotJudge(Problem(Place("command line"), "expected: rules, rules test PACK..., or rules train CASES..."))
 
 
-def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command: str) -> Options:
+def _read_options(
+    flags: Mapping[str, Any], environ: Mapping[str, str], command: str, root: Path | None = None
+) -> Options:
     from safe_gate import files
     from safe_gate.settings import read  # pydantic takes longer to import than most runs to run
 
-    return read(flags, environ, files.read_config, command=command)
+    return read(flags, environ, partial(files.read_config, root=root or files.HERE), command=command)
 
 
 def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effects) -> int:
@@ -243,6 +261,10 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--out", default="", metavar="PATH", help="write the JSON report to this file")
         if name in ("score", "eval"):
             command.add_argument("--verbose", action="store_true", help="show every case and its evidence")
+        if name == "compare":
+            command.add_argument("base", metavar="BASE", help="a report (safe-gate.json) or a git ref")
+            command.add_argument("head", metavar="HEAD", nargs="?", default=".", help="the same, or . (the default)")
+            command.add_argument("--out", default="", metavar="PATH", help="write the comparison as JSON to this file")
         if name == "explain":
             command.add_argument("id", metavar="ID", help="the case's id")
         if name == "rules":

@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, files, measure, packs, regression
+from safe_gate import __version__, batches, files, measure, packs, regression
 from safe_gate.baselines import Baseline
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, without_texts
@@ -48,9 +48,7 @@ def side_of_report(report: JsonObject) -> Side:
     provenance, version = report["provenance"], report["tool"]["version"]
     policy = provenance["policy"]
     parts = {name: report[name] for name in EVALUATORS}
-    return _side(
-        parts, version, provenance["packs_sha256"], policy["profile"], policy["sensitivity"], policy["text"]
-    )
+    return _side(parts, version, provenance["packs_sha256"], policy["profile"], policy["sensitivity"], policy["text"])
 
 
 def _side(parts: Parts, version: str, packs_sha256: str, profile: str, sensitivity: str, text: str) -> Side:
@@ -86,7 +84,7 @@ def _present(options: Options, root: Path) -> Options:
     test_dir = Path(options.safe_test_dir)
 
     def batches_of(pattern: str) -> list[Path]:
-        return files.expand_batches([pattern], test_dir, (options.config,), root=root)[0]
+        return batches.expand_batches([pattern], test_dir, (options.config,), root=root)[0]
 
     return replace(
         options,
@@ -139,15 +137,16 @@ def _baseline(
     base: Baseline, head: Side, options: Options, options_at: OptionsAt, generated_at: str, root: Path
 ) -> tuple[Side, Parts | None]:
     """Return the baseline as it was judged, and its outputs judged by the run's rules if they are at hand."""
-    if base.report is not None:
-        return side_of_report(base.report), None
-    assert base.root is not None, "a baseline is a report or a folder"
+    if base.root is None:
+        return side_of_report(base.report or {}), None
     own = replace(options_at(base.root), text=options.text, cluster_key=options.cluster_key)
     parts = measured(own, generated_at, root=base.root)
     old = side(parts, _present(own, base.root), root=base.root)
     if old.rules == head.rules:
         return old, parts
-    return old, measured(own, generated_at, root=base.root, ruled=(options, root))
+    today = measured(own, generated_at, root=base.root, ruled=(options, root))
+    is_of_head = side(today, options, root=root).rules == head.rules  # not so where head is a report made by others
+    return old, today if is_of_head else None
 
 
 def _withheld(parts: Parts) -> Parts:
@@ -172,4 +171,4 @@ def _named(base: Baseline | None, options: Options, generated_at: str) -> dict[s
 
 
 def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text.replace("Z", "+00:00"))
+    return datetime.fromisoformat(text)

@@ -12,7 +12,6 @@ from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
 _PUBLISHING = ("run", "publish")
-_COMPARING = ("run", "compare")
 
 
 @dataclass(frozen=True, slots=True)
@@ -36,8 +35,8 @@ class Setting:
     secret: bool = False
 
     def flags_of(self, command: str) -> tuple[str, ...]:
-        """Return the option's flags for a command, none if it has none; `doctor` takes those of `run`."""
-        return self.flags.get("run" if command == "doctor" else command, ())
+        """Return the option's flags for a command, none if it has none; `doctor` and `compare` take those of `run`."""
+        return self.flags.get("run" if command in ("doctor", "compare") else command, ())
 
     @property
     def input(self) -> str:
@@ -205,34 +204,28 @@ class Options:
     allow_removed: bool = _option(
         "Baseline: cases may be gone, but for protected ones.",
         False,
-        flags=dict.fromkeys(_COMPARING, ("--allow-removed",)),
     )
     protect: tuple[str, ...] = _option(
         "Baseline: cases that may not newly fail or go, by id, tag or archetype; one a line.",
         (),
-        flags=dict.fromkeys(_COMPARING, ("--protect",)),
     )
     max_score_drop: float | None = _option(
         "Rule: against the baseline no mean score or pass rate falls by more than this (0 to 1). Off unless set.",
         None,
         limits=(0, 1),
-        flags=dict.fromkeys(_COMPARING, ("--max-score-drop",)),
     )
     cluster_key: str = _option(
         "Baseline: the field of a case whose value names the group of cases that change together, such as x_topic.",
         "",
-        flags=dict.fromkeys(_COMPARING, ("--cluster-key",)),
     )
     on_weakened: str = _option(
         "What follows if the gate itself got weaker since the base commit: `warn` shows it, `fail` breaks the run.",
         "warn",
-        flags=dict.fromkeys(_COMPARING, ("--on-weakened",)),
         choices=("warn", "fail"),
     )
     policy_ref: str = _option(
         "Whose config, rule packs and waivers judge: those at hand (`head`) or those of the base commit (`base`).",
         "head",
-        flags={"run": ("--policy-ref",)},
         choices=("head", "base"),
         key=(),
     )

@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
 
@@ -36,17 +36,28 @@ class Guards:
     min_drop: float = 0.02
     alpha: float = 0.05
 
+    @classmethod
+    def of(cls, policy: Mapping[str, Any]) -> Guards:
+        """Return the guards of a policy as the report shows it."""
+        return cls(**{**{field.name: policy[field.name] for field in fields(cls)}, "protect": tuple(policy["protect"])})
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the guards as the report shows them."""
+        return {**asdict(self), "protect": list(self.protect)}
+
 
 _STEPS = 2  # a label that drops so many steps breaks a run: from Pass to Fail
 
 
 class Status(StrEnum):
-    """What a comparison says, the worst first.
+    """What a comparison says.
 
-    `fail`: a guard is broken. `warn`: a drop that matters but is not proven, or one that is proven but
-    is smaller than matters. `inconclusive`: no such drop was seen, but the cases are too few to see one.
+    `none`: there is nothing to compare with yet. `fail`: a guard is broken. `warn`: a drop that matters
+    but is not proven, or one that is proven but is smaller than matters. `inconclusive`: no such drop
+    was seen, but the cases are too few to see one.
     """
 
+    NONE = "none"
     FAIL = "fail"
     WARN = "warn"
     INCONCLUSIVE = "inconclusive"

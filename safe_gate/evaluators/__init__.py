@@ -21,8 +21,8 @@ from safe_gate.text import stand_in
 class Evaluator(NamedTuple):
     """An evaluator's name for readers, and how its part of the report is shown to them and compared.
 
-    `id_key` is where its results name their case, `finding` shows one of its results, `outcome` is what the result is compared by, `metrics` how, and
-    `guards` are the rules on single cases that mean something to it.
+    `id_key` is where its results name their case, `finding` shows one of them, `outcome` is what it is
+    compared by and `metrics` how; `guards` are the rules on single cases that mean something to it.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """

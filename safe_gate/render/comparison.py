@@ -14,11 +14,9 @@ _NAMED = 5
 _LAST = ("Worse", "Better", "p")
 
 
-def section(report: JsonObject) -> Section | None:
-    """Return the comparison of a report as a section, None if there is none."""
-    comparison = report.get("comparison")
-    if not comparison:
-        return None
+def section(report: JsonObject) -> Section:
+    """Return the comparison that a report holds as a section."""
+    comparison = report["comparison"]
     parts = {name: comparison[name] for name in EVALUATORS if comparison[name]}
     rows = tuple(_row(name, metric) for name, part in parts.items() for metric in part["metrics"])
     return Section(

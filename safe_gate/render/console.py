@@ -69,13 +69,14 @@ def scorecard(section: Section, *, everything: bool = False, reviews: bool = Fal
 
 def rules(report: JsonObject) -> str:
     """Return the gate's rules with what was found, and the verdict as the last line."""
-    table = Table(
-        header=("Rule", "Outcome", "Found"),
-        align="<<<",
-        rows=tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in report["rules"]),
-    )
     absent = "".join(f"\n{quoted(sentence)}" for sentence in (*not_run(report), *departures(report)))
-    return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
+    return f"{outcomes(report['rules'])}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
+
+
+def outcomes(rules: Sequence[JsonObject]) -> str:
+    """Return what was found for each rule as a table."""
+    rows = tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in rules)
+    return _table(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 
 def rule_list(rules: Rules) -> str:
