@@ -6,7 +6,6 @@ merged gives the bytes of one run.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Iterable
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
@@ -44,25 +43,6 @@ class ExactSum:
 def share(part: int, whole: int) -> float:
     """Return `part / whole` as a fraction from 0.0 to 1.0; 0.0 of nothing (SAFE v0 section 4.3)."""
     return part / whole if whole else 0.0
-
-
-_Z = 1.959963984540054  # the 97.5th percentile of the normal distribution: 95 % two-sided
-
-
-def wilson(part: int, whole: int) -> tuple[float, float]:
-    """Return the 95 % Wilson score interval of a share, both ends from 0.0 to 1.0 (Wilson 1927).
-
-    Raises ValueError where there is nothing to take a share of.
-
-    >>> [fixed(end, 4) for end in wilson(7, 50)]
-    ['0.0695', '0.2619']
-    """
-    if not 0 <= part <= whole or not whole:
-        raise ValueError(f"{part} of {whole} is no share")
-    share_, spread = part / whole, _Z * _Z / whole
-    half = _Z * math.sqrt(share_ * (1 - share_) / whole + spread / (4 * whole))
-    low, high = (share_ + spread / 2 - half) / (1 + spread), (share_ + spread / 2 + half) / (1 + spread)
-    return max(0.0, low), min(1.0, high)
 
 
 def with_interval(value: float, low: float, high: float) -> str:

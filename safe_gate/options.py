@@ -209,9 +209,22 @@ class Options:
         "Baseline: cases that may not newly fail or go, by id, tag or archetype; one a line.",
         (),
     )
+    max_regressions: int | None = _option(
+        "Rule: at most this many cases newly fail against the baseline. Off unless set.", None, limits=(0, None)
+    )
     max_score_drop: float | None = _option(
         "Rule: against the baseline no mean score or pass rate falls by more than this (0 to 1). Off unless set.",
         None,
+        limits=(0, 1),
+    )
+    min_drop: float = _option(
+        "Baseline: a drop smaller than this share of cases, or of a mean score, never fails a run (0 to 1).",
+        0.02,
+        limits=(0, 1),
+    )
+    alpha: float = _option(
+        "Baseline: a drop counts as real from this p-value down, after Holm's correction (0 to 1).",
+        0.05,
         limits=(0, 1),
     )
     cluster_key: str = _option(

@@ -17,9 +17,9 @@ from tables import fill, share
 from safe_gate import packs
 from safe_gate.evaluators.synthesis import CHECKS, Case, Rules
 from safe_gate.evaluators.synthesis.gain import Gain, gains
-from safe_gate.figures import wilson
 from safe_gate.files import synthesis_cases
 from safe_gate.fit import TASKS, JsonObject, Turn, correct
+from safe_gate.stats import wilson
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "own-rules.md"
 SIZES = {"50": 50, "100": 100, "160 to 208": 208}

@@ -14,10 +14,11 @@ from wcwidth import wcswidth
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
-from safe_gate.figures import plural, wilson, with_interval
+from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
+from safe_gate.stats import wilson
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 20

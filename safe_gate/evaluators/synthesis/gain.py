@@ -8,7 +8,7 @@ from hashlib import sha256
 
 from safe_gate.evaluators.synthesis import Case, Rules, score_case
 from safe_gate.evaluators.synthesis.report import matches
-from safe_gate.figures import wilson
+from safe_gate.stats import wilson
 from safe_gate.text import normalise
 
 _PARTS = 5

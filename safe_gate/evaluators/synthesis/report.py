@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
-from safe_gate.figures import wilson
+from safe_gate.stats import wilson
 
 
 @dataclass(frozen=True, slots=True)

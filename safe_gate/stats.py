@@ -1,0 +1,325 @@
+"""Whether a difference is real: intervals, exact paired tests, and what a set of cases can show.
+
+Pure and without chance: nothing is drawn at random, and what decides is counted in whole numbers.
+Floats see only + - * / and square roots, which are the same on every machine; powers and
+exponentials are decimals. Check values of the literature are the doctests.
+"""
+
+from __future__ import annotations
+
+import itertools
+import math
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Sequence
+from decimal import Decimal
+from fractions import Fraction
+
+_Z = 1.959963984540054  # the 97.5th percentile of the normal distribution: 95 % two-sided
+
+LEAST_CASES = 3  # fewer cases than this are never a drop, whatever their share
+
+# --- intervals ---------------------------------------------------------------------------------
+
+
+def wilson(part: int, whole: int) -> tuple[float, float]:
+    """Return the 95 % Wilson score interval of a share, both ends from 0.0 to 1.0 (Wilson 1927).
+
+    Raises ValueError where there is nothing to take a share of.
+
+    >>> [round(end, 4) for end in wilson(7, 50)], round(wilson(20, 20)[0], 3)
+    ([0.0695, 0.2619], 0.839)
+    """
+    if not 0 <= part <= whole or not whole:
+        raise ValueError(f"{part} of {whole} is no share")
+    share, spread = part / whole, _Z * _Z / whole
+    half = _Z * math.sqrt(share * (1 - share) / whole + spread / (4 * whole))
+    low, high = (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)
+    return max(0.0, low), min(1.0, high)
+
+
+def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, float]:
+    """Return the 95 % interval of head's pass rate minus base's, over the same cases, from -1.0 to 1.0.
+
+    `both` pass in base and head, `worse` in base alone, `better` in head alone, `neither` in none.
+    Newcombe 1998, Statistics in Medicine 17:2635, method 10: Wilson's intervals of the two rates, joined with
+    their correlation. Raises ValueError where there is no case.
+
+    >>> [round(end, 3) for end in newcombe(1, 1, 7, 12)], [round(end, 3) for end in newcombe(83, 7, 1, 9)]
+    ([0.026, 0.507], [-0.126, -0.001])
+    """
+    cases = both + worse + better + neither
+    base_low, base_high = wilson(both + worse, cases)
+    head_low, head_high = wilson(both + better, cases)
+    base, head = (both + worse) / cases, (both + better) / cases
+    margins = (both + worse) * (better + neither) * (both + better) * (worse + neither)
+    agreement = both * neither - worse * better
+    corrected = max(0.0, agreement - cases / 2) if agreement > 0 else agreement  # for continuity
+    correlation = corrected / math.sqrt(margins) if margins else 0.0
+
+    def reach(one: float, other: float) -> float:
+        return math.sqrt(max(0.0, one * one - 2 * correlation * one * other + other * other))
+
+    low = head - base - reach(head - head_low, base_high - base)
+    high = head - base + reach(head_high - head, base - base_low)
+    return max(-1.0, low), min(1.0, high)
+
+
+def zero_failures(cases: int) -> float:
+    """Return the upper 95 % bound of the failure rate when none of `cases` failed: 1 - 0.05 ** (1 / cases).
+
+    About 3 / cases, the rule of three. Raises ValueError where there is no case.
+
+    >>> [round(100 * zero_failures(cases), 1) for cases in (20, 50, 100, 200)]
+    [13.9, 5.8, 3.0, 1.5]
+    """
+    if cases < 1:
+        raise ValueError("no cases bound no rate")
+    return float(1 - Decimal("0.05") ** (1 / Decimal(cases)))
+
+
+# --- paired tests ------------------------------------------------------------------------------
+
+
+def sign_test(worse: int, better: int) -> float:
+    """Return the exact one-sided p-value of `worse` cases against `better` ones, 1.0 where nothing changed.
+
+    P(X >= worse) for X ~ Bin(worse + better, 1/2): the sign test, on labels McNemar's exact test (1947).
+    Rounded once; 0.0 only where it is below the smallest double.
+
+    >>> [round(sign_test(*pair), 3) for pair in ((5, 0), (7, 1), (9, 2), (10, 3), (12, 4), (0, 0))]
+    [0.031, 0.035, 0.033, 0.046, 0.038, 1.0]
+    """
+    changed = worse + better
+    if worse > better:  # P(X >= worse) = P(X <= better)
+        return _tail(changed, better) / (1 << changed)
+    return ((1 << changed) - _tail(changed, worse - 1)) / (1 << changed)
+
+
+def _tail(flips: int, most: int) -> int:
+    """Return how many of the 2 ** flips outcomes of a coin show at most `most` heads, `most` below half of them."""
+    if most < 0:
+        return 0
+    total, ways = 0, math.comb(flips, most)
+    cut = max(0, ways.bit_length() - 512)  # far below what a double can tell; else 100,000 flips take seconds
+    ways >>= cut
+    while ways:
+        total += ways
+        ways = ways * most // (flips - most + 1)
+        most -= 1
+    return total << cut
+
+
+_WORK = 4_000_000_000  # bits that one exact sign-flip test may touch: well under a second
+_LARGEST_DENOMINATOR = 10_000  # that is looked for in a difference of scores
+_LEAST_STEPS = 100  # to which a score may be rounded
+_ROUNDING = 1e-9  # what scores that are equal may differ by as doubles
+
+
+def sign_flip(differences: Iterable[float]) -> float:
+    """Return the one-sided p-value of paired score differences (head - base), 1.0 where nothing changed.
+
+    The share of all ways to flip the differences' signs that sum to what was seen or less (Fisher 1935); zeros drop
+    out. Scores are ratios of small numbers, so differences are whole multiples of a unit and the ways are counted
+    exactly. Where that unit is too fine to count in, they are rounded to the finest that is not, down to 1/100, and
+    the test of the rounded differences is exact. Where there are too many for that (over some 500), Hoeffding's
+    bound stands in, exp(-sum ** 2 / (2 * sum of squares)), which never claims more.
+
+    >>> sign_flip([-0.5, -0.25, -0.25]), sign_flip([0.5, -0.5]), sign_flip([0.1 + 0.2 - 0.3])
+    (0.125, 0.75, 1.0)
+    """
+    changed = [difference for difference in differences if abs(difference) > _ROUNDING]
+    if not changed:
+        return 1.0
+    # Signs must not sway how finely is counted, or the test would not be exact: only sizes are looked at.
+    sizes = set(map(abs, changed))
+    affordable = int(_WORK / (max(16, len(changed)) ** 2 * math.fsum(map(abs, changed))))  # 16: for memory
+    if affordable < 1:
+        return _hoeffding(changed)
+    unit = math.lcm(*(Fraction(size).limit_denominator(_LARGEST_DENOMINATOR).denominator for size in sizes))
+    if unit > affordable and affordable < _LEAST_STEPS:
+        return _hoeffding(changed)
+    unit = min(unit, affordable)
+    return _share_of_flips([round(difference * unit) for difference in changed])
+
+
+def _share_of_flips(steps: Sequence[int]) -> float:
+    """Return the share of all ways to flip the signs of `steps` whose sum is at most that of `steps`.
+
+    A sum is that low just where the steps flipped to gains total no more than the gains seen. Their totals are
+    counted as the coefficients of the product of (1 + x ** step), packed into one integer.
+    """
+    sizes = [abs(step) for step in steps if step]
+    gained = sum(step for step in steps if step > 0)
+    lost = sum(sizes) - gained
+    most = min(gained, lost - 1)  # the shorter side: as many ways total at most `gained` as at least `lost`
+    width = len(sizes) + 1  # bits that hold any count and the sum of all
+    mask = (1 << width * (most + 1)) - 1
+    ways = 1 & mask
+    for size in sizes:
+        if size <= most:
+            ways = (ways + (ways << width * size)) & mask
+    low = ways % ((1 << width) - 1)  # the sum of the digits, as a number is its digits' sum modulo 9
+    everything = 1 << len(sizes)
+    return (low if gained < lost else everything - low) / everything
+
+
+def _hoeffding(differences: Sequence[float]) -> float:
+    """Return Hoeffding's upper bound of the sign-flip test's p-value (1963, theorem 2), 1.0 unless the sum is a drop.
+
+    >>> round(_hoeffding([-1.0] * 8), 4)
+    0.0183
+    """
+    total = math.fsum(differences)
+    if total >= 0:
+        return 1.0
+    squares = math.fsum(difference * difference for difference in differences)
+    return float((Decimal(-total * total / squares) / 2).exp())
+
+
+def by_cluster(differences: Iterable[tuple[str, float]]) -> tuple[float, ...]:
+    """Return the sum of the differences of each cluster, so that its cases flip as one.
+
+    A case with "" for a cluster is one of its own. Of labels (-1 newly failing, 1 fixed) a sum's sign is the
+    cluster's outcome, and 0 a tie. Clusters stand in order of their first case.
+
+    >>> by_cluster([("a", -1), ("", -1), ("a", -1), ("b", 1), ("b", -1)])
+    (-2.0, -1.0, 0.0)
+    """
+    clusters: defaultdict[tuple[str, int], list[float]] = defaultdict(list)
+    for place, (cluster, difference) in enumerate(differences):
+        clusters[cluster, 0 if cluster else place].append(difference)
+    return tuple(map(math.fsum, clusters.values()))
+
+
+def holm(p_values: Sequence[float]) -> tuple[float, ...]:
+    """Return p-values adjusted for having tested them all, in the order given (Holm 1979).
+
+    What is at most alpha after that is wrong about any of them with probability alpha at most, whatever
+    the tests have to do with each other.
+
+    >>> holm([0.01, 0.04, 0.03, 0.005])
+    (0.03, 0.06, 0.06, 0.02)
+    """
+    adjusted = [1.0] * len(p_values)
+    highest = 0.0
+    for rank, place in enumerate(sorted(range(len(p_values)), key=p_values.__getitem__)):
+        highest = max(highest, min(1.0, (len(p_values) - rank) * p_values[place]))
+        adjusted[place] = highest
+    return tuple(adjusted)
+
+
+# --- what a set of cases can show --------------------------------------------------------------
+
+
+def least_net(cases: int, min_drop: float, least_cases: int = LEAST_CASES) -> int:
+    """Return how many more cases must be worse than better for a drop to be one: at least `min_drop` of all, a share.
+
+    >>> least_net(20, 0.02), least_net(100, 0.07), least_net(201, 0.02)
+    (3, 7, 5)
+    """
+    return max(1, least_cases, math.ceil(Fraction(str(min_drop)) * cases))
+
+
+def smallest_drop(cases: int, alpha: float, power: float = 0.8, fixed: float = 0.0) -> float | None:
+    """Return the smallest net drop that the sign test sees with this power, as a share of all cases.
+
+    `fixed` is the share that gets better meanwhile. Exact for any number of cases, rounded up to 0.0001; None
+    where the test cannot see any drop. (Connor 1987 approximates it by the normal distribution.)
+
+    >>> [math.ceil(100 * smallest_drop(cases, 0.05)) for cases in (20, 50, 100, 200)], smallest_drop(4, 0.05)
+    ([32, 14, 7, 4], None)
+    """
+    steps = 10_000
+    low, high, top = 0, 1, round((1 - 2 * fixed) * steps) - 1
+    if top < high:
+        return None
+
+    def sees(drop: int) -> bool:
+        return _blocked(cases, drop / steps + fixed, fixed, _critical(alpha)) >= power
+
+    while not sees(high):
+        if high == top:
+            return None
+        low, high = high, min(2 * high, top)
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if sees(middle) else (middle, high)
+    return high / steps
+
+
+def false_alarm(
+    cases: int, alpha: float, min_drop: float, least_cases: int = LEAST_CASES, flipped: float = 0.05
+) -> float:
+    """Return how likely the aggregate guard fails a run though nothing changed on average.
+
+    Each case newly fails with probability `flipped` and is fixed with the same; the guard fails where the sign
+    test's p-value is at most `alpha` and `least_net` cases are lost.
+
+    >>> [round(100 * false_alarm(cases, 0.05, 0.0, 1), 1) for cases in (20, 50, 100, 200)]
+    [0.1, 1.2, 2.3, 3.2]
+    """
+    net = least_net(cases, min_drop, least_cases)
+    least = (max(worse, (changed + net + 1) // 2) for changed, worse in enumerate(_critical(alpha)))
+    return _blocked(cases, flipped, flipped, least)
+
+
+def false_alarm_of_count(cases: int, max_regressions: int, flipped: float = 0.05) -> float:
+    """Return how likely more than `max_regressions` cases newly fail, each with probability `flipped`.
+
+    >>> [round(100 * false_alarm_of_count(cases, 0)) for cases in (20, 50, 100, 200)]
+    [64, 92, 99, 100]
+    """
+    return math.fsum(_binomial(cases, flipped)[max_regressions + 1 :])
+
+
+def _critical(alpha: float) -> Iterator[int]:
+    """Yield for 0, 1, 2 ... changed cases how many must be worse for the sign test to reach `alpha`.
+
+    From one number to the next it stays or grows by one. One more than the changed cases: no number reaches it.
+    """
+    share, whole = alpha.as_integer_ratio()
+    one = 1 << 512  # probabilities are whole multiples of 2**-512: exact for 512 changed cases, then as good as that
+    least, tail, edge = 1, 0, one  # P(at least `least` worse), P(exactly least - 1 worse)
+    for changed in itertools.count():
+        yield least
+        if (tail + edge // 2) * whole <= share * one:
+            tail, edge = tail + edge // 2, edge * (changed + 1) // (2 * (changed + 2 - least))
+        else:
+            tail, edge = tail - edge * (changed + 1 - least) // (2 * least), edge * (changed + 1) // (2 * least)
+            least += 1
+
+
+def _blocked(cases: int, worse: float, better: float, least: Iterable[int]) -> float:
+    """Return the probability that of m changed cases at least `least[m]` are worse; correct to about 1e-12.
+
+    `worse` and `better` are a case's probabilities. `least` grows by 0 or 1 a step, so that the tail of the
+    binomial of m is worked out from that of m - 1.
+    """
+    ratio = worse / (worse + better)
+    total, at, tail, edge = 0.0, 1, 0.0, 1.0  # P(at least `at` worse), P(exactly at - 1 worse)
+    for changed, (chance, needed) in enumerate(zip(_binomial(cases, worse + better), least, strict=False)):
+        if changed and min(needed, changed + 1) == at:
+            tail, edge = tail + edge * ratio, edge * (1 - ratio) * changed / (changed - at + 1)
+        elif changed:
+            tail, edge = tail - edge * ratio * (changed - at) / at, edge * ratio * changed / at
+            at += 1
+        total += chance * tail
+    return total
+
+
+def _binomial(trials: int, chance: float) -> list[float]:
+    """Return the probabilities of 0, 1, 2 ... successes, up to the last that matters; `chance` is below 1.
+
+    From the likeliest number outwards, so that nothing overflows and no logarithm is needed.
+    """
+    likeliest, odds = min(trials, int((trials + 1) * chance)), chance / (1 - chance)
+    below, above = [1.0], [1.0]
+    for successes in range(likeliest, 0, -1):
+        below.append(below[-1] * successes / (trials - successes + 1) / odds)
+    for successes in range(likeliest, trials):
+        above.append(above[-1] * (trials - successes) / (successes + 1) * odds)
+        if above[-1] < 1e-30:
+            break
+    weights = below[:0:-1] + above
+    total = math.fsum(weights)
+    return [weight / total for weight in weights]

@@ -1,0 +1,289 @@
+"""Every statistic against the values published for it, and against what must always hold."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable
+from fractions import Fraction
+from itertools import product
+from random import Random
+from time import perf_counter
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safe_gate import stats
+
+counts = st.integers(0, 60)
+alphas = st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5])
+p_values = st.lists(st.floats(0, 1), max_size=12)
+ratios = st.integers(1, 12).flatmap(lambda whole: st.integers(0, whole).map(lambda part: part / whole))
+differences = st.tuples(ratios, ratios).map(lambda pair: pair[0] - pair[1])
+
+
+# --- intervals
+
+
+@pytest.mark.parametrize(
+    ("part", "whole", "low", "high"),
+    [
+        (7, 50, 0.0695, 0.2619),
+        (20, 20, 0.839, 1.0),
+        (45, 50, 0.786, 0.957),
+        (100, 100, 0.963, 1.0),
+        (200, 200, 0.981, 1.0),
+    ],
+)
+def test_the_wilson_interval_has_the_published_values(part: int, whole: int, low: float, high: float) -> None:
+    assert stats.wilson(part, whole) == pytest.approx((low, high), abs=5e-4)
+
+
+@pytest.mark.parametrize(("part", "whole"), [(0, 0), (2, 1), (-1, 3)])
+def test_nothing_has_no_interval(part: int, whole: int) -> None:
+    with pytest.raises(ValueError, match="is no share"):
+        stats.wilson(part, whole)
+
+
+@pytest.mark.parametrize(("table", "interval"), [((1, 1, 7, 12), (0.026, 0.507)), ((83, 7, 1, 9), (-0.126, -0.001))])
+def test_the_newcombe_interval_has_the_published_values(
+    table: tuple[int, int, int, int], interval: tuple[float, float]
+) -> None:
+    assert stats.newcombe(*table) == pytest.approx(interval, abs=5e-4)
+
+
+@given(counts, counts, counts, counts)
+def test_the_newcombe_interval_holds_the_difference_and_mirrors(both: int, worse: int, better: int, no: int) -> None:
+    if cases := both + worse + better + no:
+        low, high = stats.newcombe(both, worse, better, no)
+        assert -1 <= low <= (better - worse) / cases + 1e-12
+        assert (better - worse) / cases - 1e-12 <= high <= 1
+        assert stats.newcombe(both, better, worse, no) == pytest.approx((-high, -low), abs=1e-12)
+
+
+def test_no_cases_have_no_newcombe_interval_and_no_bound() -> None:
+    with pytest.raises(ValueError, match="is no share"):
+        stats.newcombe(0, 0, 0, 0)
+    with pytest.raises(ValueError, match="no cases"):
+        stats.zero_failures(0)
+
+
+def test_no_failure_in_n_cases_bounds_the_rate_by_about_three_over_n() -> None:
+    for cases in (1, 20, 50, 100, 200, 100_000):
+        bound = stats.zero_failures(cases)
+        assert (1 - bound) ** cases == pytest.approx(0.05)
+        assert bound <= 3 / cases
+
+
+# --- the sign test
+
+
+@given(counts, counts)
+def test_the_sign_test_counts_coins(worse: int, better: int) -> None:
+    changed = worse + better
+    ways = sum(math.comb(changed, heads) for heads in range(worse, changed + 1))
+    assert stats.sign_test(worse, better) == float(Fraction(ways, 2**changed))
+
+
+@given(counts, counts)
+def test_a_newly_failing_case_never_improves_the_sign_test(worse: int, better: int) -> None:
+    p = stats.sign_test(worse, better)
+    assert stats.sign_test(worse + 1, better) <= p <= stats.sign_test(worse, better + 1)
+
+
+@pytest.mark.parametrize(("worse", "better"), [(50_000, 50_000), (50_300, 49_700), (100_000, 0), (0, 100_000)])
+def test_a_hundred_thousand_changed_cases_are_quick_and_close_to_normal(worse: int, better: int) -> None:
+    start = perf_counter()
+    p = stats.sign_test(worse, better)
+    assert perf_counter() - start < 5
+    z = (worse - better - 1) / math.sqrt(worse + better)
+    assert p == pytest.approx(math.erfc(z / math.sqrt(2)) / 2, abs=1e-6)
+
+
+# --- the sign-flip test
+
+
+def enumerated(values: Iterable[float]) -> float:
+    exact = [Fraction(value).limit_denominator(1000) for value in values if value]
+    sums = [
+        sum(sign * abs(value) for sign, value in zip(signs, exact, strict=True))
+        for signs in product((-1, 1), repeat=len(exact))
+    ]
+    return sum(total <= sum(exact) for total in sums) / len(sums)
+
+
+@settings(max_examples=50, deadline=None)
+@given(st.lists(differences, max_size=12))
+def test_the_sign_flip_test_counts_every_way_to_flip(values: list[float]) -> None:
+    assert stats.sign_flip(values) == enumerated(values)
+
+
+@settings(deadline=None)
+@given(st.lists(differences, max_size=30), st.randoms(use_true_random=False))
+def test_order_and_unchanged_cases_do_not_matter(values: list[float], random: Random) -> None:
+    shuffled = random.sample(values, len(values))
+    assert (
+        stats.sign_flip(values)
+        == stats.sign_flip([*shuffled, 0.0])
+        == stats.sign_flip([*shuffled, 0.1 + 0.2 - 0.3, 5e-324])
+    )
+
+
+@settings(deadline=None)
+@given(st.lists(differences, max_size=30))
+def test_p_is_a_probability_and_above_a_half_without_a_drop(values: list[float]) -> None:
+    p, mirrored = stats.sign_flip(values), stats.sign_flip([-value for value in values])
+    assert 0 < p <= 1
+    assert p + mirrored >= 1  # what was seen itself counts on both sides
+    if math.fsum(values) >= 0:
+        assert p >= 0.5
+
+
+@given(st.integers(0, 40), st.integers(0, 40), ratios.filter(bool))
+def test_of_equal_drops_it_is_the_sign_test(worse: int, better: int, size: float) -> None:
+    assert stats.sign_flip([-size] * worse + [size] * better) == stats.sign_test(worse, better)
+
+
+@settings(deadline=None)
+@given(st.lists(differences, min_size=1, max_size=40))
+def test_the_bound_never_claims_more_than_the_exact_test(values: list[float]) -> None:
+    if any(values):
+        assert stats._hoeffding(values) >= stats.sign_flip(values) - 1e-12
+
+
+@pytest.mark.parametrize("changed", [25, 60, 120])
+def test_rounding_to_a_coarser_unit_hardly_moves_p(monkeypatch: pytest.MonkeyPatch, changed: int) -> None:
+    random = Random(changed)
+    values = [random.randint(-600, 500) / 997 for _ in range(changed)]
+    exact = stats.sign_flip(values)
+    monkeypatch.setattr(stats, "_WORK", changed**2 * math.fsum(map(abs, values)) * 150)
+    assert exact != stats.sign_flip(values) == pytest.approx(exact, abs=0.01)
+
+
+def test_the_test_of_rounded_differences_is_exact_in_level(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(stats, "_WORK", 8 * 8 * 3 * 150)
+    sizes = [0.123, 0.2345, 0.377, 0.41, 0.555, 0.601, 0.333, 0.366]
+    found = [
+        stats.sign_flip([sign * size for sign, size in zip(signs, sizes, strict=True)])
+        for signs in product((-1, 1), repeat=8)
+    ]
+    for alpha in (0.01, 0.05, 0.1, 0.5):
+        assert sum(p <= alpha for p in found) <= alpha * len(found)
+
+
+@pytest.mark.parametrize("draw", [lambda random: random.uniform(-1, 1), lambda random: random.choice([-0.5, 0.25])])
+@pytest.mark.parametrize("changed", [3, 100, 1000, 100_000])
+def test_any_number_of_differences_is_quick(changed: int, draw: Callable[[Random], float]) -> None:
+    random = Random(7)
+    values = [draw(random) for _ in range(changed)]
+    start = perf_counter()
+    assert 0 <= stats.sign_flip(values) <= 1
+    assert perf_counter() - start < 10
+
+
+# --- clusters and several tests
+
+
+@given(st.lists(st.tuples(st.sampled_from(["", "a", "b", "c"]), st.sampled_from([-1, 0, 1])), max_size=40))
+def test_clusters_keep_the_sum_and_flip_as_one(cases: list[tuple[str, int]]) -> None:
+    folded = stats.by_cluster(cases)
+    named = {cluster for cluster, _ in cases if cluster}
+    assert sum(folded) == sum(change for _, change in cases)
+    assert len(folded) == len(named) + sum(not cluster for cluster, _ in cases)
+
+
+def test_copies_of_one_case_prove_no_more_than_the_case() -> None:
+    copies = [("same", -1.0)] * 50
+    assert stats.sign_flip(change for _, change in copies) < 1e-14
+    assert stats.sign_flip(stats.by_cluster(copies)) == 0.5
+
+
+@given(p_values, st.randoms(use_true_random=False))
+def test_holm_lies_between_the_value_and_bonferroni_and_keeps_ranks(values: list[float], random: Random) -> None:
+    adjusted = stats.holm(values)
+    for value, after in zip(values, adjusted, strict=True):
+        assert value <= after <= min(1.0, len(values) * value)
+    assert sorted(adjusted) == [after for _, after in sorted(zip(values, adjusted, strict=True))]
+    order = random.sample(range(len(values)), len(values))
+    assert stats.holm([values[place] for place in order]) == tuple(adjusted[place] for place in order)
+
+
+# --- what a set of cases can show
+
+
+@pytest.mark.parametrize(
+    ("fixed", "points"),
+    [(0.0, (32, 22, 14, 9, 7, 5, 4)), (0.02, (36, 26, 17, 12, 10, 7, 6)), (0.05, (41, 30, 20, 15, 13, 10, 8))],
+)
+def test_the_smallest_drops_are_the_published_ones(fixed: float, points: tuple[int, ...]) -> None:
+    drops = [stats.smallest_drop(cases, 0.05, fixed=fixed) for cases in (20, 30, 50, 75, 100, 150, 200)]
+    assert tuple(math.ceil(100 * drop) for drop in drops if drop) == points
+
+
+@pytest.mark.parametrize(("cases", "fixed"), [(0, 0.0), (4, 0.0), (20, 0.5), (20, 0.4)])
+def test_too_few_cases_see_no_drop(cases: int, fixed: float) -> None:
+    assert stats.smallest_drop(cases, 0.05, fixed=fixed) is None
+
+
+def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int], bool]) -> float:
+    return math.fsum(
+        math.comb(cases, lost)
+        * math.comb(cases - lost, won)
+        * worse**lost
+        * better**won
+        * (1 - worse - better) ** (cases - lost - won)
+        for lost in range(cases + 1)
+        for won in range(cases - lost + 1)
+        if fires(lost, won)
+    )
+
+
+@settings(max_examples=40, deadline=None)
+@given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]))
+def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(cases: int, alpha: float, fixed: float) -> None:
+    def seen(drop: float) -> float:
+        return trinomial(cases, drop + fixed, fixed, lambda worse, better: stats.sign_test(worse, better) <= alpha)
+
+    if drop := stats.smallest_drop(cases, alpha, fixed=fixed):
+        assert seen(drop) >= 0.8 - 1e-9
+        assert drop == 0.0001 or seen(drop - 0.0001) < 0.8 + 1e-9
+
+
+@pytest.mark.parametrize(
+    ("cases", "count", "net", "sign"), [(20, 64, 35, 0.1), (50, 92, 41, 1.2), (100, 99, 44, 2.3), (200, 100, 46, 3.2)]
+)
+def test_the_false_alarms_are_the_published_ones(cases: int, count: int, net: int, sign: float) -> None:
+    assert 100 * stats.false_alarm_of_count(cases, 0) == pytest.approx(count, abs=0.5)
+    assert 100 * stats.false_alarm(cases, 1.0, 0.0, 1) == pytest.approx(net, abs=0.51)
+    assert 100 * stats.false_alarm(cases, 0.05, 0.0, 1) == pytest.approx(sign, abs=0.05)
+
+
+@settings(max_examples=40, deadline=None)
+@given(
+    st.integers(0, 40), alphas, st.sampled_from([0.0, 0.02, 0.1]), st.integers(0, 5), st.sampled_from([0.02, 0.05, 0.3])
+)
+def test_a_false_alarm_is_as_likely_as_all_its_outcomes(
+    cases: int, alpha: float, min_drop: float, least: int, flipped: float
+) -> None:
+    def fires(worse: int, better: int) -> bool:
+        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, least)
+
+    assert stats.false_alarm(cases, alpha, min_drop, least, flipped) == pytest.approx(
+        trinomial(cases, flipped, flipped, fires), abs=1e-9
+    )
+    many = trinomial(cases, flipped, flipped, lambda worse, _: worse > least)
+    assert stats.false_alarm_of_count(cases, least, flipped) == pytest.approx(many, abs=1e-9)
+
+
+@given(st.integers(1, 2000), st.integers(0, 100))
+def test_the_least_net_is_the_first_whose_share_is_a_drop(cases: int, hundredths: int) -> None:
+    net = stats.least_net(cases, hundredths / 100, 0)
+    assert net / cases >= hundredths / 100
+    assert net == 1 or (net - 1) / cases < hundredths / 100
+
+
+def test_planning_for_a_hundred_thousand_cases_is_quick() -> None:
+    start = perf_counter()
+    assert stats.smallest_drop(100_000, 0.05, fixed=0.05) == pytest.approx(0.0026)
+    assert stats.false_alarm(100_000, 0.05, 0.0) == pytest.approx(0.049, abs=5e-4)
+    assert perf_counter() - start < 10
