@@ -58,8 +58,8 @@ def compare(
     base: str, head: str, options: Options, effects: Effects, options_at: comparing.OptionsAt, *, out: str
 ) -> int:
     """Hold one run against another, each a report, a commit or the working folder. Returns 0, 1 or 3."""
-    from safe_gate.render import comparison as shown
     from safe_gate.render import console
+    from safe_gate.render.comparison import headline
 
     with _baseline(base, options, effects) as old, _baseline(head, options, effects) as new:
         if new is None:
@@ -78,9 +78,9 @@ def compare(
     rules = [outcome.as_json() for outcome in outcomes]
     if out:
         files.write(Path(out), jsonreport.to_json({"comparison": found, "rules": rules}))
-    effects.out(console.scorecard(shown.section(report), everything=True))
+    effects.out(console.compared(report, everything=True))
     effects.out(console.outcomes(rules))
-    effects.out(f"Compare: {found['status'].upper()} ({shown.headline(found)})")
+    effects.out(f"Compare: {found['status'].upper()} ({headline(found)})")
     return EXIT_CODES[gate.verdict(outcomes)]
 
 

@@ -36,6 +36,7 @@ def safe_cases(
     concern: str = "",
     test_dir: str = ".",
     leave_out: Sequence[str] = (),
+    cluster_key: str = "",
     root: Path = HERE,
 ) -> Iterator[SafeItem]:
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
@@ -43,7 +44,7 @@ def safe_cases(
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output and every output a case. `concern` drops the
     cases of other concerns, after those checks; globs pass over the files of `leave_out`; `root` is
-    that of `files.expand`.
+    that of `files.expand`, `cluster_key` that of `files.cluster_of`.
     """
     paths, problems = expand_batches(patterns, Path(test_dir), leave_out, root=root)
     yield from problems
@@ -76,7 +77,7 @@ def safe_cases(
         if batch is None:  # that its outputs have no case would be noise
             all_read = False
             continue
-        yield from _joined(batch, recorded, seen, concern, searched=outputs or [shown(beside, root)])
+        yield from _joined(batch, recorded, seen, concern, cluster_key, searched=outputs or [shown(beside, root)])
         if not outputs:
             yield from _unused(recorded, f"{name} does not have")
     if outputs and all_read:
@@ -161,7 +162,12 @@ def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
 
 
 def _joined(
-    batch: Batch, recorded: dict[str, Recorded], seen: dict[str, Place], concern: str, searched: Sequence[str]
+    batch: Batch,
+    recorded: dict[str, Recorded],
+    seen: dict[str, Place],
+    concern: str,
+    cluster_key: str,
+    searched: Sequence[str],
 ) -> Iterator[safe_v0.Case | Problem]:
     """Yield a batch's cases with their outputs, taking each output out of `recorded`."""
     cases = batch.content["test_cases"]
@@ -195,6 +201,7 @@ def _joined(
                 summary=output["summary"],
                 followup_questions=tuple(output["followup_questions"]),
                 place=place,
+                cluster=files.cluster_of(case, cluster_key),
             )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -15,6 +15,7 @@ from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
+from safe_gate.validate import suggestion
 
 OptionsAt = Callable[[Path], Options]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""
@@ -126,11 +127,31 @@ def against(
     if old.is_withheld or head.is_withheld:  # stand-ins can be compared with stand-ins alone
         old, head = (replace(one, parts=_withheld(one.parts)) for one in (old, head))
         today = today and _withheld(today)
+    if problems := tuple(_named_nothing(old, head, options)):
+        raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
     compared = regression.compare(old.parts, today, head.parts, guards(options), same_rules)
     comparison = {"baseline": named, "status": "pass", **compared}
     outcomes = regression.judge(comparison, guards(options))
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
+
+
+def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]:
+    """Yield a problem for each setting that names what no case has: it would guard nothing."""
+    results = [
+        EVALUATORS[name].outcome(result)
+        for parts in (old.parts, head.parts)
+        for name, part in parts.items()
+        if part
+        for result in part["results"]
+    ]
+    known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
+    for name in options.protect:
+        if name not in known:
+            words = f"names {name!r}, which is no case's id, tag or archetype{suggestion(name, list(known))}"
+            yield Problem(Place("protect"), words)
+    if options.cluster_key and not any(outcome.cluster for outcome in results):
+        yield Problem(Place("cluster-key"), f"names {options.cluster_key!r}, a field that no case has")
 
 
 def _baseline(

@@ -44,8 +44,11 @@ class InputFile:
 SynthesisItem = synthesis.Case | Problem | InputFile
 
 
-def synthesis_cases(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[SynthesisItem]:
-    """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end."""
+def synthesis_cases(patterns: Sequence[str], *, cluster_key: str = "", root: Path = HERE) -> Iterator[SynthesisItem]:
+    """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end.
+
+    `cluster_key` is that of `cluster_of`.
+    """
     schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
     paths, problems = expand(patterns, root=root)
@@ -69,9 +72,16 @@ def synthesis_cases(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[S
                 expected=case.get("expected", {}),
                 tags=tuple(case.get("tags", ())),
                 place=place,
+                cluster=cluster_of(case, cluster_key),
             )
         if is_empty:
             yield Problem(Place(shown(path, root)), "is empty: no cases; expected one JSON object a line")
+
+
+def cluster_of(case: Mapping[str, Any], key: str) -> str:
+    """Return the value of a case's field as the name of a cluster: a text as it is, others as JSON, "" for none."""
+    value = case.get(key, "")
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
 def document(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> Any:

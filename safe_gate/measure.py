@@ -41,6 +41,7 @@ def safe_v0_part(
         concern=options.safe_concern,
         test_dir=options.safe_test_dir,
         leave_out=(options.config, output),
+        cluster_key=options.cluster_key,
         root=root,
     )
 
@@ -69,7 +70,7 @@ def synthesis_part(options: Options, *, root: Path = HERE, rules: synthesis.Rule
         rules = rules or synthesis_rules(options, root=root)
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
-    cases = files.synthesis_cases(options.synthesis_cases, root=root)
+    cases = files.synthesis_cases(options.synthesis_cases, cluster_key=options.cluster_key, root=root)
 
     def measure(case: synthesis.Case) -> tuple[synthesis.Totals, dict[str, Any]]:
         result = synthesis.score_case(case, rules)

@@ -230,13 +230,17 @@ class Severity(StrEnum):
 
 @dataclass(frozen=True, slots=True)
 class Finding:
-    """A case a reviewer should look at: what is wrong with it and the evidence for that."""
+    """A case a reviewer should look at: what is wrong with it and the evidence for that.
+
+    `news` says what is new about it since the baseline, where there is one.
+    """
 
     case_id: Untrusted
     severity: Severity
     what: str
     evidence: tuple[Phrase, ...]
     place: Place
+    news: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -246,29 +246,31 @@ def smallest_visible(comparison: JsonObject) -> float | None:
 
 def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutcome]:
     cases, changes, metrics = part["cases"], part["changes"], part["metrics"]
-    removed = len(cases["removed"])
+    removed, title = len(cases["removed"]), EVALUATORS[name].title
+    case = f"{title} case"
     if not guards.allow_removed:
-        yield _count("allow-removed", name, removed, "case of the baseline is gone", "cases of the baseline are gone")
+        one, many = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
+        yield _count("allow-removed", name, removed, one, many)
     newly = [change for change in changes if change["change"] == "newly failing"]
     if guards.protect:
         lost = sum(change["protected"] for change in newly) + sum(one["protected"] for one in cases["removed"])
-        one, many = "protected case newly fails or is gone", "protected cases newly fail or are gone"
+        one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
         yield _count("protect", name, lost, one, many)
     if "new-violations" in EVALUATORS[name].guards:
         terms = sum(len(change["new_violations"]) for change in changes)
         yield _count("new-violations", name, terms, "forbidden term is newly used", "forbidden terms are newly used")
     if "label-drops" in EVALUATORS[name].guards:
         falls = sum(change["steps"] >= _STEPS for change in changes)
-        yield _count("label-drops", name, falls, "case falls from Pass to Fail", "cases fall from Pass to Fail")
+        yield _count("label-drops", name, falls, f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail")
     if guards.max_regressions is not None:
         allowed = guards.max_regressions
-        yield _count("max-regressions", name, len(newly), "case newly fails", "cases newly fail", allowed)
+        yield _count("max-regressions", name, len(newly), f"{case} newly fails", f"{case}s newly fail", allowed)
     worst = max(metrics, key=_drop, default=None)
     if worst is None:
         return
     if guards.max_score_drop is not None:
         drop = max(0.0, _drop(worst))
-        words = f"{_title(name, worst)} falls by {_points(drop)} on average" if drop else "No metric falls"
+        words = f"{_title(name, worst)} falls by {_points(drop)} on average" if drop else f"No {title} metric falls"
         message = f"{words}, {_points(guards.max_score_drop)} allowed"
         yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, drop <= guards.max_score_drop, message)
     yield _significance(name, metrics, guards)
@@ -276,13 +278,14 @@ def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutco
 
 def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> RuleOutcome:
     """Return the outcome of the tests of an evaluator's metrics: whether a drop is real and matters."""
-    proven = [metric for metric in metrics if _matters(metric, guards) and _is_real(metric, guards)]
-    if proven:
-        worst = max(proven, key=_drop)
-        found = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
-        message = f"{found}, more than chance shows (p {_p(worst)}, {guards.alpha:g} or less counts)"
+    mattering = [metric for metric in metrics if _matters(metric, guards)]
+    proven = [metric for metric in mattering if _is_real(metric, guards)]
+    if worst := max(proven or mattering, key=_drop, default=None):
+        fall = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
+        relation = "more than chance shows" if proven else "which chance may show"
+        message = f"{fall}, {relation}: p {_p(worst)}, {guards.alpha:g} or less counts"
     else:
-        message = f"No metric falls by {_points(guards.min_drop)} or more beyond what chance shows"
+        message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"
     drop = max((_drop(metric) for metric in proven), default=0.0)
     return RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, message)
 

@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from safe_gate.evaluators import sections
 from safe_gate.figures import plural
 from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order
+from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain, quoted
 
@@ -62,7 +62,7 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
     `folder` is the working folder's path in the repository.
     """
     levels = _LEVEL_OF.get(report["verdict"], {})
-    cases = [finding for section in sections(report) for finding in section.findings]
+    cases = [finding for section in shown_sections(report) for finding in section.findings]
     noun = "problem" if problems else "case"
     fixed = [*_broken_rules(report), *input_problems(problems, folder)]
     rolled_up: list[Annotation] = []
@@ -90,7 +90,8 @@ def input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotat
 
 
 def _case(finding: Finding, level: str, folder: str) -> Annotation:
-    message = "\n".join((finding.what, *(quoted(phrase) for phrase in finding.evidence)))
+    what = finding.what + f" ({finding.news})" * bool(finding.news)
+    message = "\n".join((what, *(quoted(phrase) for phrase in finding.evidence)))
     placed = _at(finding.place, level, message, f"SAFE Gate: {plain(finding.case_id)}", folder)
     if placed.file:
         return placed

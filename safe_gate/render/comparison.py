@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import replace
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, sections
 from safe_gate.figures import fixed, percent, plural
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
 from safe_gate.regression import smallest_visible
@@ -14,7 +15,7 @@ _NAMED = 5
 _LAST = ("Worse", "Better", "p")
 
 
-def section(report: JsonObject) -> Section:
+def comparison_section(report: JsonObject) -> Section:
     """Return the comparison that a report holds as a section."""
     comparison = report["comparison"]
     parts = {name: comparison[name] for name in EVALUATORS if comparison[name]}
@@ -78,16 +79,30 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
 
 
-def news(comparison: JsonObject | None, name: str) -> Mapping[str, str]:
-    """Return what is new about an evaluator's cases, by id: where a case that fails did not before."""
-    part = comparison[name] if comparison else None
-    if not part:
-        return {}
+def shown_sections(report: JsonObject) -> tuple[Section, ...]:
+    """Return what a reader is shown of every evaluator in the report, what newly fails first and named as new."""
+    comparison = report.get("comparison", {})
+    names = [name for name in EVALUATORS if report[name] is not None]
+    return tuple(
+        _with_news(section, comparison[name]) if comparison.get(name) else section
+        for name, section in zip(names, sections(report), strict=True)
+    )
+
+
+def _with_news(section: Section, part: JsonObject) -> Section:
+    news = _news(part)
+    findings = (replace(finding, news=news.get(finding.case_id.text, "")) for finding in section.findings)
+    return replace(section, findings=tuple(sorted(findings, key=lambda finding: finding.news != NEWLY_FAILING)))
+
+
+def _news(part: JsonObject) -> Mapping[str, str]:
+    """Return what is new about cases that fail, by id."""
     told = {change["id"]: _NEWS[change["change"]] for change in part["changes"] if change["change"] in _NEWS}
     return {**told, **{one["id"]: "new case" for one in part["cases"]["added"]}}
 
 
-_NEWS = {"newly failing": "newly failing", "still failing": "failing before"}
+NEWLY_FAILING = "newly failing"
+_NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
 def _blindness(comparison: JsonObject) -> str:

@@ -16,6 +16,7 @@ from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
+from safe_gate.render.comparison import comparison_section, notes, shown_sections
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.stats import wilson
@@ -45,9 +46,11 @@ tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, 
 def scorecards(report: JsonObject) -> Iterator[str]:
     """Yield the scorecard of every evaluator; one with a broken rule shows its Review cases' evidence too."""
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
-    for name, evaluator in EVALUATORS.items():
-        if report[name] is not None:
-            yield scorecard(evaluator.section(report[name]), reviews=name in broken)
+    names = [name for name in EVALUATORS if report[name] is not None]
+    for name, section in zip(names, shown_sections(report), strict=True):
+        yield scorecard(section, reviews=name in broken)
+    if "comparison" in report:
+        yield compared(report)
 
 
 def scorecard(section: Section, *, everything: bool = False, reviews: bool = False) -> str:
@@ -66,6 +69,13 @@ def scorecard(section: Section, *, everything: bool = False, reviews: bool = Fal
             "",
         )
     )
+
+
+def compared(report: JsonObject, *, everything: bool = False) -> str:
+    """Return the comparison with a baseline as a scorecard; without one a sentence that says so."""
+    if report["comparison"]["status"] == "none":
+        return "".join(f"{quoted(note)}\n" for note in notes(report["comparison"]))
+    return scorecard(comparison_section(report), everything=everything)
 
 
 def rules(report: JsonObject) -> str:
@@ -238,7 +248,8 @@ def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[
         yield "Evidence:"
     for finding in shown:
         where = _place(finding.place.path, finding.place.line)
-        yield f"  {plain(finding.case_id)} ({where}) {finding.what}"
+        news = f" ({finding.news})" if finding.news else ""
+        yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
         yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
     if len(shown) < len(found):
         yield f"  ... and {len(found) - len(shown)} more: see the JSON report, or --verbose"

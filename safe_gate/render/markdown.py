@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.evaluators import EVALUATORS, sections
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
 from safe_gate.model import (
     NOWHERE,
@@ -20,6 +20,14 @@ from safe_gate.model import (
     Untrusted,
     in_order,
 )
+from safe_gate.render.comparison import (
+    NEWLY_FAILING,
+    baseline_words,
+    comparison_section,
+    headline,
+    notes,
+    shown_sections,
+)
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import markdown
 
@@ -32,6 +40,7 @@ SUMMARY_LIMIT = 1_048_576
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
 _VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
+_NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
@@ -53,7 +62,7 @@ def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin
     counts take a few thousand bytes and come whatever the limit. Cases link to their lines in the
     repository of the `origin`, and the last line to its commit and its run.
     """
-    shown = sections(report)
+    shown = shown_sections(report)
 
     def draw(rows: int, *, folded: bool = False) -> str:
         return "\n".join(_lines(report, shown, problems, origin, rows, folded=folded)) + "\n"
@@ -109,12 +118,9 @@ def _lines(
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
     opened = _broken_sections(report, shown)
-    for section in shown:
-        headline = f"**{_name(section)}** · {section.headline}"
-        if section in opened:
-            yield from (headline, "", *_notes(section), *_measured(section))
-        else:
-            yield from (f"{words}  " for words in (headline, *map(_phrase, section.notes)))
+    yield from _headlines(shown, opened)
+    if "comparison" in report:
+        yield from _compared(report["comparison"])
     yield ""
     for sentence in (*not_run(report), *departures(report)):
         yield _phrase(sentence)
@@ -132,6 +138,7 @@ def _lines(
             measured = () if section in opened else _measured(section)
             details = (*_counts(section), *measured, *_details(section, rows))
             yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
+        yield from _changes(report, rows, origin)
         if report["rules"]:
             yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report))
     elif shown:
@@ -140,6 +147,30 @@ def _lines(
     tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
     rules = f" · rule packs <code>{packs}</code>" if packs else ""
     yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words{_way_on(origin)}</sub>"
+
+
+def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[str]:
+    """Yield a line an evaluator, with its figures where they are `opened`."""
+    for section in shown:
+        line = f"**{_name(section)}** · {section.headline}"
+        if section in opened:
+            yield from (line, "", *_notes(section), *_measured(section))
+        else:
+            yield from (f"{words}  " for words in (line, *map(_phrase, section.notes)))
+
+
+def _compared(comparison: JsonObject) -> Iterator[str]:
+    """Yield what the comparison with a baseline says, in a line and the sentences that belong to it."""
+    yield f"**Compared with {_phrase(baseline_words(comparison))}** · {headline(comparison)}  "
+    yield from (f"{_phrase(note)}  " for note in notes(comparison))
+
+
+def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
+    """Yield the comparison with a baseline in full, folded."""
+    if report.get("comparison", {}).get("status", "none") != "none":
+        section = comparison_section(report)
+        details = (*_measured(section), *_details(section, rows), *_findings([section], rows, origin))
+        yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
 
 
 def _way_on(origin: Origin) -> str:
@@ -217,16 +248,16 @@ def _findings(shown: Sequence[Section], rows: int, origin: Origin) -> Iterator[s
     if not found:
         return
     order = list(_DOTS)
-    ranked = sorted(found, key=lambda finding: order.index(finding.severity))
+    ranked = sorted(found, key=lambda finding: (finding.news != NEWLY_FAILING, order.index(finding.severity)))
     yield from _table(
         Table(
             ("", "Case", "What", "Evidence"),
             "^<<<",
             tuple(
                 (
-                    _DOTS[finding.severity],
+                    _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
                     _linked(finding.case_id, finding.place, origin),
-                    finding.what,
+                    finding.what + f"<br>{finding.news}" * bool(finding.news),
                     "<br>".join(_phrase(phrase) for phrase in finding.evidence),
                 )
                 for finding in ranked[:rows]
