@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
+_MOST_CASES = 1_000_000  # more take long to work out
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 # Sums of doubles depend on how many threads share them; set before numpy is imported.
@@ -48,6 +49,10 @@ _COMMANDS = {
         "list the Synthesis rules, run the texts of a pack's rules, or learn packs from labelled cases",
         "exit codes: 0 listed, all as promised, or learned; 3 a problem",
     ),
+    "power": (
+        "show what a comparison of so many cases can see: the smallest drop, and how often it fails by chance",
+        "exit codes: 0 shown, 3 no cases to count or error",
+    ),
     "doctor": (
         "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
         "exit codes: 0 a run could start, 3 it could not",
@@ -60,7 +65,7 @@ _COMMANDS = {
 }
 
 _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict.fromkeys(
-    ("run", "doctor"), "--safe-batch and --synthesis-cases"
+    ("run", "power", "doctor"), "--safe-batch and --synthesis-cases"
 )
 
 
@@ -128,17 +133,16 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: Effects) -> int:
     from safe_gate import app
 
-    if command == "score":
-        return app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"])
-    if command == "eval":
-        return app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"])
-    if command == "explain":
-        return app.explain(options, arguments["id"], effects)
-    if command == "rules":
-        return _rules(arguments["words"], options, effects, out=arguments["out"])
-    if command == "publish" or options.mode == "publish":
-        return app.publish(options, effects)
-    return app.run(options, effects)
+    commands: dict[str, Callable[[], int]] = {
+        "run": lambda: app.publish(options, effects) if options.mode == "publish" else app.run(options, effects),
+        "score": lambda: app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"]),
+        "eval": lambda: app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"]),
+        "explain": lambda: app.explain(options, arguments["id"], effects),
+        "rules": lambda: _rules(arguments["words"], options, effects, out=arguments["out"]),
+        "power": lambda: app.power(options, effects, cases=_count(arguments["cases"])),
+        "publish": lambda: app.publish(options, effects),
+    }
+    return commands[command]()
 
 
 def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
@@ -154,6 +158,15 @@ def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str
         os.environ.update(_ONE_THREAD)
         return app.train_packs(words[1:], options, effects, out=out)
     raise CannotJudge(Problem(Place("command line"), "expected: rules, rules test PACK..., or rules train CASES..."))
+
+
+def _count(word: str | None) -> int | None:
+    """Return how many cases the command line names, None if it names none."""
+    if word is None:
+        return None
+    if not (re.fullmatch(r"[0-9]{1,7}", word) and 1 <= int(word) <= _MOST_CASES):
+        raise CannotJudge(Problem(Place("safe-gate power"), f"{word!r} is no number of cases from 1 to {_MOST_CASES}"))
+    return int(word)
 
 
 def _read_options(flags: Mapping[str, Any], environ: Mapping[str, str], command: str) -> Options:
@@ -249,6 +262,9 @@ def _parser() -> argparse.ArgumentParser:
             words = "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases"
             command.add_argument("words", nargs="*", metavar="test|train FILE", help=words)
             command.add_argument("--out", default="", metavar="FOLDER", help="train: write the packs that gain here")
+        if name == "power":
+            words = "how many cases; without it, those that the inputs of a run hold"
+            command.add_argument("cases", nargs="?", metavar="N", help=words)
         if name == "validate":
             command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
     return parser
