@@ -145,6 +145,20 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     return facts, [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
 
 
+def power(options: Options, effects: Effects, *, cases: int | None) -> int:
+    """Show what so many cases can show of a change, or those that a run would read. Returns 0 or 3."""
+    from safe_gate.render.power import foresight
+
+    counts, problems = ({"": cases}, ()) if cases else measure.case_counts(options)
+    if not counts:
+        expected = "a number of cases, such as safe-gate power 100, or the files of a run"
+        problems = (Problem(Place("safe-gate power"), f"has no cases to count; expected {expected}"),)
+    if problems:
+        return complain(problems, effects)
+    effects.out(foresight(counts, options.alpha, options.min_drop, options.max_regressions))
+    return EXIT_CODES[Verdict.PASS]
+
+
 def publish(options: Options, effects: Effects) -> int:
     """Post what a run without write access left behind. Returns 0 if the comment is as it should be, 3 if not."""
     try:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
+_MOST_CASES = 1_000_000  # more take long to work out
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 # Sums of doubles depend on how many threads share them; set before numpy is imported.
@@ -54,6 +55,10 @@ _COMMANDS = {
         "hold one run against another: reports, git refs, or . for the working folder",
         "exit codes: 0 nothing got worse that the guards stop, 1 something did, 3 could not compare",
     ),
+    "power": (
+        "show what a comparison of so many cases can see: the smallest drop, and how often it fails by chance",
+        "exit codes: 0 shown, 3 no cases to count or error",
+    ),
     "doctor": (
         "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
         "exit codes: 0 a run could start, 3 it could not",
@@ -66,7 +71,7 @@ _COMMANDS = {
 }
 
 _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict.fromkeys(
-    ("run", "doctor"), "--safe-batch and --synthesis-cases"
+    ("run", "power", "doctor"), "--safe-batch and --synthesis-cases"
 )
 
 
@@ -151,6 +156,7 @@ def _run(
         "compare": lambda: app.compare(
             arguments["base"], arguments["head"], options, effects, options_at, out=arguments["out"]
         ),
+        "power": lambda: app.power(options, effects, cases=_count(arguments["cases"])),
         "publish": lambda: app.publish(options, effects),
         "run": lambda: app.run(options, effects, options_at),
     }
@@ -170,6 +176,15 @@ def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str
         os.environ.update(_ONE_THREAD)
         return app.train_packs(words[1:], options, effects, out=out)
     raise CannotJudge(Problem(Place("command line"), "expected: rules, rules test PACK..., or rules train CASES..."))
+
+
+def _count(word: str | None) -> int | None:
+    """Return how many cases the command line names, None if it names none."""
+    if word is None:
+        return None
+    if not (re.fullmatch(r"[0-9]{1,7}", word) and 1 <= int(word) <= _MOST_CASES):
+        raise CannotJudge(Problem(Place("safe-gate power"), f"{word!r} is no number of cases from 1 to {_MOST_CASES}"))
+    return int(word)
 
 
 def _read_options(
@@ -271,6 +286,9 @@ def _parser() -> argparse.ArgumentParser:
             words = "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases"
             command.add_argument("words", nargs="*", metavar="test|train FILE", help=words)
             command.add_argument("--out", default="", metavar="FOLDER", help="train: write the packs that gain here")
+        if name == "power":
+            words = "how many cases; without it, those that the inputs of a run hold"
+            command.add_argument("cases", nargs="?", metavar="N", help=words)
         if name == "validate":
             command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
     return parser

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,23 +35,13 @@ def safe_v0_part(
     Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say.
     """
     policy = policy or safe_policy(options)
-    cases = batches.safe_cases(
-        options.safe_batch,
-        options.safe_outputs,
-        concern=options.safe_concern,
-        test_dir=options.safe_test_dir,
-        leave_out=(options.config, output),
-        cluster_key=options.cluster_key,
-        root=root,
-    )
 
     def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, dict[str, Any]]:
         result = safe_v0.score_case(case, policy)
         return safe_v0.Totals.of(result, policy), result.as_json()
 
-    measured, problems, inputs = sorted_out(cases, measure)
-    if not measured and not problems:
-        problems = (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
+    measured, problems, inputs = sorted_out(_safe_cases(options, output, root=root), measure)
+    problems = problems or _lacking(measured, options)
     if problems:
         return Measured(None, as_shown(problems, options), inputs)
     totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
@@ -82,6 +72,38 @@ def synthesis_part(options: Options, *, root: Path = HERE, rules: synthesis.Rule
     totals = add_up((totals for totals, _ in measured), synthesis.Totals())
     part = synthesis.report(totals, [result for _, result in measured])
     return Measured(part if options.text == "full" else without_texts("synthesis", part), (), inputs)
+
+
+def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
+    """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
+    counts: dict[str, int] = {}
+    problems: tuple[Problem, ...] = ()
+    if options.safe_batch:
+        cases, found, _ = sorted_out(_safe_cases(options), lambda case: case.place)
+        counts["safe_v0"] = len(cases)
+        problems += found or _lacking(cases, options)
+    if options.synthesis_cases:
+        cases, found, _ = sorted_out(files.synthesis_cases(options.synthesis_cases), lambda case: case.place)
+        counts["synthesis"] = len(cases)
+        problems += found
+    return counts, as_shown(problems, options)
+
+
+def _safe_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
+    return batches.safe_cases(
+        options.safe_batch,
+        options.safe_outputs,
+        concern=options.safe_concern,
+        test_dir=options.safe_test_dir,
+        leave_out=(options.config, output),
+        cluster_key=options.cluster_key,
+        root=root,
+    )
+
+
+def _lacking(cases: Sequence[Any], options: Options) -> tuple[Problem, ...]:
+    """Return the problem that a concern leaves no case, if so."""
+    return () if cases else (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
 
 
 def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:

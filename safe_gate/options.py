@@ -12,6 +12,7 @@ from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
 _PUBLISHING = ("run", "publish")
+_POWER = ("run", "power")
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +20,8 @@ class Setting:
     """How one option is named and limited.
 
     `key` is its path in the config file (empty: not allowed there), `flags` its flags by command;
-    `low` and `high` bound a number; an option without `env` can only come from the config file.
+    `low` and `high` bound a number, which may be neither of them if they are `excluded`; an option
+    without `env` can only come from the config file.
     """
 
     name: str
@@ -31,6 +33,7 @@ class Setting:
     flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     low: float | None = None
     high: float | None = None
+    excluded: bool = False
     choices: tuple[str, ...] = ()
     secret: bool = False
 
@@ -76,11 +79,18 @@ def _option(
     key: tuple[str, ...] | None = None,
     flags: Mapping[str, tuple[str, ...]] | None = None,
     limits: tuple[float | None, float | None] = (None, None),
+    excluded: bool = False,
     choices: tuple[str, ...] = (),
     secret: bool = False,
 ) -> Any:
     facts = {"help": help_, "env": env, "key": key, "flags": flags, "limits": limits, "choices": choices}
-    return field(default=default, metadata={**facts, "secret": secret}, repr=not secret)
+    return field(default=default, metadata={**facts, "excluded": excluded, "secret": secret}, repr=not secret)
+
+
+def _renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the flags of an input: its full name first, or for commands of its evaluator alone its short one."""
+    full, brief = f"--{name}", f"--{short}"
+    return dict.fromkeys(("run", "power"), (full, brief)) | dict.fromkeys(commands, (brief, full))
 
 
 def _threshold(metric: str, level: str, default: float) -> Any:
@@ -116,31 +126,27 @@ class Options:
     safe_batch: tuple[str, ...] = _option(
         "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one a line.",
         (),
-        flags={"run": ("--safe-batch", "--batch"), "score": ("--batch", "--safe-batch")},
+        flags=_renamed("safe-batch", "batch", "score"),
     )
     safe_outputs: tuple[str, ...] = _option(
         "SAFE v0 recorded outputs: paths or globs; one a line. Default: BATCH.outputs.jsonl beside each batch file.",
         (),
-        flags={"run": ("--safe-outputs", "--outputs"), "score": ("--outputs", "--safe-outputs")},
+        flags=_renamed("safe-outputs", "outputs", "score"),
     )
     safe_concern: str = _option(
         "SAFE v0: score only the cases of this concern id.",
         "",
-        flags={"run": ("--safe-concern", "--concern"), "score": ("--concern", "--safe-concern")},
+        flags=_renamed("safe-concern", "concern", "score"),
     )
     safe_test_dir: str = _option(
         "SAFE v0: the folder that batch patterns start from.",
         ".",
-        flags={"run": ("--safe-test-dir", "--test-dir"), "score": ("--test-dir", "--safe-test-dir")},
+        flags=_renamed("safe-test-dir", "test-dir", "score"),
     )
     synthesis_cases: tuple[str, ...] = _option(
         "Synthesis case files (JSONL): paths or globs; one a line.",
         (),
-        flags={
-            "run": ("--synthesis-cases", "--cases"),
-            "eval": ("--cases", "--synthesis-cases"),
-            "explain": ("--cases", "--synthesis-cases"),
-        },
+        flags=_renamed("synthesis-cases", "cases", "eval", "explain"),
     )
     profile: str = _option(
         "Synthesis: `weighted` uses all rule packs with their weights, `spec` the hand-written ones, each hit as 1.",
@@ -210,7 +216,10 @@ class Options:
         (),
     )
     max_regressions: int | None = _option(
-        "Rule: at most this many cases newly fail against the baseline. Off unless set.", None, limits=(0, None)
+        "Rule: at most this many cases newly fail against the baseline. Off unless set.",
+        None,
+        limits=(0, None),
+        flags=dict.fromkeys(_POWER, ("--max-regressions",)),
     )
     max_score_drop: float | None = _option(
         "Rule: against the baseline no mean score or pass rate falls by more than this (0 to 1). Off unless set.",
@@ -221,11 +230,14 @@ class Options:
         "Baseline: a drop smaller than this share of cases, or of a mean score, never fails a run (0 to 1).",
         0.02,
         limits=(0, 1),
+        flags=dict.fromkeys(_POWER, ("--min-drop",)),
     )
     alpha: float = _option(
         "Baseline: a drop counts as real from this p-value down, after Holm's correction (0 to 1).",
         0.05,
         limits=(0, 1),
+        excluded=True,
+        flags=dict.fromkeys(_POWER, ("--alpha",)),
     )
     cluster_key: str = _option(
         "Baseline: the field of a case whose value names the group of cases that change together, such as x_topic.",
@@ -338,7 +350,7 @@ class Options:
         f"The config file. Default: {CONFIG_FILE} if there is one.",
         "",
         key=(),
-        flags=dict.fromkeys(("run", "score", "eval", "explain", "rules", "publish"), ("--config",)),
+        flags=dict.fromkeys(("run", "power", "score", "eval", "explain", "rules", "publish"), ("--config",)),
     )
 
 
@@ -361,6 +373,7 @@ def settings() -> Iterator[Setting]:
             flags=dict.fromkeys(commands, default_flag) if facts["flags"] is None else facts["flags"],
             low=low,
             high=high,
+            excluded=facts["excluded"],
             choices=facts["choices"],
             secret=facts["secret"],
         )

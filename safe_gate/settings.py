@@ -147,7 +147,8 @@ def _field(setting: Setting) -> tuple[Any, Any]:
         return value
 
     is_number = (setting.low is not None or setting.high is not None) and not setting.is_mapping
-    limits: dict[str, Any] = {"ge": setting.low, "le": setting.high} if is_number else {}
+    least, most = ("gt", "lt") if setting.excluded else ("ge", "le")
+    limits: dict[str, Any] = {least: setting.low, most: setting.high} if is_number else {}
     if setting.kind in (float, float | None):
         # NaN would make every comparison false: a threshold that nothing fails.
         limits["allow_inf_nan"] = False
@@ -254,6 +255,8 @@ def _expected(setting: Setting) -> str:
     if setting.is_mapping:
         return f"ID=NUMBER, each id once, a number from {setting.low} to {setting.high}"
     kind = "a whole number" if setting.kind in (int, int | None) else "a number"
+    if setting.excluded:
+        return f"{kind} above {setting.low} and below {setting.high}"
     return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
 
 

@@ -220,22 +220,26 @@ def least_net(cases: int, min_drop: float, least_cases: int = LEAST_CASES) -> in
     return max(1, least_cases, math.ceil(Fraction(str(min_drop)) * cases))
 
 
-def smallest_drop(cases: int, alpha: float, power: float = 0.8, fixed: float = 0.0) -> float | None:
-    """Return the smallest net drop that the sign test sees with this power, as a share of all cases.
+def smallest_drop(
+    cases: int, alpha: float, power: float = 0.8, fixed: float = 0.0, min_drop: float = 0.0, least_cases: int = 1
+) -> float | None:
+    """Return the smallest net drop that is seen with this power, as a share of all cases.
 
-    `fixed` is the share that gets better meanwhile. Exact for any number of cases, rounded up to 0.0001; None
-    where the test cannot see any drop. (Connor 1987 approximates it by the normal distribution.)
+    Seen is what the sign test finds real at `alpha` and what `least_net` takes for a drop, which by default is
+    any; `fixed` is the share of cases that gets better meanwhile. Exact for any number of cases, rounded up to
+    0.001; None where no drop is seen. (Connor 1987 approximates it by the normal distribution.)
 
-    >>> [math.ceil(100 * smallest_drop(cases, 0.05)) for cases in (20, 50, 100, 200)], smallest_drop(4, 0.05)
-    ([32, 14, 7, 4], None)
+    >>> [smallest_drop(cases, 0.05) for cases in (4, 20, 50, 100, 200)]
+    [None, 0.314, 0.131, 0.067, 0.034]
     """
-    steps = 10_000
+    steps = 1000
     low, high, top = 0, 1, round((1 - 2 * fixed) * steps) - 1
     if top < high:
         return None
 
     def sees(drop: int) -> bool:
-        return _blocked(cases, drop / steps + fixed, fixed, _critical(alpha)) >= power
+        guard = _guard(alpha, least_net(cases, min_drop, least_cases))
+        return _blocked(cases, drop / steps + fixed, fixed, guard) >= power
 
     while not sees(high):
         if high == top:
@@ -258,9 +262,7 @@ def false_alarm(
     >>> [round(100 * false_alarm(cases, 0.05, 0.0, 1), 1) for cases in (20, 50, 100, 200)]
     [0.1, 1.2, 2.3, 3.2]
     """
-    net = least_net(cases, min_drop, least_cases)
-    least = (max(worse, (changed + net + 1) // 2) for changed, worse in enumerate(_critical(alpha)))
-    return _blocked(cases, flipped, flipped, least)
+    return _blocked(cases, flipped, flipped, _guard(alpha, least_net(cases, min_drop, least_cases)))
 
 
 def false_alarm_of_count(cases: int, max_regressions: int, flipped: float = 0.05) -> float:
@@ -270,6 +272,12 @@ def false_alarm_of_count(cases: int, max_regressions: int, flipped: float = 0.05
     [64, 92, 99, 100]
     """
     return math.fsum(_binomial(cases, flipped)[max_regressions + 1 :])
+
+
+def _guard(alpha: float, net: int) -> Iterator[int]:
+    """Yield for 0, 1, 2 ... changed cases how many must be worse to reach `alpha` and outnumber the rest by `net`."""
+    for changed, worse in enumerate(_critical(alpha)):
+        yield max(worse, (changed + net + 1) // 2)
 
 
 def _critical(alpha: float) -> Iterator[int]:
@@ -289,6 +297,9 @@ def _critical(alpha: float) -> Iterator[int]:
             least += 1
 
 
+_DEEP = 2.0**-600
+
+
 def _blocked(cases: int, worse: float, better: float, least: Iterable[int]) -> float:
     """Return the probability that of m changed cases at least `least[m]` are worse; correct to about 1e-12.
 
@@ -296,15 +307,21 @@ def _blocked(cases: int, worse: float, better: float, least: Iterable[int]) -> f
     binomial of m is worked out from that of m - 1.
     """
     ratio = worse / (worse + better)
-    total, at, tail, edge = 0.0, 1, 0.0, 1.0  # P(at least `at` worse), P(exactly at - 1 worse)
+    total, at, tail = 0.0, 1, 0.0  # P(at least `at` worse)
+    edge, depth = 1.0, 0  # P(exactly at - 1 worse) is edge * _DEEP**depth: far out it is below every double
     for changed, (chance, needed) in enumerate(zip(_binomial(cases, worse + better), least, strict=False)):
+        seen = 0.0 if depth else edge
         if changed and min(needed, changed + 1) == at:
-            tail, edge = tail + edge * ratio, edge * (1 - ratio) * changed / (changed - at + 1)
+            tail, edge = tail + seen * ratio, edge * (1 - ratio) * changed / (changed - at + 1)
         elif changed:
-            tail, edge = tail - edge * ratio * (changed - at) / at, edge * ratio * changed / at
+            tail, edge = tail - seen * ratio * (changed - at) / at, edge * ratio * changed / at
             at += 1
+        if 0 < edge < _DEEP:
+            edge, depth = edge / _DEEP, depth + 1
+        elif depth and edge > 1:
+            edge, depth = edge * _DEEP, depth - 1
         total += chance * tail
-    return total
+    return max(0.0, total)
 
 
 def _binomial(trials: int, chance: float) -> list[float]:

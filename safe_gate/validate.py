@@ -146,6 +146,7 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
     "uniqueItems": lambda *_: "has the same entry twice",
     "minProperties": lambda _value, least, _: f"has fewer than {least} entries",
     "exclusiveMinimum": lambda value, least, name: f"is {name(value)}, not more than {least}",
+    "exclusiveMaximum": lambda value, most, name: f"is {name(value)}, not less than {most}",
     "maxProperties": lambda value, most, _: f"has {len(value)} entries, more than {most}",
     "maxItems": lambda value, most, _: f"has {len(value)} entries, more than {most}",
     "minimum": lambda value, least, name: f"is {name(value)}, less than {least}",

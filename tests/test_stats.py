@@ -217,7 +217,7 @@ def test_holm_lies_between_the_value_and_bonferroni_and_keeps_ranks(values: list
 )
 def test_the_smallest_drops_are_the_published_ones(fixed: float, points: tuple[int, ...]) -> None:
     drops = [stats.smallest_drop(cases, 0.05, fixed=fixed) for cases in (20, 30, 50, 75, 100, 150, 200)]
-    assert tuple(math.ceil(100 * drop) for drop in drops if drop) == points
+    assert tuple(-(-round(1000 * drop) // 10) for drop in drops if drop) == points  # published in whole points
 
 
 @pytest.mark.parametrize(("cases", "fixed"), [(0, 0.0), (4, 0.0), (20, 0.5), (20, 0.4)])
@@ -239,14 +239,19 @@ def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int
 
 
 @settings(max_examples=40, deadline=None)
-@given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]))
-def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(cases: int, alpha: float, fixed: float) -> None:
-    def seen(drop: float) -> float:
-        return trinomial(cases, drop + fixed, fixed, lambda worse, better: stats.sign_test(worse, better) <= alpha)
+@given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]), st.sampled_from([0.0, 0.15]))
+def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(
+    cases: int, alpha: float, fixed: float, min_drop: float
+) -> None:
+    def fires(worse: int, better: int) -> bool:
+        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, 1)
 
-    if drop := stats.smallest_drop(cases, alpha, fixed=fixed):
+    def seen(drop: float) -> float:
+        return trinomial(cases, drop + fixed, fixed, fires)
+
+    if drop := stats.smallest_drop(cases, alpha, fixed=fixed, min_drop=min_drop):
         assert seen(drop) >= 0.8 - 1e-9
-        assert drop == 0.0001 or seen(drop - 0.0001) < 0.8 + 1e-9
+        assert drop == 0.001 or seen(drop - 0.001) < 0.8 + 1e-9
 
 
 @pytest.mark.parametrize(
@@ -282,8 +287,15 @@ def test_the_least_net_is_the_first_whose_share_is_a_drop(cases: int, hundredths
     assert net == 1 or (net - 1) / cases < hundredths / 100
 
 
+@pytest.mark.parametrize("fixed", [0.0, 0.05])
+def test_far_from_the_line_nothing_underflows(fixed: float) -> None:
+    drop = stats.smallest_drop(100_000, 0.05, fixed=fixed, min_drop=0.3)
+    spread = math.sqrt((0.3 + 2 * fixed - 0.3**2) / 100_000)
+    assert drop == math.ceil(1000 * (0.3 + 0.8416 * spread)) / 1000
+
+
 def test_planning_for_a_hundred_thousand_cases_is_quick() -> None:
     start = perf_counter()
-    assert stats.smallest_drop(100_000, 0.05, fixed=0.05) == pytest.approx(0.0026)
+    assert stats.smallest_drop(100_000, 0.05, fixed=0.05) == 0.003
     assert stats.false_alarm(100_000, 0.05, 0.0) == pytest.approx(0.049, abs=5e-4)
     assert perf_counter() - start < 10

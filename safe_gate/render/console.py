@@ -144,6 +144,11 @@ def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     return _table(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
 
 
+def outlined(table: Table) -> str:
+    """Return a table alone."""
+    return _table(table, "simple_outline")
+
+
 def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
     """Return a title and under it named facts, one a line."""
     width = max(len(name) for name, _ in found)

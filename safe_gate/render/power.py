@@ -1,0 +1,75 @@
+"""What a set of cases can show of a change, and how often the gate would fail by chance. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from functools import partial
+from textwrap import fill
+
+from safe_gate import stats
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.figures import percent, plural
+from safe_gate.model import Table
+from safe_gate.render.console import outlined
+
+_FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}
+_FLIPPED = 0.05
+_LEAST_SHOWN = 0.001
+_WIDTH = 100
+
+_SEEN = (
+    "Seen: a change with such a drop fails 4 times of 5. A drop fails that is real (p at most {:g}, alpha, by the"
+    " exact one-sided sign test on the newly failing and the fixed cases of a metric) and of at least {} (min-drop)"
+    " and {}. Holm's correction for several metrics sees less."
+)
+_FALSE_ALARMS = (
+    "False alarms: how many changes fail that make nothing worse on average, where each case newly fails with a"
+    " chance of {} and is fixed with the same."
+)
+_FAILURE_RATE = "Failure rate: what the rate behind the cases is below, with 95 % confidence."
+
+
+def foresight(counts: Mapping[str, int], alpha: float, min_drop: float, max_regressions: int | None) -> str:
+    """Return what sets of cases can show under a policy, as a table and in sentences.
+
+    `counts` has the number of cases by evaluator, or under "" that of any set. Where `max_regressions` is
+    None the rule is off; what it would do at 0 is shown beside the test all the same.
+    """
+
+    def seen(cases: int, fixed: float = 0.0) -> str:
+        drop = stats.smallest_drop(cases, alpha, fixed=fixed, min_drop=min_drop, least_cases=stats.LEAST_CASES)
+        return "none" if drop is None else percent(drop, 1)
+
+    limit = max_regressions or 0
+    off = ", which is off" if max_regressions is None else ""
+    figures: dict[str, Callable[[int], str]] = {
+        **{f"smallest drop seen, {words} fixed": partial(seen, fixed=fixed) for words, fixed in _FIXED.items()},
+        "false alarms of a real drop": lambda cases: _rate(stats.false_alarm(cases, alpha, min_drop, flipped=_FLIPPED)),
+        f"false alarms of max-regressions {limit}{off}": lambda cases: _rate(
+            stats.false_alarm_of_count(cases, limit, _FLIPPED)
+        ),
+        "failure rate, where no case fails": lambda cases: (
+            f"below {percent(max(_LEAST_SHOWN, stats.zero_failures(cases)), 1)}"
+        ),
+    }
+    titles = {name: EVALUATORS[name].title if name else "This set" for name in counts}
+    header = ("", *(f"{titles[name]}, {plural(cases, 'case')}" for name, cases in counts.items()))
+    rows = tuple((name, *map(figure, counts.values())) for name, figure in figures.items())
+    words = (
+        *(_in_words(titles[name], seen(cases), seen(2 * cases)) for name, cases in counts.items()),
+        "",
+        _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")),
+        _FALSE_ALARMS.format(percent(_FLIPPED)),
+        _FAILURE_RATE,
+    )
+    table = Table(header, "<" + ">" * len(counts), rows)
+    return "\n".join((outlined(table), *(fill(line, _WIDTH) for line in words)))
+
+
+def _in_words(title: str, drop: str, of_twice: str) -> str:
+    now = "is too small to see any drop" if drop == "none" else f"is likely to miss a drop below {drop}"
+    return f"{title} {now}; smallest drop seen with twice as many cases: {of_twice}."
+
+
+def _rate(rate: float) -> str:
+    return f"below {percent(_LEAST_SHOWN, 1)}" if 0 < rate < _LEAST_SHOWN / 2 else percent(rate, 1)
