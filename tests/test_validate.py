@@ -1,0 +1,89 @@
+"""The quick validator and the one with the words agree: whatever one calls valid, so does the other."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import jsonschema_rs
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.files import load_schema
+from tests.conftest import REPOSITORY, safe_case, turn
+
+SCHEMAS = {
+    path.name.removesuffix(".schema.json"): json.loads(path.read_text("utf-8"))
+    for path in (REPOSITORY / "schemas").glob("*.json")
+}
+VALID: dict[str, Any] = {
+    "synthesis-case": turn("T-1", expected={"topic_pivot": None}, tags=["a"], x_more={"n": [1.5, None]}),
+    "safe-batch": {"batch_plan": {"scenarios": [{"archetype": "A"}]}, "test_cases": [safe_case("S-1"), safe_case("S-2")]},
+    "safe-output": {"test_id": "S-1", "output": safe_case("S-1")["output"]},
+    "config": {"min-pass-rate": 0.5, "thresholds": {"CR": {"pass": 0.5}}, "rules-off": ["a"], "alpha": 0.1},
+}  # fmt: skip
+ODD = st.sampled_from(
+    [None, True, 0, 1.0, -1, 10**40, 1e308, "", "x" * 300, "\ud800", "\x00", [], [1, 1], {}, {"a": 1}, {"x_": 2}]
+)
+
+
+def nodes(value: Any, path: tuple[Any, ...] = ()) -> Iterator[tuple[Any, ...]]:
+    yield path
+    inner = value.items() if isinstance(value, dict) else enumerate(value) if isinstance(value, list) else ()
+    for key, one in inner:
+        yield from nodes(one, (*path, key))
+
+
+def mutated(value: Any, path: tuple[Any, ...], how: str, odd: Any) -> Any:
+    if not path:
+        return odd
+    value = copy.deepcopy(value)
+    holder = value
+    for key in path[:-1]:
+        holder = holder[key]
+    if how == "replace":
+        holder[path[-1]] = odd
+    elif how == "drop":
+        del holder[path[-1]]
+    elif isinstance(holder, dict):
+        holder[how] = odd
+    else:
+        holder.append(odd)
+    return value
+
+
+@pytest.mark.parametrize("name", VALID)
+@given(data=st.data())
+def test_both_validators_agree_on_mutated_inputs(name: str, data: st.DataObject) -> None:
+    value = VALID[name]
+    for _ in range(data.draw(st.integers(0, 2))):
+        path = data.draw(st.sampled_from(list(nodes(value))))
+        value = mutated(value, path, data.draw(st.sampled_from(["replace", "drop", "more", "x_more"])), data.draw(ODD))
+    slow = jsonschema.Draft202012Validator(SCHEMAS[name]).is_valid(value)
+    try:
+        quick = jsonschema_rs.Draft202012Validator(SCHEMAS[name]).is_valid(value)
+    except ValueError:
+        quick = False
+    assert slow or not quick, "a value that is not valid must never pass quickly"
+    assert quick or not slow or not is_plain(value), "a plain value that is valid must not take the slow way"
+    assert bool(load_schema(name).faults(value)) == (not slow)
+
+
+def is_plain(value: Any) -> bool:
+    return "\\ud8" not in json.dumps(value)
+
+
+def test_valid_values_are_valid() -> None:
+    for name, value in VALID.items():
+        assert load_schema(name).faults(value) == ()
+
+
+def test_a_schema_is_the_same_to_both(tmp_path: Path) -> None:
+    for name, schema in SCHEMAS.items():
+        jsonschema_rs.Draft202012Validator(schema)
+        assert load_schema(name).properties == tuple(schema.get("properties", {}))
