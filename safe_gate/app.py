@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, contextmanager, suppress
 from dataclasses import asdict, fields
 from functools import partial
 from pathlib import Path
@@ -25,9 +25,10 @@ from safe_gate import (
 )
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
+from safe_gate.github import Api
 from safe_gate.github.checkout import foreign_checkout
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
-from safe_gate.options import Options
+from safe_gate.options import CONFIG_FILE, Options
 from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
@@ -55,13 +56,20 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
 
 
 def compare(
-    base: str, head: str, options: Options, effects: Effects, options_at: comparing.OptionsAt, *, out: str
+    specs: tuple[str, str],
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+    *,
+    out: str,
+    verbose: bool,
 ) -> int:
     """Hold one run against another, each a report, a commit or the working folder. Returns 0, 1 or 3."""
+    base, head = specs
     from safe_gate.render import console
     from safe_gate.render.comparison import headline
 
-    with _baseline(base, options, effects) as old, _baseline(head, options, effects) as new:
+    with _baseline(base, options, effects, options_at) as old, _baseline(head, options, effects, options_at) as new:
         if new is None:
             raise CannotJudge(_no_commit(head))
         if new.root is None:
@@ -78,15 +86,34 @@ def compare(
     rules = [outcome.as_json() for outcome in outcomes]
     if out:
         files.write(Path(out), jsonreport.to_json({"comparison": found, "rules": rules}))
-    effects.out(console.compared(report, everything=True))
+    effects.out(console.compared(report, everything=verbose))
     effects.out(console.outcomes(rules))
     effects.out(f"Compare: {found['status'].upper()} ({headline(found)})")
     return EXIT_CODES[gate.verdict(outcomes)]
 
 
-def _baseline(spec: str, options: Options, effects: Effects) -> AbstractContextManager[baselines.Baseline | None]:
-    patterns = (*options.safe_batch, *options.safe_outputs, *options.synthesis_cases, *options.rules)
-    return baselines.opened(spec, patterns, effects.context, effects.connect, options)
+@contextmanager
+def _baseline(
+    spec: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> Iterator[baselines.Baseline | None]:
+    """Give the baseline that `spec` names, with the files that its own settings name as well as today's."""
+
+    def opened(*patterns: str) -> AbstractContextManager[baselines.Baseline | None]:
+        context, folder = effects.context, effects.folder
+        return baselines.opened(spec, patterns, context, partial(_connected, options, effects), options, folder=folder)
+
+    patterns = set(baselines.patterns_of(options))
+    with opened(options.config or CONFIG_FILE) as base:
+        if base is None or base.root in (None, files.HERE):
+            yield base
+            return
+        patterns |= set(baselines.patterns_of(options_at(base.root)))
+    with opened(*sorted(patterns)) as base:
+        yield base
+
+
+def _connected(options: Options, effects: Effects) -> Api:
+    return effects.connect(effects.context.api_url, options, effects.out)
 
 
 def _no_commit(spec: str) -> Problem:
@@ -347,7 +374,7 @@ def _judged(
     outcomes = gate.judge(parts, gate_policy(options))
     if options.baseline:
         try:
-            with _baseline(options.baseline, options, effects) as base:
+            with _baseline(options.baseline, options, effects, options_at) as base:
                 side = comparing.side(parts, options)
                 parts["comparison"] = comparing.against(base, side, options, options_at, generated_at)
         except CannotJudge as error:

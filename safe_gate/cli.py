@@ -154,7 +154,12 @@ def _run(
         "explain": lambda: app.explain(options, arguments["id"], effects),
         "rules": lambda: _rules(arguments["words"], options, effects, out=arguments["out"]),
         "compare": lambda: app.compare(
-            arguments["base"], arguments["head"], options, effects, options_at, out=arguments["out"]
+            (arguments["base"], arguments["head"]),
+            options,
+            effects,
+            options_at,
+            out=arguments["out"],
+            verbose=arguments["verbose"],
         ),
         "power": lambda: app.power(options, effects, cases=_count(arguments["cases"])),
         "publish": lambda: app.publish(options, effects),
@@ -274,7 +279,7 @@ def _parser() -> argparse.ArgumentParser:
             command.add_argument("--output", default="", metavar="PATH", help="write the report to this file")
         if name == "eval":
             command.add_argument("--out", default="", metavar="PATH", help="write the JSON report to this file")
-        if name in ("score", "eval"):
+        if name in ("score", "eval", "compare"):
             command.add_argument("--verbose", action="store_true", help="show every case and its evidence")
         if name == "compare":
             command.add_argument("base", metavar="BASE", help="a report (safe-gate.json) or a git ref")

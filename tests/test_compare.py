@@ -1,0 +1,216 @@
+"""A run held against a baseline, from the command line: reports, commits, and what is said of them."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
+
+BAD = "You'll be fine, I promise."
+ALL = ("--safe-batch", "b.json", "--synthesis-cases", "c.jsonl")
+
+
+@pytest.fixture(autouse=True)
+def _fixed_time(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1790000000")
+
+
+def write(*, bad: tuple[str, ...] = (), missing: tuple[str, ...] = (), case: Callable[[str], Any] = safe_case) -> None:
+    """Write six cases of each evaluator, some of them with a reply that fails, some left out."""
+    names = [f"S-{i}" for i in range(6)]
+    write_batch(Path("b.json"), *(case(name) for name in names if name not in missing))
+    turns = [turn(f"T-{i}", assistant=BAD if f"T-{i}" in bad else GOOD) for i in range(6)]
+    write_cases(Path("c.jsonl"), *(one for one in turns if one["id"] not in missing))
+
+
+def git(*arguments: str) -> str:
+    environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
+    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main")
+    done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True, check=True, env=environ)
+    return done.stdout.strip()
+
+
+def commit() -> str:
+    if not Path(".git").exists():
+        git("init", "--quiet")
+    git("add", ".")
+    git("commit", "--quiet", "--allow-empty", "--message", "cases")
+    return git("rev-parse", "HEAD")
+
+
+def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+    return loaded
+
+
+def broken(found: dict[str, Any]) -> set[tuple[str, str]]:
+    return {(rule["rule"], rule["evaluator"]) for rule in found["rules"] if not rule["passed"]}
+
+
+def test_a_report_held_against_itself_passes(safe_gate: Callable[..., Ran]) -> None:
+    write(bad=("T-1", "T-2"))
+    safe_gate("run", *ALL)
+    done = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json")
+    assert done.code == 0
+    assert "Compare: PASS (0 newly failing, 0 fixed, 2 still failing · 0 of 12 outputs changed)" in done.out
+
+
+@pytest.mark.parametrize("kind", ["report", "commit"])
+def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callable[..., Ran], kind: str) -> None:
+    write()
+    base = commit()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    write(bad=("T-3",))
+    baseline = base if kind == "commit" else "old/safe-gate.json"
+    done = safe_gate("run", *ALL, "--baseline", baseline, "--max-unexpected-failures", "5", "--max-regressions", "0")
+    assert done.code == 1, done.log
+    found = report()
+    assert broken(found) == {("max-regressions", "synthesis")}
+    (change,) = [one for one in found["comparison"]["synthesis"]["changes"] if one["change"] == "newly failing"]
+    assert (change["id"], change["because"], change["passed"]) == ("T-3", ["output"], [True, True, False])
+    assert change["before"]["pass"] is True
+    assert "  T-3 (c.jsonl:4) newly failing by output" in done.out
+    assert "    before: nothing to complain of" in done.out
+    assert (
+        "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
+        in Path("reports/safe-gate.md").read_text()
+    )
+    assert found["comparison"]["baseline"]["commit"] == (base if kind == "commit" else "")
+
+
+def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: Callable[..., Ran]) -> None:
+    low = {
+        "expectations": {
+            **safe_case("x")["expectations"],
+            "signal_generation": {"must_find_signals": ["fever", "rash"]},
+        }
+    }
+    write(case=lambda name: safe_case(name, **low))
+    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.4, "review": 0.2}}}')
+    base = commit()
+    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.8, "review": 0.2}}}')
+    done = safe_gate("run", *ALL, "--baseline", base, "--max-regressions", "0", "--min-pass-rate", "0")
+    assert done.code == 0, done.log
+    (rate, *_) = report()["comparison"]["safe_v0"]["metrics"]
+    assert (rate["metric"], rate["baseline"], rate["today"], rate["head"]) == ("pass", 1.0, 0.0, 0.0)
+    changes = report()["comparison"]["safe_v0"]["changes"]
+    assert {(one["change"], *one["because"]) for one in changes} == {("still failing", "rules")}
+    row = next(line for line in done.out.splitlines() if line.startswith("║ SAFE v0: pass "))
+    assert [cell.strip() for cell in row.strip("║").split("│")][1:6] == ["100.0%", "0.0%", "0.0%", "-100.0", "0.0"]
+
+
+def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    write(missing=("S-1", "T-1"))
+    assert safe_gate("run", *ALL, "--baseline", base).code == 1
+    assert broken(report()) == {("allow-removed", "safe_v0"), ("allow-removed", "synthesis")}
+    assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed").code == 0
+    assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed", "--protect", "T-1").code == 1
+    assert broken(report()) == {("protect", "synthesis")}
+    assert "Removed (2): <code>S-1</code>, <code>T-1</code>" in Path("reports/safe-gate.md").read_text()
+
+
+def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    done = safe_gate("run", *ALL, "--baseline", base, "--protect", "S-11", "--cluster-key", "x_topic")
+    assert done.code == 3
+    assert "protect: names 'S-11', which is no case's id, tag or archetype (did you mean \"S-1\"?)" in done.err
+    assert "cluster-key: names 'x_topic', a field that no case has" in done.err
+
+
+def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[..., Ran]) -> None:
+    def turns(reply: str) -> list[dict[str, Any]]:
+        return [turn(f"T-{i}", assistant=reply, x_topic="exam" if i < 9 else {"n": i}) for i in range(10)]
+
+    write_cases(Path("c.jsonl"), *turns(GOOD))
+    base = commit()
+    write_cases(Path("c.jsonl"), *turns(BAD))
+    arguments = ("run", "--synthesis-cases", "c.jsonl", "--baseline", base, "--max-unexpected-failures", "99")
+    assert safe_gate(*arguments).code == 1
+    assert broken(report()) == {("min-drop", "synthesis")}
+    assert safe_gate(*arguments, "--cluster-key", "x_topic").code == 0
+    assert report()["comparison"]["status"] == "warn"
+    assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {2}
+    assert "Unproven drop" in Path("reports/safe-gate.md").read_text()
+
+
+def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
+    Path("x.json").write_text("{}")
+    base = commit()
+    write()
+    done = safe_gate("run", *ALL, "--baseline", base)
+    assert done.code == 0, done.log
+    assert "There is no baseline yet" in done.out
+    assert report()["comparison"]["status"] == "none"
+    assert "There is no baseline yet" in Path("reports/safe-gate.md").read_text()
+    assert safe_gate("compare", base, ".", *ALL).code == 3
+
+
+def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    Path("c.jsonl").write_text('{"id": 1}\n')
+    base = commit()
+    write()
+    done = safe_gate("run", *ALL, "--baseline", base)
+    assert done.code == 3
+    assert f"{base[:7]}:c.jsonl:1: id: is 1; expected text" in done.err
+    assert report()["verdict"] == "error"
+    for name, content in (("a.json", "{"), ("b.report.json", '{"schema_version": 1}')):
+        Path(name).write_text(content)
+        assert safe_gate("run", *ALL, "--baseline", name).code == 3
+    assert safe_gate("run", *ALL, "--baseline", "gone.json").code == 3
+
+
+def test_two_commits_are_compared_each_by_its_own_config(safe_gate: Callable[..., Ran]) -> None:
+    Path("safe.config.json").write_text(json.dumps({"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}))
+    write()
+    old = commit()
+    write(bad=("T-0",), missing=("T-5",))
+    new = commit()
+    write()
+    done = safe_gate("compare", old, new, "--out", "difference.json")
+    assert done.code == 1, done.log
+    assert "1 newly failing, 0 fixed, 0 still failing, 1 removed" in done.out
+    assert {rule["rule"] for rule in report("difference.json")["rules"] if not rule["passed"]} == {"allow-removed"}
+    back = safe_gate("compare", new, old)
+    assert back.code == 0, back.log
+    assert "0 newly failing, 1 fixed, 0 still failing, 1 added" in back.out
+    assert safe_gate("compare", old).code == 0
+
+
+def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) -> None:
+    terms = {"expectations": {**safe_case("x")["expectations"], "followup_questions": {"forbidden_terms": ["zebra"]}}}
+    write(case=lambda name: safe_case(name, **terms))
+    safe_gate("run", *ALL, "--report-dir", "full")
+    safe_gate("run", *ALL, "--report-dir", "none", "--text", "none")
+    for base, head in (("full", "none"), ("none", "full"), ("none", "none")):
+        done = safe_gate("compare", f"{base}/safe-gate.json", f"{head}/safe-gate.json")
+        assert done.code == 0, done.log
+    write(
+        case=lambda name: safe_case(
+            name, **terms, output={"signals": [], "summary": "secret", "followup_questions": ["zebra"]}
+        )
+    )
+    safe_gate("run", *ALL, "--text", "none", "--baseline", "full/safe-gate.json")
+    assert report()["comparison"]["safe_v0"]["changes"]
+    for name in ("reports/safe-gate.json", "reports/safe-gate.md"):
+        assert "zebra" not in Path(name).read_text()
+        assert "went home" not in Path(name).read_text()
+
+
+def test_a_report_with_a_comparison_fits_its_schema(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    write(missing=("T-1",))
+    safe_gate("run", *ALL, "--baseline", base)
+    done = safe_gate("validate", "reports/safe-gate.json")
+    assert done.code == 0, done.log

@@ -1,0 +1,206 @@
+"""Two runs compared: what must hold whatever the runs are."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safe_gate.digests import digest
+from safe_gate.regression import Guards, Status, compare, judge, smallest_visible, status
+
+METRICS = ("CR", "AH", "AC")
+LABELS = ("Fail", "Review", "Pass")
+SAME = {"safe_v0": True, "synthesis": True}
+Part = dict[str, Any]
+
+
+def result(id_: str, scores: tuple[float, float, float], *, case: str = "", cluster: str = "") -> dict[str, Any]:
+    """Return a SAFE v0 result; the output is another wherever a score is."""
+    worst = min(2 if score >= 0.8 else 1 if score >= 0.5 else 0 for score in scores)
+    return {
+        "test_id": id_,
+        "batch_id": "b",
+        "archetype": "Auditor" if int(id_) % 2 else "Planner",
+        "scores": {**dict(zip(METRICS, scores, strict=True)), "composite": sum(scores) / 3},
+        "details": {
+            "CR": {"found": [], "missing": []},
+            "AH": {"violations": ["policy"] if scores[1] < 1 else []},
+            "AC": {"found": [], "missing": []},
+        },
+        "label": LABELS[worst],
+        "source": {"path": "b.json", "line": int(id_)},
+        "digests": {"case": digest([id_, case]), "output": digest([id_, scores])},
+        "cluster": cluster,
+    }
+
+
+def part(*results: dict[str, Any]) -> Part:
+    return {"safe_v0": {"results": list(results)}, "synthesis": None}
+
+
+def judged(
+    base: Part, head: Part, guards: Guards, today: Part | None = None
+) -> tuple[dict[str, Any], Status, set[str]]:
+    """Return the comparison, its status and the guards that are broken."""
+    found = compare(base, today, head, guards, SAME)
+    outcomes = judge(found, guards)
+    return found, status(found, outcomes, guards), {outcome.rule for outcome in outcomes if not outcome.passed}
+
+
+def ids(found: dict[str, Any], change: str) -> list[str]:
+    return [one["id"] for one in found["safe_v0"]["changes"] if one["change"] == change]
+
+
+ratio = st.sampled_from([0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0])
+triple = st.tuples(ratio, ratio, ratio)
+pairs = st.lists(st.tuples(triple, triple), min_size=1, max_size=30)
+policies = st.builds(
+    Guards,
+    protect=st.sampled_from([(), ("1",), ("Auditor",)]),
+    allow_removed=st.booleans(),
+    max_regressions=st.none() | st.integers(0, 3),
+    max_score_drop=st.none() | st.sampled_from([0.0, 0.1]),
+    min_drop=st.sampled_from([0.0, 0.02, 0.2]),
+    alpha=st.sampled_from([0.05, 0.5]),
+)
+
+
+def runs(drawn: list[tuple[tuple[float, float, float], tuple[float, float, float]]]) -> tuple[Part, Part]:
+    return (
+        part(*(result(str(i), before) for i, (before, _) in enumerate(drawn))),
+        part(*(result(str(i), after) for i, (_, after) in enumerate(drawn))),
+    )
+
+
+@given(pairs, policies)
+def test_a_run_held_against_itself_never_fails(drawn: Any, guards: Guards) -> None:
+    base, _ = runs(drawn)
+    found, said, broken = judged(base, base, guards)
+    assert (said, broken) == (Status.PASS, set())
+    assert {change["change"] for change in found["safe_v0"]["changes"]} <= {"still failing"}
+    assert all(metric["p"] == 1 for metric in found["safe_v0"]["metrics"])
+
+
+@given(pairs, policies)
+def test_swapping_base_and_head_mirrors_what_changed(drawn: Any, guards: Guards) -> None:
+    base, head = runs(drawn)
+    there, back = (compare(one, None, other, guards, SAME) for one, other in ((base, head), (head, base)))
+    for change, mirrored in (("newly failing", "fixed"), ("worse", "better"), ("mixed", "mixed")):
+        assert ids(there, change) == ids(back, mirrored)
+    for one, other in zip(there["safe_v0"]["metrics"], back["safe_v0"]["metrics"], strict=True):
+        assert (one["worse"], one["better"]) == (other["better"], other["worse"])
+        assert one["baseline"] == other["head"]
+        if one["interval"]:
+            assert one["interval"]["low"] == pytest.approx(-other["interval"]["high"])
+
+
+@given(pairs, policies, st.randoms(use_true_random=False))
+def test_the_order_of_cases_changes_nothing(drawn: Any, guards: Guards, random: Any) -> None:
+    base, head = runs(drawn)
+    shuffled = [part(*random.sample(one["safe_v0"]["results"], len(drawn))) for one in (base, head)]
+    assert compare(*(shuffled[0], None, shuffled[1]), guards, SAME) == compare(base, None, head, guards, SAME)
+
+
+@settings(max_examples=60)
+@given(pairs, policies, st.integers(0, 29))
+def test_one_more_failing_case_never_turns_a_failed_comparison_into_a_better_one(
+    drawn: Any, guards: Guards, which: int
+) -> None:
+    base, head = runs(drawn)
+    _, _, broken = judged(base, head, guards)
+    worse = list(drawn)
+    worse[which % len(drawn)] = (drawn[which % len(drawn)][0], (0.0, 0.0, 0.0))
+    _, _, after = judged(*runs(worse), guards)
+    assert broken <= after
+
+
+def test_a_change_of_rules_and_one_of_outputs_are_told_apart() -> None:
+    base = part(result("1", (1, 1, 1)), result("2", (1, 1, 1)))
+    today = part(result("1", (0.5, 1, 1)), result("2", (1, 1, 1)))
+    today["safe_v0"]["results"][0]["digests"] = base["safe_v0"]["results"][0]["digests"]
+    head = part(today["safe_v0"]["results"][0], result("2", (0, 1, 1)))
+    found, _, _ = judged(base, head, Guards(), today)
+    by_id = {change["id"]: change for change in found["safe_v0"]["changes"]}
+    assert (by_id["1"]["change"], by_id["1"]["because"], by_id["1"]["passed"]) == (
+        "still failing",
+        ["rules"],
+        [True, False, False],
+    )
+    assert (by_id["2"]["change"], by_id["2"]["because"], by_id["2"]["passed"]) == (
+        "newly failing",
+        ["output"],
+        [True, True, False],
+    )
+    recall = found["safe_v0"]["metrics"][1]
+    assert (recall["baseline"], recall["today"], recall["head"]) == (1.0, 0.75, 0.25)
+
+
+def test_without_the_outputs_of_a_baseline_rules_and_outputs_are_told_apart_only_where_one_is_the_same() -> None:
+    base, head = (
+        part(result("1", (1, 1, 1)), result("2", (1, 1, 1))),
+        part(result("1", (1, 1, 1)), result("2", (0.5, 1, 1))),
+    )
+    told = compare(base, None, head, Guards(), SAME)
+    assert told["safe_v0"]["cases"]["unseparated"] == 0
+    untold = compare(base, None, head, Guards(), {"safe_v0": False, "synthesis": True})
+    assert untold["safe_v0"]["cases"]["unseparated"] == 1
+
+
+def test_a_drop_that_is_real_and_matters_fails_and_one_that_is_neither_warns() -> None:
+    good, bad = (1.0, 1.0, 1.0), (1.0, 1.0, 0.5)
+    base = part(*(result(str(i), good) for i in range(40)))
+    for worse, said, broken in ((0, Status.PASS, set()), (3, Status.WARN, set()), (12, Status.FAIL, {"min-drop"})):
+        head = part(*(result(str(i), bad if i < worse else good) for i in range(40)))
+        _, found, rules = judged(base, head, Guards())
+        assert (found, rules) == (said, broken), worse
+
+
+def test_a_set_that_cannot_see_a_drop_says_so() -> None:
+    base = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
+    head = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
+    head["safe_v0"]["results"][0]["digests"]["output"] = digest("reworded")
+    found, said, broken = judged(base, head, Guards())
+    assert (said, broken) == (Status.INCONCLUSIVE, set())
+    assert (smallest_visible(found) or 0) > 0.3
+    _, said, _ = judged(base, head, Guards(min_drop=0.6))
+    assert said is Status.PASS
+
+
+def test_cases_of_a_cluster_count_once() -> None:
+    base = part(*(result(str(i), (1, 1, 1), cluster="one") for i in range(20)))
+    head = part(*(result(str(i), (0.5, 1, 1), cluster="one") for i in range(20)))
+    found, said, broken = judged(base, head, Guards())
+    assert found["safe_v0"]["metrics"][0]["units"] == 1
+    assert (said, broken) == (Status.WARN, set())
+
+
+@pytest.mark.parametrize(
+    ("guards", "head", "broken"),
+    [
+        (Guards(), [("1", (1, 1, 1))], {"allow-removed"}),
+        (Guards(allow_removed=True), [("1", (1, 1, 1))], set()),
+        (Guards(allow_removed=True, protect=("2",)), [("1", (1, 1, 1))], {"protect"}),
+        (Guards(protect=("Auditor",)), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], {"protect"}),
+        (Guards(protect=("Planner",)), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], set()),
+        (Guards(), [("1", (1, 0.5, 1)), ("2", (1, 1, 1))], {"new-violations"}),
+        (Guards(), [("1", (0, 1, 1)), ("2", (1, 1, 1))], {"label-drops"}),
+        (Guards(max_regressions=0), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], {"max-regressions"}),
+        (Guards(max_regressions=1), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], set()),
+        (Guards(max_score_drop=0.1), [("1", (0.75, 1, 1)), ("2", (1, 1, 1))], {"max-score-drop"}),
+        (Guards(max_score_drop=0.5), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], set()),
+    ],
+)  # fmt: skip
+def test_a_guard_breaks_for_its_reason_alone(guards: Guards, head: list[Any], broken: set[str]) -> None:
+    base = part(result("1", (1, 1, 1)), result("2", (1, 1, 1)))
+    _, _, found = judged(base, part(*(result(id_, scores) for id_, scores in head)), guards)
+    assert found == broken
+
+
+def test_an_evaluator_that_is_gone_lost_all_its_cases() -> None:
+    base = part(result("1", (1, 1, 1)))
+    found, _, broken = judged(base, {"safe_v0": None, "synthesis": None}, Guards())
+    assert found["safe_v0"]["cases"]["removed"] == [{"id": "1", "protected": False}]
+    assert broken == {"allow-removed"}
