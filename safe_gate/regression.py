@@ -283,7 +283,7 @@ def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> R
     if worst := max(proven or mattering, key=_drop, default=None):
         fall = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
         relation = "more than chance shows" if proven else "which chance may show"
-        message = f"{fall}, {relation}: p {_p(worst)}, {guards.alpha:g} or less counts"
+        message = f"{fall}, {relation} (p {_p(worst)})"
     else:
         message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"
     drop = max((_drop(metric) for metric in proven), default=0.0)

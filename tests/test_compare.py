@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.fake_github import PULL_REQUEST, Gate
 
 BAD = "You'll be fine, I promise."
 ALL = ("--safe-batch", "b.json", "--synthesis-cases", "c.jsonl")
@@ -214,3 +215,24 @@ def test_a_report_with_a_comparison_fits_its_schema(safe_gate: Callable[..., Ran
     safe_gate("run", *ALL, "--baseline", base)
     done = safe_gate("validate", "reports/safe-gate.json")
     assert done.code == 0, done.log
+
+
+def test_the_base_of_a_pull_request_is_a_baseline(gate: Gate) -> None:
+    write_cases(Path("cases.jsonl"), turn("a"))
+    base = commit()
+    payload = json.loads(json.dumps(PULL_REQUEST))
+    payload["pull_request"]["base"]["sha"] = base
+    step = gate(
+        "fail", "--baseline", "base", "--max-unexpected-failures", "1", "--max-regressions", "0", payload=payload
+    )
+    assert (step.ran.code, step.outputs["verdict"]) == (1, "fail")
+    assert "1 Synthesis case newly fails, 0 allowed" in step.summary
+    assert f"Compared with <code>{base[:7]}</code> (the base commit" in step.summary
+    assert "🔻" in step.summary
+
+
+def test_a_push_that_creates_a_branch_has_no_baseline_yet(gate: Gate) -> None:
+    commit_, before = "1" * 40, "0" * 40
+    step = gate("pass", "--baseline", "base", event="push", payload={"after": commit_, "before": before})
+    assert step.ran.code == 0
+    assert "There is no baseline yet" in step.summary

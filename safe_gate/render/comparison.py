@@ -42,7 +42,8 @@ def baseline_words(comparison: JsonObject) -> Phrase:
     """Return what the baseline is called: its commit, its name and its age."""
     base = comparison["baseline"]
     commit = (Untrusted(base["commit"][:7]), " (") if base["commit"] else ()
-    age = "" if base["age_days"] is None else f", {plural(base['age_days'], 'day')} old"
+    days = base["age_days"]
+    age = "" if days is None else f", {plural(days, 'day')} old" if days else ", of today"
     name: Words = "the base commit" if base["name"] == "base" else Untrusted(base["name"])
     return (*commit, name, age, ")" if commit else "")
 

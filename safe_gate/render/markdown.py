@@ -117,10 +117,10 @@ def _lines(
     if problems:
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
-    opened = _broken_sections(report, shown)
-    yield from _headlines(shown, opened)
     if "comparison" in report:
         yield from _compared(report["comparison"])
+    opened = _broken_sections(report, shown)
+    yield from _headlines(shown, opened)
     yield ""
     for sentence in (*not_run(report), *departures(report)):
         yield _phrase(sentence)
@@ -163,6 +163,7 @@ def _compared(comparison: JsonObject) -> Iterator[str]:
     """Yield what the comparison with a baseline says, in a line and the sentences that belong to it."""
     yield f"**Compared with {_phrase(baseline_words(comparison))}** · {headline(comparison)}  "
     yield from (f"{_phrase(note)}  " for note in notes(comparison))
+    yield ""
 
 
 def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
