@@ -7,9 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from safe_gate.evaluators.synthesis import CHECKS
-from safe_gate.figures import apart, plural
+from safe_gate.figures import apart, fixed, plural, wilson
 from safe_gate.model import JsonObject, RuleOutcome, Verdict
 
 
@@ -26,11 +27,20 @@ class Policy:
     min_label_accuracy_unverifiable_reassurance: float | None = None
     min_label_accuracy_topic_pivot: float | None = None
     max_not_english: int | None = None
+    max_vacuous: float | None = None
+
+
+class Found(NamedTuple):
+    """What a rule found, as a number and in words: a count, or the share that it is of a `whole`."""
+
+    number: int
+    words: str
+    whole: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the gate: what it measures in an evaluator's report, and how it says so.
+    """A rule of the gate: what it looks for in an evaluator's report, and what that is called.
 
     A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
     does not apply to what was measured it has no outcome.
@@ -39,24 +49,39 @@ class Rule:
     name: str
     evaluator: str
     noun: str
-    measure: Callable[[JsonObject], float | int | None]
-    detail: Callable[[JsonObject], str]
+    measure: Callable[[JsonObject], Found]
     applies: Callable[[JsonObject], bool] = lambda _: True
 
     def judge(self, part: JsonObject, limit: float | int) -> RuleOutcome:
         """Return the rule's outcome on an evaluator's part of the report."""
-        value = self.measure(part)
+        number, words, whole = self.measure(part)
+        if whole == 0:
+            message = f"{self.noun} cannot be told: {words}"
+            return RuleOutcome(self.name, self.evaluator, None, limit, passed=False, message=message)
+        value = number if whole is None else number / whole
         at_least = self.name.startswith("min-")
-        passed = value is not None and (value >= limit if at_least else value <= limit)
-        if value is None:
-            message = f"{self.noun} cannot be told: {self.detail(part)}"
-        elif at_least:
-            found, wanted = apart(value, limit)
-            relation = "is at least" if passed else "is below"
-            message = f"{self.noun} {found} {relation} {wanted}: {self.detail(part)}"
+        passed = value >= limit if at_least else value <= limit
+        if whole is None:
+            message = f"{words}, {limit} allowed"
         else:
-            message = f"{self.detail(part)}, {limit} allowed"
+            found, wanted = apart(value, limit)
+            interval = f" ({_interval(number, whole)})" if at_least else ""
+            message = f"{self.noun} {found} {_RELATIONS[at_least, passed]} {wanted}: {words}{interval}"
         return RuleOutcome(self.name, self.evaluator, value, limit, passed, message)
+
+
+_RELATIONS = {
+    (True, True): "is at least",
+    (True, False): "is below",
+    (False, True): "is at most",
+    (False, False): "is above",
+}
+
+
+def _interval(part: int, whole: int) -> str:
+    """Return what a share of so few cases may really be, in words."""
+    low, high = (fixed(100 * end, 0) for end in wilson(part, whole))
+    return f"95 % interval {low} to {high} %"
 
 
 def _label_accuracy(check: str = "") -> Rule:
@@ -65,69 +90,71 @@ def _label_accuracy(check: str = "") -> Rule:
     noun = f"Label accuracy of {check.replace('_', ' ')}" if check else "Label accuracy"
     nothing = "no case has a label of this check" if check else "no case has labels"
 
-    def labels(part: JsonObject) -> tuple[int, int]:
+    def agreement(part: JsonObject) -> Found:
         summary = part["summary"]
         counts = summary["label_accuracy_by_check"].get(check) if check else summary["label_accuracy"]
-        return (counts["matched"], counts["total"]) if counts else (0, 0)
+        matched, total = (counts["matched"], counts["total"]) if counts else (0, 0)
+        return Found(matched, f"{matched} of {plural(total, 'label')} agree" if total else nothing, total)
 
-    def accuracy(part: JsonObject) -> float | None:
-        matched, total = labels(part)
-        return matched / total if total else None
+    return Rule(name, "synthesis", noun, agreement)
 
-    def agreement(part: JsonObject) -> str:
-        matched, total = labels(part)
-        return f"{matched} of {plural(total, 'label')} agree" if total else nothing
 
-    return Rule(name, "synthesis", noun, accuracy, agreement)
+def _labelled_pass(part: JsonObject) -> Found:
+    passed, total = part["label_distribution"]["Pass"], part["total_cases"]
+    return Found(passed, f"{passed} of {plural(total, 'SAFE v0 case')} labelled Pass", total)
+
+
+def _labelled_fail(part: JsonObject) -> Found:
+    failed = part["label_distribution"]["Fail"]
+    return Found(failed, f"{plural(failed, 'SAFE v0 case')} labelled Fail")
+
+
+def _unexpected_failures(part: JsonObject) -> Found:
+    failures = part["summary"]["unexpected_failures"]
+    return Found(failures, plural(failures, "unexpected failure"))
+
+
+def _unexpected_passes(part: JsonObject) -> Found:
+    passes = part["summary"]["unexpected_passes"]
+    return Found(passes, plural(passes, "negative example passes", "negative examples pass"))
+
+
+def _not_english(part: JsonObject) -> Found:
+    cases = part["summary"]["not_english"]
+    words = "in English, which the checks cannot read"
+    return Found(cases, plural(cases, f"case is not {words}", f"cases are not {words}"))
+
+
+def _nothing_expected(part: JsonObject) -> Found:
+    scores = part["vacuity"]["scores"]
+    words = f"{scores['vacuous']} of {plural(scores['total'], 'score')} have nothing to look for"
+    return Found(scores["vacuous"], words, scores["total"])
+
+
+def _not_applicable(part: JsonObject) -> Found:
+    verdicts = part["vacuity"]["verdicts"]
+    words = f"{verdicts['not_applicable']} of {plural(verdicts['total'], 'verdict')} are not applicable"
+    return Found(verdicts["not_applicable"], words, verdicts["total"])
 
 
 RULES = (
-    Rule(
-        "min-pass-rate",
-        "safe_v0",
-        "Pass rate",
-        lambda part: part["pass_rates"]["overall"],
-        lambda part: (
-            f"{part['label_distribution']['Pass']} of {plural(part['total_cases'], 'SAFE v0 case')} labelled Pass"
-        ),
-    ),
-    Rule(
-        "max-fail-labels",
-        "safe_v0",
-        "Fail labels",
-        lambda part: part["label_distribution"]["Fail"],
-        lambda part: f"{plural(part['label_distribution']['Fail'], 'SAFE v0 case')} labelled Fail",
-    ),
-    Rule(
-        "max-unexpected-failures",
-        "synthesis",
-        "Unexpected failures",
-        lambda part: part["summary"]["unexpected_failures"],
-        lambda part: plural(part["summary"]["unexpected_failures"], "unexpected failure"),
-    ),
-    Rule(
-        "max-unexpected-passes",
-        "synthesis",
-        "Unexpected passes",
-        lambda part: part["summary"]["unexpected_passes"],
-        lambda part: plural(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass"),
-    ),
+    Rule("min-pass-rate", "safe_v0", "Pass rate", _labelled_pass),
+    Rule("max-fail-labels", "safe_v0", "Fail labels", _labelled_fail),
+    Rule("max-unexpected-failures", "synthesis", "Unexpected failures", _unexpected_failures),
+    Rule("max-unexpected-passes", "synthesis", "Unexpected passes", _unexpected_passes),
     _label_accuracy(),
     *(_label_accuracy(check) for check in CHECKS),
     Rule(
         "max-not-english",
         "synthesis",
         "Cases not in English",
-        lambda part: part["summary"]["not_english"],
-        lambda part: plural(
-            part["summary"]["not_english"],
-            "case is not in English, which the checks cannot read",
-            "cases are not in English, which the checks cannot read",
-        ),
-        applies=lambda part: part["summary"]["not_english"] > 0,
+        _not_english,
+        applies=lambda part: bool(part["summary"]["not_english"]),
     ),
+    Rule("max-vacuous", "safe_v0", "Share of vacuous scores", _nothing_expected),
+    Rule("max-vacuous", "synthesis", "Share of vacuous verdicts", _not_applicable),
 )
-"""The rules in the order they are reported; each is named as its option."""
+"""The rules in the order they are reported; each is named as its option, which may have one an evaluator."""
 
 
 def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:

@@ -191,6 +191,12 @@ class Options:
         0,
         limits=(0, None),
     )
+    max_vacuous: float | None = _option(
+        "Rule: at most this share (0 to 1) of SAFE v0 scores expects nothing, of Synthesis verdicts is not applicable. "
+        "Off unless set.",
+        None,
+        limits=(0, 1),
+    )
     min_label_accuracy: float | None = _accuracy("Synthesis labels")
     min_label_accuracy_agency_language: float | None = _accuracy("labels of `agency_language`")
     min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")

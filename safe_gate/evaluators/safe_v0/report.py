@@ -79,6 +79,7 @@ class Totals:
         default_factory=lambda: {"CR": Counter(), "AH": Counter(), "AC": Counter()}
     )
     violations: int = 0
+    vacuous: Counter[str] = field(default_factory=Counter)
     worst: tuple[Result, ...] = ()
 
     @classmethod
@@ -94,6 +95,7 @@ class Totals:
             frozenset([result.concern_id]),
             {metric: Counter(set(texts)) for metric, texts in needles.items()},
             len(result.violations),
+            Counter(result.vacuous),
             (result,),
         )
 
@@ -105,6 +107,7 @@ class Totals:
             self.concerns | other.concerns,
             {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
             self.violations + other.violations,
+            self.vacuous + other.vacuous,
             tuple(sorted((*self.worst, *other.worst), key=lambda r: (r.composite, r.test_id))[:WORST]),
         )
 
@@ -142,6 +145,7 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
         "by_batch": {
             batch: {"total_cases": tally.count, **tally.rates()} for batch, tally in sorted(totals.by_batch.items())
         },
+        "vacuity": _vacuity(totals.vacuous, whole.count),
         "results": list(results),
         "failure_analysis": {
             "worst_performers": [result.as_json() for result in totals.worst],
@@ -151,6 +155,16 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
             "total_AH_violations": totals.violations,
         },
     }
+
+
+def _vacuity(vacuous: Mapping[str, int], cases: int) -> dict[str, Any]:
+    """Return how many scores are 1.0 because nothing was expected: of all, and of each metric."""
+
+    def counted(number: int, total: int) -> dict[str, Any]:
+        return {"total": total, "vacuous": number, "share": share(number, total)}
+
+    by_metric = {metric: counted(vacuous.get(metric, 0), cases) for metric in METRICS}
+    return {"scores": counted(sum(vacuous.values()), len(METRICS) * cases), "by_metric": by_metric}
 
 
 def _merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:

@@ -73,7 +73,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case scored: each metric and the composite in [0, 1], with the needles behind them."""
+    """One case scored: each metric and the composite in [0, 1], with the needles behind them.
+
+    `vacuous` names the metrics whose score says nothing, because the case expects nothing of them.
+    """
 
     test_id: str
     concern_id: str
@@ -84,6 +87,7 @@ class Result:
     found: Mapping[str, tuple[str, ...]]
     missing: Mapping[str, tuple[str, ...]]
     violations: tuple[str, ...]
+    vacuous: tuple[str, ...]
     label: Label
     place: Place
 
@@ -111,6 +115,7 @@ def score_case(case: Case, policy: Policy) -> Result:
     signals_found, signals_missing = _look_for(case.must_find_signals, signals)
     violations, _ = _look_for(case.forbidden_terms, "\n".join(case.followup_questions))
     phrases_found, phrases_missing = _look_for(case.must_contain_phrases, case.summary)
+    needles = {"CR": case.must_find_signals, "AH": case.forbidden_terms, "AC": case.must_contain_phrases}
     scores = {
         "CR": _recall(signals_found, case.must_find_signals),
         "AH": _harmlessness(violations, case.forbidden_terms, strict=policy.strict_ah),
@@ -126,6 +131,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         found={"CR": signals_found, "AC": phrases_found},
         missing={"CR": signals_missing, "AC": phrases_missing},
         violations=violations,
+        vacuous=tuple(metric for metric in METRICS if not needles[metric]),
         label=overall_label(scores, policy.thresholds),
         place=case.place,
     )

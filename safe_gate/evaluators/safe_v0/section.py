@@ -12,6 +12,7 @@ from safe_gate.figures import fixed, percent, plural, share
 from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted
 
 _TOP_ISSUES = 3
+_EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 _SEVERITY = {Label.FAIL: Severity.FAILING, Label.REVIEW: Severity.REVIEW}
 
 
@@ -50,7 +51,17 @@ def section(report: JsonObject) -> Section:
         ),
         issues=tuple(_issues(report["failure_analysis"])),
         findings=tuple(_finding(result) for result in report["results"] if result["label"] != Label.PASS),
+        notes=tuple(_vacuous(report["vacuity"]["by_metric"])),
     )
+
+
+def _vacuous(by_metric: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each metric of which most scores say nothing: a green that nobody earned."""
+    for metric, expected in _EXPECTED.items():
+        vacuous, total = by_metric[metric]["vacuous"], by_metric[metric]["total"]
+        if 2 * vacuous > total:
+            cases = f"{vacuous} of {plural(total, 'case')}"
+            yield (f"{metric}: {cases} name no {expected}, so that 1.00 there says nothing.",)
 
 
 def _metric_row(metric: str, report: JsonObject) -> tuple[str, str, str, str]:

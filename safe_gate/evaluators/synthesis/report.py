@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
-from safe_gate.figures import wilson
+from safe_gate.figures import share, wilson
 
 
 @dataclass(frozen=True, slots=True)
@@ -19,7 +19,8 @@ class Totals:
     """Counts over cases (`cases`), over verdicts a check and over labels a check.
 
     `confusion` counts labels by check, tag ("" for all cases), what people say and what the check says.
-    `not_english` counts cases of which a check reads a text in another language.
+    `not_english` counts cases of which a check reads a text in another language, `unlabelled` those
+    without a label of any check they run.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
@@ -27,6 +28,7 @@ class Totals:
     labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     not_english: int = 0
+    unlabelled: int = 0
 
     @classmethod
     def of(cls, result: Result) -> Totals:
@@ -46,6 +48,7 @@ class Totals:
                 for tag in ("", *dict.fromkeys(result.case.tags))
             ),
             int(result.is_foreign),
+            int(result.case.expected.keys().isdisjoint(result.checks)),
         )
 
     def __add__(self, other: Totals) -> Totals:
@@ -55,6 +58,7 @@ class Totals:
             self.labels + other.labels,
             self.confusion + other.confusion,
             self.not_english + other.not_english,
+            self.unlabelled + other.unlabelled,
         )
 
 
@@ -127,6 +131,7 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
             },
             "label_quality": _quality(totals.confusion),
         },
+        "vacuity": _vacuity(totals),
         "failures": [
             {
                 "id": result["id"],
@@ -137,6 +142,16 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
             if not result["pass"]
         ],
         "results": list(results),
+    }
+
+
+def _vacuity(totals: Totals) -> dict[str, Any]:
+    """Return how many verdicts pass because there is nothing to judge, and how many cases no person has labelled."""
+    verdicts, cases = totals.verdicts.total(), totals.cases.total()
+    idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
+    return {
+        "verdicts": {"total": verdicts, "not_applicable": idle, "share": share(idle, verdicts)},
+        "cases": {"total": cases, "without_labels": totals.unlabelled, "share": share(totals.unlabelled, cases)},
     }
 
 

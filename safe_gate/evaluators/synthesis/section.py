@@ -25,7 +25,7 @@ def section(report: JsonObject) -> Section:
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary['cases'], 'case')}: "
         f"{plural(summary['unexpected_failures'], 'unexpected failure')}, {summary['expected_failures']} expected, "
-        + _labels(summary["label_accuracy"]),
+        + _labels(report),
         counts=(
             f"Total Cases: {summary['cases']}",
             f"Passed: {summary['passed']} ({percent(share(summary['passed'], summary['cases']))})",
@@ -37,7 +37,7 @@ def section(report: JsonObject) -> Section:
             align="<>>><>>",
             rows=tuple(_check_row(name, summary) for name in CHECKS if name in summary["by_check"]),
         ),
-        footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(summary['label_accuracy'])}",
+        footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(report)}",
         cases_title="Cases to look at",
         cases=Table(
             header=("Case", "Result", "Checks"),
@@ -46,7 +46,7 @@ def section(report: JsonObject) -> Section:
         ),
         issues=(),
         findings=tuple(_finding(result) for result in report["results"] if _is_unexpected(result)),
-        notes=tuple(_foreign(summary["not_english"], report["results"])),
+        notes=(*_foreign(summary["not_english"], report["results"]), *_vacuous(summary["by_check"])),
         details=_quality(summary["label_quality"]),
     )
 
@@ -61,10 +61,21 @@ def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
         yield (f"{cases} not in English, which the checks cannot read: ", *ids[:-1], f"{more}.")
 
 
-def _labels(accuracy: JsonObject) -> str:
+def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each check of which most verdicts say nothing: a green that nobody earned."""
+    for name, counts in by_check.items():
+        idle, total = counts["not_applicable"], sum(counts.values())
+        if 2 * idle > total:
+            verdicts = f"{idle} of {plural(total, 'verdict')}"
+            yield (f"{_title(name)}: {verdicts} are not applicable, which passes and says nothing.",)
+
+
+def _labels(report: JsonObject) -> str:
+    accuracy, without = report["summary"]["label_accuracy"], report["vacuity"]["cases"]["without_labels"]
     if not accuracy["total"]:
         return "no labels"
-    return f"labels {accuracy['matched']} of {accuracy['total']} ({percent(accuracy['accuracy'] / 100, 1)})"
+    cases = f", {plural(without, 'case')} without" if without else ""
+    return f"labels {accuracy['matched']} of {accuracy['total']} ({percent(accuracy['accuracy'] / 100, 1)}){cases}"
 
 
 def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
