@@ -232,7 +232,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:
         yield from stream
-    for kind in ("report", "publication", "rule-pack", "config"):
+    for kind in ("report", "publication", "rule-pack", "config", "waivers"):
         for path in kinds.get(kind, []):
             try:
                 _check_document(path, kind)
@@ -241,7 +241,10 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
 
 
 def _check_document(path: str, kind: str) -> None:
-    """Raise CannotJudge if a document is not valid; a config's settings must fit together, too."""
+    """Raise CannotJudge if a document is not valid; a config's settings and waivers must fit together, too."""
+    if kind == "waivers":
+        files.waivers(path)
+        return
     if kind != "config":
         files.document(path, kind)
         return

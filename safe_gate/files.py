@@ -22,8 +22,9 @@ from typing import Any, BinaryIO
 from safe_gate.evaluators import safe_v0, synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.options import CONFIG_FILE, settings
+from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
 from safe_gate.validate import Fault, Schema, suggestion
+from safe_gate.waivers import twins
 
 _REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
 _BOM = b"\xef\xbb\xbf"
@@ -247,8 +248,12 @@ def kind_of(path: Path) -> str:
                 return "safe-output"
         return "synthesis-case"
     content = _parse(text, shown(path), comments=True)
-    if not isinstance(content, dict):
-        return "config"
+    return _kind_of_document(path, content) if isinstance(content, dict) else "config"
+
+
+def _kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
+    if path.name.endswith(WAIVERS_FILE) or isinstance(content.get("waivers"), list):  # a config names the file there
+        return "waivers"
     for kind, key in _KINDS:
         if key in content:
             return kind
@@ -277,6 +282,33 @@ def read_config(path: str) -> tuple[str, Mapping[str, Any]] | None:
     if problems:
         raise CannotJudge(*problems)
     return name, content
+
+
+def waivers(path: str) -> tuple[InputFile, list[Mapping[str, Any]]] | None:
+    """Return the file of waivers and what it holds, or None if none was named and none is there.
+
+    Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
+    """
+    file = Path(path or WAIVERS_FILE)
+    if not path and not _exists(file):
+        return None
+    name, data = shown(file), _bytes(file)
+    text = _decode(data.removeprefix(_BOM), name)
+    content = _parse(text, name)
+    problems = _problems(load_schema("waivers").faults(content), name, text)
+    if not problems:
+        lines = dict(places(text))
+        problems = tuple(
+            Problem(
+                Place(name, lines["waivers", place]),
+                f"waives what line {lines['waivers', first]} waives; keep one",
+                content["waivers"][place]["id"],
+            )
+            for place, first in twins(content["waivers"])
+        )
+    if problems:
+        raise CannotJudge(*problems)
+    return InputFile(name, hashlib.sha256(data).hexdigest()), content["waivers"]
 
 
 @cache
@@ -542,8 +574,8 @@ def _bare(key: str) -> str:
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell our own config and reports, which a glob may meet, from batches."""
-    if path.name == CONFIG_FILE:
+    """Tell our own config, waivers and reports, which a glob may meet, from batches."""
+    if path.name in (CONFIG_FILE, WAIVERS_FILE):
         return True
     try:
         with _open(path) as file:

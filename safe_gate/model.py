@@ -185,6 +185,15 @@ class RuleOutcome:
         }
 
 
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that fails, and by which metrics or checks; `result` is its entry of the report's `results[]`."""
+
+    case_id: str
+    by: frozenset[str]
+    result: JsonObject
+
+
 class Severity(StrEnum):
     """How much a finding matters to the verdict."""
 

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
+WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 
 

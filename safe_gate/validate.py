@@ -58,7 +58,8 @@ class Schema:
     """A JSON Schema ready to judge values."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
-        self._validator = jsonschema.Draft202012Validator(schema)
+        form = jsonschema.FormatChecker(("date",))  # no schema asks for another
+        self._validator = jsonschema.Draft202012Validator(schema, format_checker=form)
         self._definitions = schema.get("$defs", {})
         self.properties = tuple(schema.get("properties", {}))
 
@@ -142,6 +143,8 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
     "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
     "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",
     "pattern": lambda value, _, name: f"is {name(value)}",
+    "format": lambda value, _, name: f"is {name(value)}",
+    "oneOf": lambda *_: "does not have exactly one of the shapes it may have",
     "minItems": lambda value, least, _: f"has fewer than {least} entries" if value else "is an empty list",
     "uniqueItems": lambda *_: "has the same entry twice",
     "minProperties": lambda _value, least, _: f"has fewer than {least} entries",

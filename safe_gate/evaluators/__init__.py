@@ -5,33 +5,44 @@ A new evaluator is one folder here and one line in `EVALUATORS`; CONTRIBUTING sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any, NamedTuple
 
+from safe_gate.evaluators.safe_v0.report import failures as _below_pass
 from safe_gate.evaluators.safe_v0.section import section as _safe_v0
+from safe_gate.evaluators.synthesis.report import failures as _unexpected
 from safe_gate.evaluators.synthesis.section import section as _synthesis
-from safe_gate.model import JsonObject, Section
+from safe_gate.model import Failure, JsonObject, Section
 from safe_gate.text import stand_in
 
 
 class Evaluator(NamedTuple):
-    """An evaluator's name for readers, and how its part of the report is shown to them.
+    """An evaluator's name for readers, how its part of the report is shown to them, and which cases fail in it.
 
+    `measures` is what a case fails by, a metric or a check: the word that waivers use.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
 
     title: str
     section: Callable[[JsonObject], Section]
+    measures: str
+    failures: Callable[[JsonObject], Iterator[Failure]]
     quotes: frozenset[str]
     gives_away: frozenset[str] = frozenset()
 
 
 EVALUATORS: Mapping[str, Evaluator] = {
     "safe_v0": Evaluator(
-        "SAFE v0", _safe_v0, frozenset({"found", "missing", "violations", "signal", "term", "phrase"})
+        "SAFE v0",
+        _safe_v0,
+        "metric",
+        _below_pass,
+        frozenset({"found", "missing", "violations", "signal", "term", "phrase"}),
     ),
-    "synthesis": Evaluator("Synthesis", _synthesis, frozenset({"text", "words"}), frozenset({"because"})),
+    "synthesis": Evaluator(
+        "Synthesis", _synthesis, "check", _unexpected, frozenset({"text", "words"}), frozenset({"because"})
+    ),
 }
 """The evaluators by their keys in the report, in reading order."""
 

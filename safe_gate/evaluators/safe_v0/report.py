@@ -6,13 +6,13 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.safe_v0.score import METRICS, Policy, Result
 from safe_gate.figures import ExactSum, share
-from safe_gate.model import Label
+from safe_gate.model import Failure, Label
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
@@ -155,6 +155,15 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
             "total_AH_violations": totals.violations,
         },
     }
+
+
+def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
+    """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
+    thresholds = part["policy"]["thresholds"]
+    for result in part["results"]:
+        if result["label"] != Label.PASS:
+            low = frozenset(metric for metric in METRICS if result["scores"][metric] < thresholds[metric]["pass"])
+            yield Failure(result["test_id"], low, result)
 
 
 def _vacuity(vacuous: Mapping[str, int], cases: int) -> dict[str, Any]:

@@ -6,12 +6,13 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
 from safe_gate.figures import share, wilson
+from safe_gate.model import Failure
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,6 +144,14 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
         ],
         "results": list(results),
     }
+
+
+def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
+    """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
+    for result in part["results"]:
+        if not result["pass"] and not result["is_negative_example"]:
+            failed = frozenset(name for name, check in result["checks"].items() if not check["pass"])
+            yield Failure(result["id"], failed, result)
 
 
 def _vacuity(totals: Totals) -> dict[str, Any]:
