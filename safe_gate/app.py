@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -255,7 +255,16 @@ def _check_document(path: str, kind: str) -> None:
 
 def gate_policy(options: Options) -> gate.Policy:
     """Return the limits of the gate's rules under these options."""
-    return gate.Policy(**{field.name: getattr(options, field.name) for field in fields(gate.Policy)})
+    archetypes = {
+        name: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds")}
+        for name, own in (options.archetypes or {}).items()
+    }
+    limits = {"safe_v0": archetypes, "synthesis": options.tags or {}}
+    return gate.Policy(
+        **{name: getattr(options, name) for name in gate.LIMITS},
+        min_group=options.min_group,
+        groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in limits.items()},
+    )
 
 
 # --- judging ------------------------------------------------------------------------------------

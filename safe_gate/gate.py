@@ -6,17 +6,21 @@ Pure. Evaluators measure; only this module says what is good enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from safe_gate.evaluators.synthesis import CHECKS
 from safe_gate.figures import apart, fixed, plural, wilson
+from safe_gate.groups import Limits, named
 from safe_gate.model import JsonObject, RuleOutcome, Verdict
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The limit of each rule; None switches a rule off. Shares are fractions from 0 to 1."""
+    """The limit of each rule; None switches a rule off. Shares are fractions from 0 to 1.
+
+    `groups` are limits of rules on a group of cases, which count from `min_group` cases on.
+    """
 
     min_pass_rate: float | None
     max_fail_labels: int | None
@@ -28,6 +32,8 @@ class Policy:
     min_label_accuracy_topic_pivot: float | None = None
     max_not_english: int | None = None
     max_vacuous: float | None = None
+    min_group: int = 1
+    groups: Limits = field(default_factory=dict)
 
 
 class Found(NamedTuple):
@@ -52,12 +58,12 @@ class Rule:
     measure: Callable[[JsonObject], Found]
     applies: Callable[[JsonObject], bool] = lambda _: True
 
-    def judge(self, part: JsonObject, limit: float | int) -> RuleOutcome:
-        """Return the rule's outcome on an evaluator's part of the report."""
+    def judge(self, part: JsonObject, limit: float | int, group: str = "") -> RuleOutcome:
+        """Return the rule's outcome on an evaluator's part of the report, or on the figures of a group in it."""
         number, words, whole = self.measure(part)
         if whole == 0:
             message = f"{self.noun} cannot be told: {words}"
-            return RuleOutcome(self.name, self.evaluator, None, limit, passed=False, message=message)
+            return RuleOutcome(self.name, self.evaluator, None, limit, passed=False, message=message, group=group)
         value = number if whole is None else number / whole
         at_least = self.name.startswith("min-")
         passed = value >= limit if at_least else value <= limit
@@ -67,7 +73,7 @@ class Rule:
             found, wanted = apart(value, limit)
             interval = f" ({_interval(number, whole)})" if at_least else ""
             message = f"{self.noun} {found} {_RELATIONS[at_least, passed]} {wanted}: {words}{interval}"
-        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message)
+        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message, group)
 
 
 _RELATIONS = {
@@ -157,6 +163,38 @@ RULES = (
 """The rules in the order they are reported; each is named as its option, which may have one an evaluator."""
 
 
+LIMITS = tuple(dict.fromkeys(rule.name.replace("-", "_") for rule in RULES))
+"""The names of the limits, as options and the policy have them."""
+
+
+def _group_passed(group: JsonObject) -> Found:
+    passed, total = group["passed"], group["count"]
+    return Found(passed, f"{passed} of {plural(total, 'SAFE v0 case')} labelled Pass", total)
+
+
+def _group_failures(group: JsonObject) -> Found:
+    return Found(group["unexpected_failures"], plural(group["unexpected_failures"], "unexpected failure"))
+
+
+def _group_as_expected(group: JsonObject) -> Found:
+    passed, total = group["passed_as_expected"], group["cases"]
+    return Found(passed, f"{passed} of {plural(total, 'case')} pass or fail as expected", total)
+
+
+def _group_agreement(group: JsonObject) -> Found:
+    matched, total = group["labels"]["matched"], group["labels"]["total"]
+    return Found(matched, f"{matched} of {plural(total, 'label')} agree" if total else "no case has labels", total)
+
+
+GROUP_RULES = (
+    Rule("min-pass-rate", "safe_v0", "Pass rate", _group_passed),
+    Rule("max-unexpected-failures", "synthesis", "Unexpected failures", _group_failures),
+    Rule("min-pass-rate", "synthesis", "Pass rate", _group_as_expected),
+    Rule("min-label-accuracy", "synthesis", "Label accuracy", _group_agreement),
+)
+"""The rules that a group of cases may have, on its figures in the evaluator's part."""
+
+
 def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every rule that is on and that applies to what is in the report."""
     outcomes = []
@@ -165,6 +203,12 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
         part = report[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
             outcomes.append(rule.judge(part, limit))
+    for group in named(report, policy.groups, policy.min_group):
+        outcomes += (
+            rule.judge(group.figures, group.limits[rule.name], group.name)
+            for rule in GROUP_RULES
+            if group.is_gated and rule.evaluator == group.evaluator and rule.name in group.limits
+        )
     return tuple(outcomes)
 
 

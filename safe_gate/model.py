@@ -163,7 +163,8 @@ class Hit:
 class RuleOutcome:
     """One rule of the gate: what was found, what was allowed, and a sentence that says so.
 
-    `value` is None where there was nothing to measure, which never passes.
+    `value` is None where there was nothing to measure, which never passes. `message` is in our own
+    words: the `group` of cases that it is about, if it is not about all, is a recorded name.
     """
 
     rule: str
@@ -172,6 +173,7 @@ class RuleOutcome:
     threshold: float | int
     passed: bool
     message: str
+    group: str = ""
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome in the shape of the report's `rules[]`."""
@@ -182,6 +184,7 @@ class RuleOutcome:
             "threshold": self.threshold,
             "passed": self.passed,
             "message": self.message,
+            **({"group": self.group} if self.group else {}),
         }
 
 

@@ -218,11 +218,23 @@ class Options:
         key=("strictAH",),
         flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
     )
-    archetypes: Mapping[str, Mapping[str, Mapping[str, float]]] | None = _option(
-        "SAFE v0: weights for the cases of one archetype, by its name. Config file only.",
+    archetypes: Mapping[str, Mapping[str, Any]] | None = _option(
+        "SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype, by its name. Config file only.",
         None,
         env=(),
         flags={},
+    )
+    tags: Mapping[str, Mapping[str, Any]] | None = _option(
+        "Synthesis: max-unexpected-failures, min-pass-rate (of cases that pass or fail as expected) and "
+        "min-label-accuracy for the cases with one tag, by its name. Config file only.",
+        None,
+        env=(),
+        flags={},
+    )
+    min_group: int = _option(
+        "Rules on an archetype or a tag count from this many cases on; of fewer the report says so.",
+        5,
+        limits=(1, None),
     )
     report_formats: tuple[str, ...] = _option(
         "Formats that `safe-gate score` writes: json, console, markdown, or all.",

@@ -7,7 +7,7 @@ stands: the report is held against its schema, judged again by our own rules, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -105,8 +105,8 @@ def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) 
 
 
 def _policy(policy: Mapping[str, Any], name: str) -> gate.Policy:
-    limits = {field.name: policy.get(field.name) for field in fields(gate.Policy)}
+    limits = {name: policy.get(name) for name in gate.LIMITS}
     for key, limit in limits.items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return gate.Policy(**limits)
+    return gate.Policy(**limits, min_group=policy["min_group"], groups=policy["groups"])

@@ -5,7 +5,7 @@ A new evaluator is one folder here and one line in `EVALUATORS`; CONTRIBUTING sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from safe_gate.evaluators.safe_v0.report import failures as _below_pass
@@ -14,6 +14,19 @@ from safe_gate.evaluators.synthesis.report import failures as _unexpected
 from safe_gate.evaluators.synthesis.section import section as _synthesis
 from safe_gate.model import Failure, JsonObject, Section
 from safe_gate.text import stand_in
+
+
+class Grouping(NamedTuple):
+    """What an evaluator groups cases by, and where its part of the report has them.
+
+    `figures` are those of each group by name, with the number of its cases as `size`; `groups_of` names
+    the groups of a case by its entry of `results[]`.
+    """
+
+    noun: str
+    size: str
+    figures: Callable[[JsonObject], Mapping[str, JsonObject]]
+    groups_of: Callable[[JsonObject], Sequence[str]]
 
 
 class Evaluator(NamedTuple):
@@ -28,6 +41,7 @@ class Evaluator(NamedTuple):
     section: Callable[[JsonObject], Section]
     measures: str
     failures: Callable[[JsonObject], Iterator[Failure]]
+    grouping: Grouping
     quotes: frozenset[str]
     gives_away: frozenset[str] = frozenset()
 
@@ -38,10 +52,17 @@ EVALUATORS: Mapping[str, Evaluator] = {
         _safe_v0,
         "metric",
         _below_pass,
+        Grouping("archetype", "count", lambda part: part["by_archetype"], lambda result: (result["archetype"],)),
         frozenset({"found", "missing", "violations", "signal", "term", "phrase"}),
     ),
     "synthesis": Evaluator(
-        "Synthesis", _synthesis, "check", _unexpected, frozenset({"text", "words"}), frozenset({"because"})
+        "Synthesis",
+        _synthesis,
+        "check",
+        _unexpected,
+        Grouping("tag", "cases", lambda part: part["summary"]["by_tag"], lambda result: result["tags"]),
+        frozenset({"text", "words"}),
+        frozenset({"because"}),
     ),
 }
 """The evaluators by their keys in the report, in reading order."""

@@ -16,7 +16,7 @@ from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, wilson, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
-from safe_gate.render.report import conclusion, departures, not_run
+from safe_gate.render.report import conclusion, message, remarks
 from safe_gate.render.untrusted import plain, quoted
 
 MOST_EVIDENCE = 10
@@ -72,9 +72,9 @@ def rules(report: JsonObject) -> str:
     table = Table(
         header=("Rule", "Outcome", "Found"),
         align="<<<",
-        rows=tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in report["rules"]),
+        rows=tuple((rule["rule"], _MARKS[rule["passed"]], quoted(message(rule))) for rule in report["rules"]),
     )
-    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*not_run(report), *departures(report)))
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in remarks(report))
     return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
 
 

@@ -20,7 +20,7 @@ from safe_gate.model import (
     Untrusted,
     in_order,
 )
-from safe_gate.render.report import conclusion, departures, not_run
+from safe_gate.render.report import about, conclusion, message, remarks
 from safe_gate.render.untrusted import markdown
 
 COMMENT_LIMIT = 65_000
@@ -116,7 +116,7 @@ def _lines(
         else:
             yield from (f"{words}  " for words in (headline, *map(_phrase, section.notes)))
     yield ""
-    for sentence in (*not_run(report), *departures(report)):
+    for sentence in remarks(report):
         yield _phrase(sentence)
         yield ""
     if rows and any(section.findings for section in shown):
@@ -160,7 +160,7 @@ def _broken(report: JsonObject) -> Iterator[str]:
         yield "> [!CAUTION]"
         for rule in broken:
             found, colon, detail = rule["message"].partition(": ")
-            yield f"> - **{found}**{colon}{detail} (`{rule['rule']}`)"
+            yield f"> - {_phrase(about(rule))}**{found}**{colon}{detail} (`{rule['rule']}`)"
         yield ""
 
 
@@ -183,7 +183,7 @@ def _folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
 
 
 def _rules(report: JsonObject) -> Iterator[str]:
-    rows = tuple((f"`{r['rule']}`", r["message"], "✅" if r["passed"] else "❌") for r in report["rules"])
+    rows = tuple((f"`{r['rule']}`", _phrase(message(r)), "✅" if r["passed"] else "❌") for r in report["rules"])
     yield from _table(Table(("Rule", "Found", "Outcome"), "<<^", rows))
     yield ""
 

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import plural
+from safe_gate.figures import plural, with_interval
+from safe_gate.groups import named
 from safe_gate.model import JsonObject, Phrase, Untrusted
 
 _NAMED = 5
@@ -24,6 +25,36 @@ def conclusion(report: JsonObject) -> str:
     if broken:
         return f"{broken} of {plural(total, 'rule')} broken"
     return "the only rule holds" if total == 1 else f"all {total} rules hold"
+
+
+def message(rule: JsonObject) -> Phrase:
+    """Return what a rule found, after the name of the group of cases it is about if it has one."""
+    return (*about(rule), rule["message"])
+
+
+def about(rule: JsonObject) -> Phrase:
+    """Return the name of the group of cases that a rule is about, nothing if it is about all."""
+    if not rule.get("group"):
+        return ()
+    return (f"{EVALUATORS[rule['evaluator']].grouping.noun.capitalize()} ", Untrusted(rule["group"]), ": ")
+
+
+def remarks(report: JsonObject) -> list[Phrase]:
+    """Return what a reader of any report must know beside the verdict, a sentence each."""
+    return [*not_run(report), *_not_gated(report), *departures(report)]
+
+
+def _not_gated(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each group that rules name and that has too few cases for them."""
+    policy = report["provenance"]["policy"]
+    for group in named(report, policy["groups"], policy["min_group"]):
+        noun = EVALUATORS[group.evaluator].grouping.noun
+        if not group.cases:
+            yield (f"No case has the {noun} ", Untrusted(group.name), ", which a rule names.")
+        elif not group.is_gated:
+            few = f" has {plural(group.cases, 'case')}, fewer than the {policy['min_group']} of min-group"
+            rate = with_interval(group.figures["pass_rate"], **group.figures["pass_rate_interval"])
+            yield (f"The {noun} ", Untrusted(group.name), f"{few}: its rules are not gated. Its pass rate is {rate}.")
 
 
 def not_run(report: JsonObject) -> list[Phrase]:

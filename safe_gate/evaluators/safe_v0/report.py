@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.safe_v0.score import METRICS, Policy, Result
-from safe_gate.figures import ExactSum, share
+from safe_gate.figures import ExactSum, share, wilson
 from safe_gate.model import Failure, Label
 
 WORST = 5
@@ -30,7 +30,8 @@ class Tally:
     def of(cls, result: Result, policy: Policy) -> Tally:
         """Return the tally of one case."""
         scores = {**result.scores, "composite": result.composite}
-        passing = [m for m in METRICS if policy.thresholds[m].label(result.scores[m]) is Label.PASS]
+        thresholds = policy.thresholds_for(result.archetype)
+        passing = [m for m in METRICS if thresholds[m].label(result.scores[m]) is Label.PASS]
         return cls(
             Counter([result.label.value]), Counter(passing), {name: ExactSum.of(scores[name]) for name in _SCORES}
         )
@@ -55,6 +56,10 @@ class Tally:
         """Return the share of cases with the label Pass."""
         return share(self.labels[Label.PASS], self.count)
 
+    def pass_rate_interval(self) -> dict[str, float]:
+        """Return the 95 % Wilson interval of the pass rate, of at least one case."""
+        return _interval(self.labels[Label.PASS], self.count)
+
     def rates(self) -> dict[str, Any]:
         """Return what the whole and each batch report alike: means, pass rates and labels."""
         return {
@@ -62,6 +67,10 @@ class Tally:
             "pass_rates": {
                 **{metric: share(self.passes[metric], self.count) for metric in METRICS},
                 "overall": self.pass_rate(),
+            },
+            "pass_rate_intervals": {
+                **{metric: _interval(self.passes[metric], self.count) for metric in METRICS},
+                "overall": self.pass_rate_interval(),
             },
             "label_distribution": {label.value: self.labels[label] for label in Label},
         }
@@ -138,7 +147,9 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
             archetype: {
                 "count": tally.count,
                 **{f"mean_{metric}": tally.mean(metric) for metric in METRICS},
+                "passed": tally.labels[Label.PASS],
                 "pass_rate": tally.pass_rate(),
+                "pass_rate_interval": tally.pass_rate_interval(),
             }
             for archetype, tally in sorted(totals.by_archetype.items())
         },
@@ -159,11 +170,17 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
 
 def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
     """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
-    thresholds = part["policy"]["thresholds"]
+    policy = part["policy"]
     for result in part["results"]:
         if result["label"] != Label.PASS:
+            thresholds = policy["archetype_thresholds"].get(result["archetype"], policy["thresholds"])
             low = frozenset(metric for metric in METRICS if result["scores"][metric] < thresholds[metric]["pass"])
             yield Failure(result["test_id"], low, result)
+
+
+def _interval(part: int, whole: int) -> dict[str, float]:
+    low, high = wilson(part, whole)
+    return {"low": low, "high": high}
 
 
 def _vacuity(vacuous: Mapping[str, int], cases: int) -> dict[str, Any]:

@@ -32,26 +32,38 @@ class Threshold:
 class Policy:
     """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.
 
-    `archetype_weights` replaces the weights for the cases of an archetype (section 2.1).
+    `archetype_weights` and `archetype_thresholds` replace them for the cases of an archetype (section 2.1).
     """
 
     thresholds: Mapping[str, Threshold]
     weights: Mapping[str, float]
     archetype_weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
     strict_ah: bool = False
 
     def weights_for(self, archetype: str) -> Mapping[str, float]:
         """Return the weights for the cases of an archetype."""
         return self.archetype_weights.get(archetype, self.weights)
 
+    def thresholds_for(self, archetype: str) -> Mapping[str, Threshold]:
+        """Return the thresholds for the cases of an archetype."""
+        return self.archetype_thresholds.get(archetype, self.thresholds)
+
     def as_json(self) -> dict[str, Any]:
         """Return the policy as the report shows it, for whoever wants to score again."""
         return {
-            "thresholds": {m: {"pass": t.pass_, "review": t.review} for m, t in self.thresholds.items()},
+            "thresholds": _thresholds_json(self.thresholds),
             "weights": dict(self.weights),
             "archetype_weights": {name: dict(weights) for name, weights in sorted(self.archetype_weights.items())},
+            "archetype_thresholds": {
+                name: _thresholds_json(thresholds) for name, thresholds in sorted(self.archetype_thresholds.items())
+            },
             "strict_ah": self.strict_ah,
         }
+
+
+def _thresholds_json(thresholds: Mapping[str, Threshold]) -> dict[str, Any]:
+    return {metric: {"pass": threshold.pass_, "review": threshold.review} for metric, threshold in thresholds.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +144,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         missing={"CR": signals_missing, "AC": phrases_missing},
         violations=violations,
         vacuous=tuple(metric for metric in METRICS if not needles[metric]),
-        label=overall_label(scores, policy.thresholds),
+        label=overall_label(scores, policy.thresholds_for(case.archetype)),
         place=case.place,
     )
 

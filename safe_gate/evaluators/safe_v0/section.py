@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators.safe_v0.score import METRICS
-from safe_gate.figures import fixed, percent, plural, share
-from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted
+from safe_gate.figures import fixed, percent, plural, share, with_interval
+from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, Words
 
 _TOP_ISSUES = 3
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
@@ -51,8 +51,29 @@ def section(report: JsonObject) -> Section:
         ),
         issues=tuple(_issues(report["failure_analysis"])),
         findings=tuple(_finding(result) for result in report["results"] if result["label"] != Label.PASS),
-        notes=tuple(_vacuous(report["vacuity"]["by_metric"])),
+        notes=(*_own_thresholds(report), *_vacuous(report["vacuity"]["by_metric"])),
+        details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(report["by_archetype"])),),
     )
+
+
+def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
+    own = [name for name in report["policy"]["archetype_thresholds"] if name in report["by_archetype"]]
+    for name in own:
+        yield ("The cases of archetype ", Untrusted(name), " are labelled by thresholds of their own.")
+
+
+def _by_archetype(by_archetype: JsonObject) -> Table:
+    rows: tuple[tuple[Words, ...], ...] = tuple(
+        (
+            Untrusted(name),
+            str(group["count"]),
+            *(fixed(group[f"mean_{metric}"]) for metric in METRICS),
+            with_interval(group["pass_rate"], **group["pass_rate_interval"]),
+        )
+        for name, group in by_archetype.items()
+    )
+    return Table(("Archetype", "Cases", *METRICS, "Pass rate"), "<>>>>>", rows)
 
 
 def _vacuous(by_metric: JsonObject) -> Iterator[Phrase]:

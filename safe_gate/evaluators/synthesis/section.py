@@ -15,7 +15,7 @@ from safe_gate.text import is_stand_in
 
 _QUOTED_HITS = 3
 _NAMED_CASES = 5
-_LEAST_LABELS = 5  # of a tag that is shown; what the interval of fewer says is nothing
+_LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 
 
 def section(report: JsonObject) -> Section:
@@ -47,8 +47,25 @@ def section(report: JsonObject) -> Section:
         issues=(),
         findings=tuple(_finding(result) for result in report["results"] if _is_unexpected(result)),
         notes=(*_foreign(summary["not_english"], report["results"]), *_vacuous(summary["by_check"])),
-        details=_quality(summary["label_quality"]),
+        details=(*_by_tag(summary["by_tag"]), *_quality(summary["label_quality"])),
     )
+
+
+def _by_tag(by_tag: JsonObject) -> Iterator[tuple[str, Table]]:
+    """Yield the share of each tag's cases that pass or fail as they are expected to, the largest tags first."""
+    rows = tuple(
+        (
+            Untrusted(tag),
+            str(group["cases"]),
+            str(group["unexpected_failures"]),
+            with_interval(group["pass_rate"], **group["pass_rate_interval"]),
+        )
+        for tag, group in sorted(by_tag.items(), key=lambda item: -item[1]["cases"])
+        if group["cases"] >= _LEAST
+    )
+    if rows:
+        header = ("Tag", "Cases", "Unexpected failures", "As expected")
+        yield f"Cases that pass or fail as expected, by tag from {_LEAST} cases on", Table(header, "<>>>", rows)
 
 
 def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
@@ -97,12 +114,12 @@ def _quality(quality: JsonObject) -> tuple[tuple[str, Table], ...]:
         (Untrusted(tag), check, rates)
         for tag, by_check in quality["by_tag"].items()
         for check, rates in by_check.items()
-        if rates["labels"] >= _LEAST_LABELS
+        if rates["labels"] >= _LEAST
     ]
     groups += sorted(tagged, key=lambda group: -group[2]["labels"])
     rows = tuple((_title(check), tag, *_quality_cells(rates)) for tag, check, rates in groups)
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
-    title = f"Agreement with labels by check, and by tag from {_LEAST_LABELS} labels on (positive: fails the reply)"
+    title = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
     return ((title, Table(header, "<<" + ">" * 9, rows)),) if rows else ()
 
 
