@@ -9,12 +9,12 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, files, gate, measure, outlook, packs, publishing, train
+from safe_gate import __version__, files, gate, measure, outlook, packs, publishing, train, waivers
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github.checkout import foreign_checkout
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
-from safe_gate.options import Options
+from safe_gate.options import WAIVERS_FILE, Options
 from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
@@ -73,12 +73,16 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     """Return how many files each pattern of a run names, and the problems of those that name none."""
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
-        batches = partial(files.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config,))
+        batches = partial(
+            files.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config, options.waivers)
+        )
         searches["safe-batch"] = options.safe_batch, batches
         searches["safe-outputs"] = options.safe_outputs, files.expand
     if options.synthesis_cases:
         searches["synthesis-cases"] = options.synthesis_cases, files.expand
         searches["rules"] = options.rules, partial(files.expand, suffix=".json")
+    if searches and (known := options.waivers or WAIVERS_FILE * Path(WAIVERS_FILE).exists()):
+        searches["waivers"] = [known], partial(files.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [_nothing_to_judge()]
     facts: outlook.Facts = [
@@ -279,9 +283,16 @@ def _judged(
     inputs = tuple(file for one in present for file in one.inputs)
     if not present:
         problems = (_nothing_to_judge(),)
+    try:
+        known = files.waivers(options.waivers)
+    except CannotJudge as error:
+        known, problems = None, (*problems, *error.problems)
     if problems:
         return _error_report(inputs, options, generated_at, problems), problems
     parts = {name: one.part if one else None for name, one in measured.items()}
+    if known:
+        file, listed = known
+        parts["waivers"] = {**asdict(file), **waivers.sorted_out(listed, parts, generated_at[:10])}
     outcomes = gate.judge(parts, gate_policy(options))
     return _report(gate.verdict(outcomes), outcomes, parts, inputs, options, generated_at), ()
 
@@ -301,7 +312,7 @@ def _report(
         "generated_at": generated_at,
         "verdict": verdict.value,
         "rules": [outcome.as_json() for outcome in outcomes],
-        **{name: parts.get(name) for name in EVALUATORS},
+        **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
             "packs_sha256": (
@@ -336,7 +347,7 @@ def _error_report(
 
 def _read_by(options: Options) -> Iterator[Path]:
     """Yield the working folder, which a config may lie in, and the files that a run would read."""
-    yield from (Path(), Path(options.config))
+    yield from (Path(), Path(options.config), Path(options.waivers))
     yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules))[0]
     yield from files.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]
 

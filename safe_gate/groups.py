@@ -26,6 +26,10 @@ class Group:
     figures: JsonObject
     is_gated: bool
 
+    def has(self, result: JsonObject) -> bool:
+        """Tell whether a case is in the group, by its entry of `results[]`."""
+        return self.name in EVALUATORS[self.evaluator].grouping.groups_of(result)
+
 
 def named(report: JsonObject, limits: Limits, least: int) -> Iterator[Group]:
     """Yield the groups with limits of each evaluator that ran, by name; of fewer than `least` cases none is gated."""

@@ -33,7 +33,7 @@ def safe_v0_part(options: Options, generated_at: str, output: str = "") -> Measu
         options.safe_outputs,
         concern=options.safe_concern,
         test_dir=options.safe_test_dir,
-        leave_out=(options.config, output),
+        leave_out=(options.config, options.waivers, output),
     )
 
     def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, dict[str, Any]]:

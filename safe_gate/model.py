@@ -164,7 +164,8 @@ class RuleOutcome:
     """One rule of the gate: what was found, what was allowed, and a sentence that says so.
 
     `value` is None where there was nothing to measure, which never passes. `message` is in our own
-    words: the `group` of cases that it is about, if it is not about all, is a recorded name.
+    words: the `group` of cases that it is about, if it is not about all, and the `names` of what
+    broke it are recorded.
     """
 
     rule: str
@@ -174,6 +175,7 @@ class RuleOutcome:
     passed: bool
     message: str
     group: str = ""
+    names: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome in the shape of the report's `rules[]`."""
@@ -185,6 +187,7 @@ class RuleOutcome:
             "passed": self.passed,
             "message": self.message,
             **({"group": self.group} if self.group else {}),
+            **({"names": list(self.names)} if self.names else {}),
         }
 
 

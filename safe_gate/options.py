@@ -202,6 +202,10 @@ class Options:
     min_label_accuracy_agency_language: float | None = _accuracy("labels of `agency_language`")
     min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")
     min_label_accuracy_topic_pivot: float | None = _accuracy("labels of `topic_pivot`")
+    waivers: str = _option(
+        f"Known failures to let pass, as in schemas/waivers.schema.json. Default: {WAIVERS_FILE} if there is one.",
+        "",
+    )
     cr_pass: float = _threshold("CR", "pass", 0.8)
     cr_review: float = _threshold("CR", "review", 0.5)
     ah_pass: float = _threshold("AH", "pass", 1.0)

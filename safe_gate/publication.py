@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate import files, gate
+from safe_gate import files, gate, waivers
 from safe_gate.github.event import Context, Run
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 
@@ -96,12 +96,24 @@ def _content(path: Path, name: str) -> JsonObject:
 
 def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
     """Return a report whose rules and verdict follow from its own figures, in our words."""
+    report = {**report, "waivers": _waivers_again(report, name)}
     outcomes = gate.judge(report, _policy(report["provenance"]["policy"], name))
     verdict = Verdict.ERROR if problems else gate.verdict(outcomes)
     if verdict != report["verdict"]:
         words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"
         raise CannotJudge(Problem(Place(name), words, "", "report.verdict"))
     return {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+
+
+def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:
+    """Return the waivers of a report sorted out anew, by the report's own results and its day."""
+    found = report["waivers"]
+    if found is None:
+        return None
+    listed = [waiver for fate in waivers.FATES for waiver in found[fate]]
+    if any(waivers.twins(listed)):
+        raise CannotJudge(Problem(Place(name), "waives one failure twice; expected each once", "", "report.waivers"))
+    return {**found, **waivers.sorted_out(listed, report, report["generated_at"][:10])}
 
 
 def _policy(policy: Mapping[str, Any], name: str) -> gate.Policy:

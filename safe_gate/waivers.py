@@ -11,6 +11,9 @@ from typing import Any
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.model import Failure, JsonObject
 
+FATES = ("expired", "unused", "applied")
+"""What can become of a waiver, what somebody must see to first."""
+
 _FIELDS = ("id", "check", "metric", "reason", "owner", "expires")
 _Key = tuple[str, str, str]
 
@@ -35,7 +38,7 @@ def sorted_out(waivers: Sequence[JsonObject], report: JsonObject, today: str) ->
     the run. `expired`: the waiver's last day has passed, whatever the case does.
     """
     failing = {key for name in EVALUATORS for failure in _failures(name, report) for key in _keys(name, failure)}
-    found: dict[str, list[dict[str, Any]]] = {"applied": [], "expired": [], "unused": []}
+    found: dict[str, list[dict[str, Any]]] = {fate: [] for fate in FATES}
     for waiver in sorted(waivers, key=_key):
         fate = "expired" if waiver["expires"] < today else "applied" if _key(waiver) in failing else "unused"
         found[fate].append({name: waiver[name] for name in _FIELDS if name in waiver})
@@ -46,9 +49,11 @@ def waived(report: JsonObject) -> Mapping[str, tuple[Failure, ...]]:
     """Return by evaluator the failing cases of a report of which every failure is waived."""
     part = report.get("waivers") or {"applied": ()}
     applied = {_key(waiver) for waiver in part["applied"]}
+    if not applied:  # nothing to look for in a report of very many cases
+        return dict.fromkeys(EVALUATORS, ())
     return {
         name: tuple(failure for failure in _failures(name, report) if failure.by and _keys(name, failure) <= applied)
-        for name in (EVALUATORS if applied else ())
+        for name in EVALUATORS
     }
 
 

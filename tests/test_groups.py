@@ -18,6 +18,7 @@ from safe_gate.files import load_schema
 from safe_gate.gate import GROUP_RULES
 from safe_gate.model import Place
 from safe_gate.packs import load
+from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
@@ -123,6 +124,25 @@ def test_a_group_that_no_case_is_in_is_said_and_fails_nothing(run: Callable[...,
         assert "No case has the tag `nothing`, which a rule names." in text
 
 
+def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
+    names = [f"{i} " + "@." * 75 for i in range(200)]
+    own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}}
+    configure(archetypes=dict.fromkeys([*names, *(f"no {name}" for name in names)], own), min_group=1)
+    write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
+    assert safe_gate("run", "--safe-batch", "b").code == 1
+    texts = list(rungs(judged(), [], limit=COMMENT_LIMIT))
+    assert all(len(text.encode()) <= COMMENT_LIMIT for text in texts)
+    for text in texts:
+        assert text.startswith(
+            "### ❌ SAFE Gate failed · 201 of 201 rules broken\n\n> [!CAUTION]\n> - **Pass rate 0.0%"
+        )
+        assert "> - and 190 more rules of groups: see the JSON report\n" in text
+        assert "The rules of 195 more groups are not gated: too few cases, or none.\n" in text
+        assert " and 195 more." in text
+    full = scorecard(judged(), [], limit=10 * SUMMARY_LIMIT)
+    assert "… and 1 more: see the JSON report." in full  # of 201 rules
+
+
 def test_rules_of_an_evaluator_that_did_not_run_say_nothing_of_its_groups(safe_gate: SafeGate) -> None:
     configure(archetypes={"Nobody": {"min-pass-rate": 1}})
     write_cases(Path("c.jsonl"), turn("t"))
@@ -154,7 +174,7 @@ def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> Non
     assert part["policy"]["archetype_thresholds"]["Lax"] == part["policy"]["thresholds"] | {
         "CR": {"pass": 0.5, "review": 0.5}
     }
-    assert 'The cases of archetype "Lax" are labelled by thresholds of their own.' in ran.out
+    assert 'Labelled by thresholds of its own: archetype "Lax", "Strict".' in ran.out
     assert "Absent" not in ran.out
 
 

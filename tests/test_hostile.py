@@ -322,7 +322,32 @@ def hostile_groups(folder: Path) -> tuple[str | Path, ...]:
     return *cases, "--config", folder / "groups.json"
 
 
-SOURCES = (hostile_ids, hostile_negative_examples, hostile_batch, hostile_groups, hostile_problems)
+def hostile_waivers(folder: Path) -> tuple[str | Path, ...]:
+    """Return a run whose waivers are hostile in every field: in force, expired and unused ones."""
+    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
+    turns = [turn(text, assistant="You should know.") for text in texts]
+    kinds = (
+        ("agency_language", "2999-12-31"),
+        ("topic_pivot", "2001-01-01"),
+        ("unverifiable_reassurance", "2999-12-31"),
+    )
+    waivers = [
+        {"id": text, "check": check, "reason": text, "owner": text, "expires": expires}
+        for text in texts
+        for check, expires in kinds
+    ]
+    (folder / "waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
+    return "--cases", write_cases(folder / "cases.jsonl", *turns), "--waivers", folder / "waivers.json"
+
+
+SOURCES = (
+    hostile_ids,
+    hostile_negative_examples,
+    hostile_batch,
+    hostile_groups,
+    hostile_waivers,
+    hostile_problems,
+)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)

@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from safe_gate.evaluators import sections
 from safe_gate.figures import plural
 from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order
 from safe_gate.render.console import problem as problem_line
-from safe_gate.render.report import message
+from safe_gate.render.report import message, sections
 from safe_gate.render.untrusted import plain, quoted
 
 MOST = 10

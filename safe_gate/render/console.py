@@ -16,7 +16,7 @@ from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, wilson, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
-from safe_gate.render.report import conclusion, message, remarks
+from safe_gate.render.report import conclusion, known_failures, message, remarks, sections, waiver_table
 from safe_gate.render.untrusted import plain, quoted
 
 MOST_EVIDENCE = 10
@@ -44,9 +44,9 @@ tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, 
 def scorecards(report: JsonObject) -> Iterator[str]:
     """Yield the scorecard of every evaluator; one with a broken rule shows its Review cases' evidence too."""
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
-    for name, evaluator in EVALUATORS.items():
-        if report[name] is not None:
-            yield scorecard(evaluator.section(report[name]), reviews=name in broken)
+    names = (name for name in EVALUATORS if report[name] is not None)
+    for name, section in zip(names, sections(report), strict=True):
+        yield scorecard(section, reviews=name in broken)
 
 
 def scorecard(section: Section, *, everything: bool = False, reviews: bool = False) -> str:
@@ -68,14 +68,25 @@ def scorecard(section: Section, *, everything: bool = False, reviews: bool = Fal
 
 
 def rules(report: JsonObject) -> str:
-    """Return the gate's rules with what was found, and the verdict as the last line."""
+    """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
     table = Table(
         header=("Rule", "Outcome", "Found"),
         align="<<<",
         rows=tuple((rule["rule"], _MARKS[rule["passed"]], quoted(message(rule))) for rule in report["rules"]),
     )
     absent = "".join(f"\n{quoted(sentence)}" for sentence in remarks(report))
-    return f"{_table(table, 'simple_outline')}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
+    verdict = f"Gate: {report['verdict'].upper()} ({conclusion(report)})"
+    return f"{_known(report)}{_table(table, 'simple_outline')}{absent}\n{verdict}"
+
+
+def _known(report: JsonObject) -> str:
+    known = waiver_table(report)
+    if not known.rows:
+        return ""
+    more = f"... and {len(known.rows) - MOST_ROWS} more: see the JSON report\n" if len(known.rows) > MOST_ROWS else ""
+    shown = Table(known.header, known.align, known.rows[:MOST_ROWS])
+    count = quoted(known_failures(report)) or "none is waived"
+    return f"Known failures: {count}\n{_table(shown, 'simple_outline')}\n{more}\n"
 
 
 def rule_list(rules: Rules) -> str:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.evaluators import EVALUATORS, sections
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
 from safe_gate.model import (
     NOWHERE,
@@ -20,7 +20,7 @@ from safe_gate.model import (
     Untrusted,
     in_order,
 )
-from safe_gate.render.report import about, conclusion, message, remarks
+from safe_gate.render.report import about, conclusion, known_failures, message, names, remarks, sections, waiver_table
 from safe_gate.render.untrusted import markdown
 
 COMMENT_LIMIT = 65_000
@@ -38,6 +38,9 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 _ROWS = 200
 """Rows a table has at most."""
+
+_GROUPS = 10
+"""Broken rules of groups that are named at most; of rules on all cases there are few."""
 
 
 _CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
@@ -108,6 +111,8 @@ def _lines(
     if problems:
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
+    if known := known_failures(report):
+        yield from (f"**Known failures** · {_phrase(known)}", "")
     opened = _broken_sections(report, shown)
     for section in shown:
         headline = f"**{_name(section)}** · {section.headline}"
@@ -128,18 +133,25 @@ def _lines(
             yield ""
             yield from findings
     if folded:
-        for section in shown:
-            measured = () if section in opened else _measured(section)
-            details = (*_counts(section), *measured, *_details(section, rows))
-            yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
-        if report["rules"]:
-            yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report))
+        yield from _folds(report, shown, opened, rows)
     elif shown:
         yield _CASES_ALONE if rows else _COUNTS_ALONE
     yield ""
     tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
     rules = f" · rule packs <code>{packs}</code>" if packs else ""
     yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words{_way_on(origin)}</sub>"
+
+
+def _folds(report: JsonObject, shown: Sequence[Section], opened: Sequence[Section], rows: int) -> Iterator[str]:
+    """Yield what is there for those who want to know more; the figures of sections that are `opened` stand above."""
+    for section in shown:
+        measured = () if section in opened else _measured(section)
+        details = (*_counts(section), *measured, *_details(section, rows))
+        yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
+    if (waivers := waiver_table(report)).rows:
+        yield from _folded("<b>Known failures</b> · the waivers, and what became of them", _cut(waivers, rows))
+    if report["rules"]:
+        yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report, rows))
 
 
 def _way_on(origin: Origin) -> str:
@@ -156,11 +168,14 @@ def _short(commit: str) -> str:
 def _broken(report: JsonObject) -> Iterator[str]:
     """Yield the broken rules in words, what was found in bold."""
     broken = [rule for rule in report["rules"] if not rule["passed"]]
+    of_all, of_groups = ([rule for rule in broken if bool(rule.get("group")) is group] for group in (False, True))
     if broken:
         yield "> [!CAUTION]"
-        for rule in broken:
+        for rule in (*of_all, *of_groups[:_GROUPS]):
             found, colon, detail = rule["message"].partition(": ")
-            yield f"> - {_phrase(about(rule))}**{found}**{colon}{detail} (`{rule['rule']}`)"
+            yield f"> - {_phrase(about(rule))}**{found}**{colon}{detail}{_phrase(names(rule))} (`{rule['rule']}`)"
+        if len(of_groups) > _GROUPS:
+            yield f"> - and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report"
         yield ""
 
 
@@ -182,10 +197,15 @@ def _folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
     yield "</details>"
 
 
-def _rules(report: JsonObject) -> Iterator[str]:
-    rows = tuple((f"`{r['rule']}`", _phrase(message(r)), "✅" if r["passed"] else "❌") for r in report["rules"])
-    yield from _table(Table(("Rule", "Found", "Outcome"), "<<^", rows))
+def _cut(table: Table, rows: int) -> Iterator[str]:
+    yield from _table(Table(table.header, table.align, table.rows[:rows]))
+    yield from _more(len(table.rows) - rows)
     yield ""
+
+
+def _rules(report: JsonObject, rows: int) -> Iterator[str]:
+    judged = tuple((f"`{r['rule']}`", _phrase(message(r)), "✅" if r["passed"] else "❌") for r in report["rules"])
+    yield from _cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
 
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
@@ -253,10 +273,7 @@ def _details(section: Section, rows: int) -> Iterator[str]:
     if section.cases.rows:
         yield f"{section.cases_title}:"
         yield ""
-        cases = section.cases
-        yield from _table(Table(cases.header, cases.align, cases.rows[:rows]))
-        yield from _more(len(cases.rows) - rows)
-        yield ""
+        yield from _cut(section.cases, rows)
     for title, phrase in section.issues:
         yield f"- {title}: {_phrase(phrase)}"
     if section.issues:
@@ -264,9 +281,7 @@ def _details(section: Section, rows: int) -> Iterator[str]:
     for title, table in section.details:
         yield f"<details><summary>{title}</summary>"
         yield ""
-        yield from _table(Table(table.header, table.align, table.rows[:rows]))
-        yield from _more(len(table.rows) - rows)
-        yield ""
+        yield from _cut(table, rows)
         yield "</details>"
         yield ""
 
