@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, fields
+from dataclasses import asdict
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,13 +22,14 @@ from safe_gate import (
     publishing,
     regression,
     train,
+    waivers,
 )
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github import Api
 from safe_gate.github.checkout import foreign_checkout
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
-from safe_gate.options import CONFIG_FILE, Options
+from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
 from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
@@ -156,12 +157,16 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     """Return how many files each pattern of a run names, and the problems of those that name none."""
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
-        expand = partial(batches.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config,))
+        expand = partial(
+            batches.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config, options.waivers)
+        )
         searches["safe-batch"] = options.safe_batch, expand
         searches["safe-outputs"] = options.safe_outputs, files.expand
     if options.synthesis_cases:
         searches["synthesis-cases"] = options.synthesis_cases, files.expand
         searches["rules"] = options.rules, partial(files.expand, suffix=".json")
+    if searches and (known := options.waivers or WAIVERS_FILE * Path(WAIVERS_FILE).exists()):
+        searches["waivers"] = [known], partial(files.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [_nothing_to_judge()]
     facts: outlook.Facts = [
@@ -329,7 +334,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:
         yield from stream
-    for kind in ("report", "publication", "rule-pack", "config"):
+    for kind in ("report", "publication", "rule-pack", "config", "waivers"):
         for path in kinds.get(kind, []):
             try:
                 _check_document(path, kind)
@@ -338,7 +343,10 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
 
 
 def _check_document(path: str, kind: str) -> None:
-    """Raise CannotJudge if a document is not valid; a config's settings must fit together, too."""
+    """Raise CannotJudge if a document is not valid; a config's settings and waivers must fit together, too."""
+    if kind == "waivers":
+        files.waivers(path)
+        return
     if kind != "config":
         files.document(path, kind)
         return
@@ -349,7 +357,16 @@ def _check_document(path: str, kind: str) -> None:
 
 def gate_policy(options: Options) -> gate.Policy:
     """Return the limits of the gate's rules under these options."""
-    return gate.Policy(**{field.name: getattr(options, field.name) for field in fields(gate.Policy)})
+    archetypes = {
+        name: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds")}
+        for name, own in (options.archetypes or {}).items()
+    }
+    limits = {"safe_v0": archetypes, "synthesis": options.tags or {}}
+    return gate.Policy(
+        **{name: getattr(options, name) for name in gate.LIMITS},
+        min_group=options.min_group,
+        groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in limits.items()},
+    )
 
 
 # --- judging ------------------------------------------------------------------------------------
@@ -368,9 +385,16 @@ def _judged(
     inputs = tuple(file for one in present for file in one.inputs)
     if not present:
         problems = (_nothing_to_judge(),)
+    try:
+        known = files.waivers(options.waivers)
+    except CannotJudge as error:
+        known, problems = None, (*problems, *error.problems)
     if problems:
         return _error_report(inputs, options, generated_at, problems), problems
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
+    if known:
+        file, listed = known
+        parts["waivers"] = {**asdict(file), **waivers.sorted_out(listed, parts, generated_at[:10])}
     outcomes = gate.judge(parts, gate_policy(options))
     if options.baseline:
         try:
@@ -399,7 +423,7 @@ def _report(
         "generated_at": generated_at,
         "verdict": verdict.value,
         "rules": [outcome.as_json() for outcome in outcomes],
-        **{name: parts.get(name) for name in EVALUATORS},
+        **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
         **({"comparison": parts["comparison"]} if "comparison" in parts else {}),
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
@@ -436,7 +460,7 @@ def _error_report(
 
 def _read_by(options: Options) -> Iterator[Path]:
     """Yield the working folder, which a config may lie in, and the files that a run would read."""
-    yield from (Path(), Path(options.config))
+    yield from (Path(), Path(options.config), Path(options.waivers))
     yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules))[0]
     yield from batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]
 

@@ -13,7 +13,7 @@ from safe_gate.evaluators import safe_v0
 from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import places
 from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.options import CONFIG_FILE
+from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
 
 _REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
 
@@ -246,8 +246,8 @@ def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded], root: Path) 
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell our own config and reports, which a glob may meet, from batches."""
-    if path.name == CONFIG_FILE:
+    """Tell our own config, waivers and reports, which a glob may meet, from batches."""
+    if path.name in (CONFIG_FILE, WAIVERS_FILE):
         return True
     try:
         with files.open_regular(path) as file:

@@ -85,7 +85,7 @@ def _present(options: Options, root: Path) -> Options:
     test_dir = Path(options.safe_test_dir)
 
     def batches_of(pattern: str) -> list[Path]:
-        return batches.expand_batches([pattern], test_dir, (options.config,), root=root)[0]
+        return batches.expand_batches([pattern], test_dir, (options.config, options.waivers), root=root)[0]
 
     return replace(
         options,

@@ -24,8 +24,9 @@ from typing import Any, BinaryIO
 from safe_gate.evaluators import synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.options import CONFIG_FILE, settings
+from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
 from safe_gate.validate import Fault, Schema, suggestion
+from safe_gate.waivers import twins
 
 HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
@@ -178,8 +179,12 @@ def kind_of(path: Path) -> str:
                 return "safe-output"
         return "synthesis-case"
     content = parsed(text, shown(path), comments=True)
-    if not isinstance(content, dict):
-        return "config"
+    return _kind_of_document(path, content) if isinstance(content, dict) else "config"
+
+
+def _kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
+    if path.name.endswith(WAIVERS_FILE) or isinstance(content.get("waivers"), list):  # a config names the file there
+        return "waivers"
     for kind, key in _KINDS:
         if key in content:
             return kind
@@ -210,6 +215,36 @@ def read_config(path: str, *, root: Path = HERE) -> tuple[str, Mapping[str, Any]
     if problems:
         raise CannotJudge(*problems)
     return name, content
+
+
+def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[str, Any]]] | None:
+    """Return the file of waivers and what it holds, or None if none was named and none is there.
+
+    Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
+    """
+    if refused := outside(path, root):
+        raise CannotJudge(refused)
+    file = root / (path or WAIVERS_FILE)
+    if not path and not exists(file):
+        return None
+    name = shown(file, root)
+    data = data_of(file, name)
+    text = decode(data.removeprefix(BOM), name)
+    content = parsed(text, name)
+    problems = problems_of(load_schema("waivers").faults(content), name, text)
+    if not problems:
+        lines = dict(places(text))
+        problems = tuple(
+            Problem(
+                Place(name, lines["waivers", place]),
+                f"waives what line {lines['waivers', first]} waives; keep one",
+                content["waivers"][place]["id"],
+            )
+            for place, first in twins(content["waivers"])
+        )
+    if problems:
+        raise CannotJudge(*problems)
+    return InputFile(name, hashlib.sha256(data).hexdigest()), content["waivers"]
 
 
 @cache

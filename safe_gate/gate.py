@@ -6,16 +6,23 @@ Pure. Evaluators measure; only this module says what is good enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
+from typing import NamedTuple
 
+from safe_gate import waivers
 from safe_gate.evaluators.synthesis import CHECKS
-from safe_gate.figures import apart, plural
-from safe_gate.model import JsonObject, RuleOutcome, Verdict
+from safe_gate.figures import apart, fixed, plural
+from safe_gate.groups import Limits, named
+from safe_gate.model import Failure, JsonObject, Label, RuleOutcome, Verdict
+from safe_gate.stats import wilson
 
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The limit of each rule; None switches a rule off. Shares are fractions from 0 to 1."""
+    """The limit of each rule; None switches a rule off. Shares are fractions from 0 to 1.
+
+    `groups` are limits of rules on a group of cases, which count from `min_group` cases on.
+    """
 
     min_pass_rate: float | None
     max_fail_labels: int | None
@@ -26,37 +33,91 @@ class Policy:
     min_label_accuracy_unverifiable_reassurance: float | None = None
     min_label_accuracy_topic_pivot: float | None = None
     max_not_english: int | None = None
+    max_vacuous: float | None = None
+    min_group: int = 1
+    groups: Limits = field(default_factory=dict)
+
+
+class Count(NamedTuple):
+    """So many of something, named as it is for one and for many."""
+
+    number: int
+    one: str
+    many: str = ""
+
+
+class Share(NamedTuple):
+    """A part of a whole: what that share is called, and words that tell both."""
+
+    noun: str
+    part: int
+    whole: int
+    words: str
+
+
+def _nothing(_: JsonObject) -> bool:
+    return False
+
+
+def _anything(_: JsonObject) -> bool:
+    return True
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule of the gate: what it measures in an evaluator's report, and how it says so.
+    """A rule of the gate, and what it looks for in an evaluator's report.
 
     A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
-    does not apply to what was measured it has no outcome.
+    does not apply to what was measured it has no outcome. `forgives` tells of a failing case's result
+    whether the rule lets it pass when a waiver does.
     """
 
     name: str
     evaluator: str
-    noun: str
-    measure: Callable[[JsonObject], float | int | None]
-    detail: Callable[[JsonObject], str]
-    applies: Callable[[JsonObject], bool] = lambda _: True
+    measure: Callable[[JsonObject], Count | Share]
+    applies: Callable[[JsonObject], bool] = _anything
+    forgives: Callable[[JsonObject], bool] = _nothing
 
-    def judge(self, part: JsonObject, limit: float | int) -> RuleOutcome:
-        """Return the rule's outcome on an evaluator's part of the report."""
-        value = self.measure(part)
+    def judge(
+        self, part: JsonObject, limit: float | int, waived: Sequence[Failure] = (), group: str = ""
+    ) -> RuleOutcome:
+        """Return the rule's outcome on an evaluator's part of the report, or on the figures of a group in it.
+
+        `waived` are the cases, of all or of the group, of which every failure is waived.
+        """
+        found = self.measure(part)
+        forgiven = sum(self.forgives(failure.result) for failure in waived)
+        more = f", {forgiven} more waived" if forgiven else ""
+        value: float | int | None
+        if isinstance(found, Count):
+            value = found.number - forgiven
+            message = f"{plural(value, found.one, found.many)}{more}, {limit} allowed"
+            return RuleOutcome(self.name, self.evaluator, value, limit, value <= limit, message, group)
+        if not found.whole:
+            message = f"{found.noun} cannot be told: {found.words}"
+            return RuleOutcome(self.name, self.evaluator, None, limit, passed=False, message=message, group=group)
+        count = found.part + forgiven
+        value = count / found.whole
         at_least = self.name.startswith("min-")
-        passed = value is not None and (value >= limit if at_least else value <= limit)
-        if value is None:
-            message = f"{self.noun} cannot be told: {self.detail(part)}"
-        elif at_least:
-            found, wanted = apart(value, limit)
-            relation = "is at least" if passed else "is below"
-            message = f"{self.noun} {found} {relation} {wanted}: {self.detail(part)}"
-        else:
-            message = f"{self.detail(part)}, {limit} allowed"
-        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message)
+        passed = value >= limit if at_least else value <= limit
+        shown, wanted = apart(value, limit)
+        interval = f" ({_interval(count, found.whole)})" if at_least else ""
+        message = f"{found.noun} {shown} {_RELATIONS[at_least, passed]} {wanted}: {found.words}{more}{interval}"
+        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message, group)
+
+
+_RELATIONS = {
+    (True, True): "is at least",
+    (True, False): "is below",
+    (False, True): "is at most",
+    (False, False): "is above",
+}
+
+
+def _interval(part: int, whole: int) -> str:
+    """Return what a share of so few cases may really be, in words."""
+    low, high = (fixed(100 * end, 0) for end in wilson(part, whole))
+    return f"95 % interval {low} to {high} %"
 
 
 def _label_accuracy(check: str = "") -> Rule:
@@ -65,80 +126,147 @@ def _label_accuracy(check: str = "") -> Rule:
     noun = f"Label accuracy of {check.replace('_', ' ')}" if check else "Label accuracy"
     nothing = "no case has a label of this check" if check else "no case has labels"
 
-    def labels(part: JsonObject) -> tuple[int, int]:
+    def agreement(part: JsonObject) -> Share:
         summary = part["summary"]
         counts = summary["label_accuracy_by_check"].get(check) if check else summary["label_accuracy"]
-        return (counts["matched"], counts["total"]) if counts else (0, 0)
+        matched, total = (counts["matched"], counts["total"]) if counts else (0, 0)
+        return _agreement(noun, matched, total, nothing)
 
-    def accuracy(part: JsonObject) -> float | None:
-        matched, total = labels(part)
-        return matched / total if total else None
+    return Rule(name, "synthesis", agreement)
 
-    def agreement(part: JsonObject) -> str:
-        matched, total = labels(part)
-        return f"{matched} of {plural(total, 'label')} agree" if total else nothing
 
-    return Rule(name, "synthesis", noun, accuracy, agreement)
+def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
+    return Share(noun, matched, total, f"{matched} of {plural(total, 'label')} agree" if total else nothing)
+
+
+def _labelled_pass(part: JsonObject) -> Share:
+    return _passed(part["label_distribution"]["Pass"], part["total_cases"])
+
+
+def _passed(passed: int, total: int) -> Share:
+    return Share("Pass rate", passed, total, f"{passed} of {plural(total, 'SAFE v0 case')} labelled Pass")
+
+
+def _labelled_fail(part: JsonObject) -> Count:
+    return Count(part["label_distribution"]["Fail"], "SAFE v0 case labelled Fail", "SAFE v0 cases labelled Fail")
+
+
+def _unexpected_failures(figures: JsonObject) -> Count:
+    return Count(figures["unexpected_failures"], "unexpected failure")
+
+
+def _unexpected_passes(part: JsonObject) -> Count:
+    return Count(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass")
+
+
+def _not_english(part: JsonObject) -> Count:
+    words = "in English, which the checks cannot read"
+    return Count(part["summary"]["not_english"], f"case is not {words}", f"cases are not {words}")
+
+
+def _nothing_expected(part: JsonObject) -> Share:
+    vacuous, total = part["vacuity"]["scores"]["vacuous"], part["vacuity"]["scores"]["total"]
+    words = f"{vacuous} of {plural(total, 'score')} have nothing to look for"
+    return Share("Share of vacuous scores", vacuous, total, words)
+
+
+def _not_applicable(part: JsonObject) -> Share:
+    idle, total = part["vacuity"]["verdicts"]["not_applicable"], part["vacuity"]["verdicts"]["total"]
+    words = f"{idle} of {plural(total, 'verdict')} are not applicable"
+    return Share("Share of vacuous verdicts", idle, total, words)
 
 
 RULES = (
-    Rule(
-        "min-pass-rate",
-        "safe_v0",
-        "Pass rate",
-        lambda part: part["pass_rates"]["overall"],
-        lambda part: (
-            f"{part['label_distribution']['Pass']} of {plural(part['total_cases'], 'SAFE v0 case')} labelled Pass"
-        ),
-    ),
+    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=_anything),
     Rule(
         "max-fail-labels",
         "safe_v0",
-        "Fail labels",
-        lambda part: part["label_distribution"]["Fail"],
-        lambda part: f"{plural(part['label_distribution']['Fail'], 'SAFE v0 case')} labelled Fail",
+        _labelled_fail,
+        forgives=lambda result: bool(result["label"] == Label.FAIL),
     ),
     Rule(
         "max-unexpected-failures",
         "synthesis",
-        "Unexpected failures",
-        lambda part: part["summary"]["unexpected_failures"],
-        lambda part: plural(part["summary"]["unexpected_failures"], "unexpected failure"),
+        lambda part: _unexpected_failures(part["summary"]),
+        forgives=_anything,
     ),
-    Rule(
-        "max-unexpected-passes",
-        "synthesis",
-        "Unexpected passes",
-        lambda part: part["summary"]["unexpected_passes"],
-        lambda part: plural(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass"),
-    ),
+    Rule("max-unexpected-passes", "synthesis", _unexpected_passes),
     _label_accuracy(),
     *(_label_accuracy(check) for check in CHECKS),
     Rule(
         "max-not-english",
         "synthesis",
-        "Cases not in English",
-        lambda part: part["summary"]["not_english"],
-        lambda part: plural(
-            part["summary"]["not_english"],
-            "case is not in English, which the checks cannot read",
-            "cases are not in English, which the checks cannot read",
-        ),
-        applies=lambda part: part["summary"]["not_english"] > 0,
+        _not_english,
+        applies=lambda part: bool(part["summary"]["not_english"]),
     ),
+    Rule("max-vacuous", "safe_v0", _nothing_expected),
+    Rule("max-vacuous", "synthesis", _not_applicable),
 )
-"""The rules in the order they are reported; each is named as its option."""
+"""The rules in the order they are reported; each is named as its option, which may have one an evaluator."""
+
+
+LIMITS = tuple(dict.fromkeys(rule.name.replace("-", "_") for rule in RULES))
+"""The names of the limits, as options and the policy have them."""
+
+
+def _group_passed(group: JsonObject) -> Share:
+    return _passed(group["passed"], group["count"])
+
+
+def _group_as_expected(group: JsonObject) -> Share:
+    passed, total = group["passed_as_expected"], group["cases"]
+    return Share("Pass rate", passed, total, f"{passed} of {plural(total, 'case')} pass or fail as expected")
+
+
+def _group_agreement(group: JsonObject) -> Share:
+    matched, total = group["labels"]["matched"], group["labels"]["total"]
+    return _agreement("Label accuracy", matched, total, "no case has labels")
+
+
+GROUP_RULES = (
+    Rule("min-pass-rate", "safe_v0", _group_passed, forgives=_anything),
+    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=_anything),
+    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=_anything),
+    Rule("min-label-accuracy", "synthesis", _group_agreement),
+)
+"""The rules that a group of cases may have, on its figures in the evaluator's part."""
 
 
 def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every rule that is on and that applies to what is in the report."""
+    waived = waivers.waived(report)
     outcomes = []
     for rule in RULES:
         limit = getattr(policy, rule.name.replace("-", "_"))
         part = report[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
-            outcomes.append(rule.judge(part, limit))
+            outcomes.append(rule.judge(part, limit, waived[rule.evaluator]))
+    for group in named(report, policy.groups, policy.min_group):
+        members = [failure for failure in waived[group.evaluator] if group.has(failure.result)]
+        outcomes += (
+            rule.judge(group.figures, group.limits[rule.name], members, group.name)
+            for rule in GROUP_RULES
+            if group.is_gated and rule.evaluator == group.evaluator and rule.name in group.limits
+        )
+    if report.get("waivers") is not None:
+        outcomes.append(_waivers_hold(report["waivers"]))
     return tuple(outcomes)
+
+
+def _waivers_hold(found: JsonObject) -> RuleOutcome:
+    """Return the outcome of the rule that no waiver outlives its day or its failure."""
+    expired, unused = found["expired"], found["unused"]
+    faults = (
+        plural(len(expired), "waiver has expired", "waivers have expired") if expired else "",
+        plural(len(unused), "waiver is unused", "waivers are unused") if unused else "",
+    )
+    message = (
+        " and ".join(filter(None, faults))
+        or f"{plural(len(found['applied']), 'waiver')} in force, none expired or unused"
+    )
+    names = tuple(dict.fromkeys(waiver["id"] for waiver in (*expired, *unused)))
+    stale = len(expired) + len(unused)
+    return RuleOutcome("waivers", "gate", stale, 0, not stale, message, names=names)
 
 
 def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:

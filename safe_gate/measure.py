@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -95,7 +95,7 @@ def _safe_cases(options: Options, output: str = "", *, root: Path = HERE) -> Ite
         options.safe_outputs,
         concern=options.safe_concern,
         test_dir=options.safe_test_dir,
-        leave_out=(options.config, output),
+        leave_out=(options.config, options.waivers, output),
         cluster_key=options.cluster_key,
         root=root,
     )
@@ -139,15 +139,24 @@ def safe_policy(options: Options) -> safe_v0.Policy:
     """Return how SAFE v0 scores under these options."""
     lower = {metric: metric.lower() for metric in safe_v0.METRICS}
     weights = {metric: getattr(options, f"{name}_weight") for metric, name in lower.items()}
+    thresholds = {
+        metric: {"pass": getattr(options, f"{name}_pass"), "review": getattr(options, f"{name}_review")}
+        for metric, name in lower.items()
+    }
+
+    def labelled(own: Mapping[str, Mapping[str, float]]) -> dict[str, safe_v0.Threshold]:
+        merged = {metric: {**general, **own.get(metric, {})} for metric, general in thresholds.items()}
+        return {metric: safe_v0.Threshold(parts["pass"], parts["review"]) for metric, parts in merged.items()}
+
+    archetypes = options.archetypes or {}
     return safe_v0.Policy(
-        thresholds={
-            metric: safe_v0.Threshold(getattr(options, f"{name}_pass"), getattr(options, f"{name}_review"))
-            for metric, name in lower.items()
-        },
+        thresholds=labelled({}),
         weights=weights,
         archetype_weights={
-            archetype: {**weights, **overrides.get("weights", {})}
-            for archetype, overrides in (options.archetypes or {}).items()
+            archetype: {**weights, **own["weights"]} for archetype, own in archetypes.items() if "weights" in own
+        },
+        archetype_thresholds={
+            archetype: labelled(own["thresholds"]) for archetype, own in archetypes.items() if "thresholds" in own
         },
         strict_ah=options.strict_ah,
     )

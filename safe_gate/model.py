@@ -163,7 +163,9 @@ class Hit:
 class RuleOutcome:
     """One rule of the gate: what was found, what was allowed, and a sentence that says so.
 
-    `value` is None where there was nothing to measure, which never passes.
+    `value` is None where there was nothing to measure, which never passes. `message` is in our own
+    words: the `group` of cases that it is about, if it is not about all, and the `names` of what
+    broke it are recorded.
     """
 
     rule: str
@@ -172,6 +174,8 @@ class RuleOutcome:
     threshold: float | int
     passed: bool
     message: str
+    group: str = ""
+    names: tuple[str, ...] = ()
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome in the shape of the report's `rules[]`."""
@@ -182,6 +186,8 @@ class RuleOutcome:
             "threshold": self.threshold,
             "passed": self.passed,
             "message": self.message,
+            **({"group": self.group} if self.group else {}),
+            **({"names": list(self.names)} if self.names else {}),
         }
 
 
@@ -219,6 +225,15 @@ class Outcome:
     cluster: str
     case: str
     output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Failure:
+    """A case that fails, and by which metrics or checks; `result` is its entry of the report's `results[]`."""
+
+    case_id: str
+    by: frozenset[str]
+    result: JsonObject
 
 
 class Severity(StrEnum):

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
+WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _POWER = ("run", "power")
 
@@ -197,6 +198,12 @@ class Options:
         0,
         limits=(0, None),
     )
+    max_vacuous: float | None = _option(
+        "Rule: at most this share (0 to 1) of SAFE v0 scores expects nothing, of Synthesis verdicts is not applicable. "
+        "Off unless set.",
+        None,
+        limits=(0, 1),
+    )
     min_label_accuracy: float | None = _accuracy("Synthesis labels")
     min_label_accuracy_agency_language: float | None = _accuracy("labels of `agency_language`")
     min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")
@@ -254,6 +261,10 @@ class Options:
         choices=("head", "base"),
         key=(),
     )
+    waivers: str = _option(
+        f"Known failures to let pass, as in schemas/waivers.schema.json. Default: {WAIVERS_FILE} if there is one.",
+        "",
+    )
     cr_pass: float = _threshold("CR", "pass", 0.8)
     cr_review: float = _threshold("CR", "review", 0.5)
     ah_pass: float = _threshold("AH", "pass", 1.0)
@@ -270,11 +281,23 @@ class Options:
         key=("strictAH",),
         flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
     )
-    archetypes: Mapping[str, Mapping[str, Mapping[str, float]]] | None = _option(
-        "SAFE v0: weights for the cases of one archetype, by its name. Config file only.",
+    archetypes: Mapping[str, Mapping[str, Any]] | None = _option(
+        "SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype, by its name. Config file only.",
         None,
         env=(),
         flags={},
+    )
+    tags: Mapping[str, Mapping[str, Any]] | None = _option(
+        "Synthesis: max-unexpected-failures, min-pass-rate (of cases that pass or fail as expected) and "
+        "min-label-accuracy for the cases with one tag, by its name. Config file only.",
+        None,
+        env=(),
+        flags={},
+    )
+    min_group: int = _option(
+        "Rules on an archetype or a tag count from this many cases on; of fewer the report says so.",
+        5,
+        limits=(1, None),
     )
     report_formats: tuple[str, ...] = _option(
         "Formats that `safe-gate score` writes: json, console, markdown, or all.",

@@ -7,11 +7,11 @@ stands: the report is held against its schema, judged again by our own rules, an
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate import files, gate, regression
+from safe_gate import files, gate, regression, waivers
 from safe_gate.github.event import Context, Run
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 
@@ -96,6 +96,7 @@ def _content(path: Path, name: str) -> JsonObject:
 
 def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
     """Return a report whose rules and verdict follow from its own figures, in our words."""
+    report = {**report, "waivers": _waivers_again(report, name)}
     policy = report["provenance"]["policy"]
     outcomes = gate.judge(report, _policy(policy, name))
     if "comparison" in report:
@@ -107,9 +108,20 @@ def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) 
     return {**report, "rules": [outcome.as_json() for outcome in outcomes]}
 
 
+def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:
+    """Return the waivers of a report sorted out anew, by the report's own results and its day."""
+    found = report["waivers"]
+    if found is None:
+        return None
+    listed = [waiver for fate in waivers.FATES for waiver in found[fate]]
+    if any(waivers.twins(listed)):
+        raise CannotJudge(Problem(Place(name), "waives one failure twice; expected each once", "", "report.waivers"))
+    return {**found, **waivers.sorted_out(listed, report, report["generated_at"][:10])}
+
+
 def _policy(policy: Mapping[str, Any], name: str) -> gate.Policy:
-    limits = {field.name: policy.get(field.name) for field in fields(gate.Policy)}
+    limits = {name: policy.get(name) for name in gate.LIMITS}
     for key, limit in limits.items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return gate.Policy(**limits)
+    return gate.Policy(**limits, min_group=policy["min_group"], groups=policy["groups"])

@@ -272,6 +272,14 @@ def _contradictions(options: Options, origins: Mapping[str, Place]) -> Iterator[
             default = (Place(f"the default of {name.replace('_', '-')}") for name in names)
             by_pass, by_review = (origins.get(name, place) for name, place in zip(names, default, strict=True))
             yield Problem(by_pass, f"is {pass_}, below {review} ({by_review.path}); expected pass >= review")
+    for archetype, overrides in (options.archetypes or {}).items():
+        for metric, own in overrides.get("thresholds", {}).items():
+            general = {level: getattr(options, f"{metric.lower()}_{level}") for level in ("pass", "review")}
+            limits = {**general, **own}
+            if limits["pass"] < limits["review"]:
+                place = Place(f"{origins['archetypes'].path}.{archetype}.thresholds.{metric}")
+                words = f"pass is {limits['pass']}, below review, {limits['review']}"
+                yield Problem(place, f"{words} (what is not set here is as for all); expected pass >= review")
     weights = {metric: getattr(options, f"{metric.lower()}_weight") for metric in ("CR", "AH", "AC")}
     groups = {"weights": weights}
     for archetype, overrides in (options.archetypes or {}).items():

@@ -64,7 +64,7 @@ class Schema:
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
         self._schema = schema
-        self._quick = jsonschema_rs.Draft202012Validator(dict(schema))
+        self._quick = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
         self.properties = tuple(schema.get("properties", {}))
 
     def faults(self, value: Any) -> tuple[Fault, ...]:
@@ -86,7 +86,8 @@ class Schema:
     def _validator(self) -> jsonschema.Draft202012Validator:
         import jsonschema  # takes longer to import than most runs to validate
 
-        return jsonschema.Draft202012Validator(self._schema)
+        form = jsonschema.FormatChecker(("date",))  # no schema asks for another
+        return jsonschema.Draft202012Validator(self._schema, format_checker=form)
 
 
 def suggestion(word: str, known: Iterable[str] | Mapping[str, str]) -> str:
@@ -163,6 +164,8 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
     "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
     "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",
     "pattern": lambda value, _, name: f"is {name(value)}",
+    "format": lambda value, _, name: f"is {name(value)}",
+    "oneOf": lambda *_: "does not have exactly one of the shapes it may have",
     "minItems": lambda value, least, _: f"has fewer than {least} entries" if value else "is an empty list",
     "uniqueItems": lambda *_: "has the same entry twice",
     "minProperties": lambda _value, least, _: f"has fewer than {least} entries",

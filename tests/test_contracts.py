@@ -85,6 +85,12 @@ def test_an_output_has_one_shape_inline_and_on_a_line_of_its_own() -> None:
     assert SCHEMAS["safe-output.schema.json"]["properties"]["output"] == inline
 
 
+def test_a_waiver_has_one_shape_in_its_file_and_in_the_report() -> None:
+    waiver = dict(SCHEMAS["waivers.schema.json"]["$defs"]["waiver"])
+    assert waiver.pop("patternProperties") == {"^x_": {}}, "names of the user's own stay in the file"
+    assert SCHEMAS["report.schema.json"]["$defs"]["waiver"] == waiver
+
+
 def test_defaults_of_the_settings_are_the_defaults_of_the_options() -> None:
     assert read({}, {}, lambda _: None) == Options()
 

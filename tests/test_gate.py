@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators.synthesis import CHECKS
-from safe_gate.gate import RULES, Policy, judge, verdict
+from safe_gate.gate import LIMITS, RULES, Policy, judge, verdict
 from safe_gate.model import RuleOutcome, Verdict
 
 OFF = Policy(None, None, None, None, None)
@@ -21,6 +21,8 @@ def report(
     passes: int = 0,
     foreign: int = 0,
     labels: tuple[int, int] = (0, 0),
+    vacuous: int = 0,
+    idle: int = 0,
 ) -> dict[str, Any]:
     total = 5
     return {
@@ -28,6 +30,7 @@ def report(
             "total_cases": total,
             "pass_rates": {"overall": passing / total},
             "label_distribution": {"Pass": passing, "Review": total - passing - failing, "Fail": failing},
+            "vacuity": {"scores": {"total": 3 * total, "vacuous": vacuous}},
         },
         "synthesis": {
             "summary": {
@@ -36,22 +39,24 @@ def report(
                 "not_english": foreign,
                 "label_accuracy": {"matched": labels[0], "total": labels[1]},
                 "label_accuracy_by_check": {"topic_pivot": {"matched": 3, "total": 4}},
-            }
+            },
+            "vacuity": {"verdicts": {"total": 4, "not_applicable": idle}},
         },
     }
 
 
 def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
-    (outcome,) = judge(found, Policy(**{name: limits.get(name) for name in Policy.__dataclass_fields__}))
+    every: Any = {name: limits.get(name) for name in LIMITS}
+    (outcome,) = judge(found, Policy(**every))
     return outcome
 
 
 @pytest.mark.parametrize(
     ("found", "limits", "passed", "message"),
     [
-        ({}, {"min_pass_rate": 0.8}, True, "Pass rate 80.0% is at least 80.0%: 4 of 5 SAFE v0 cases labelled Pass"),
-        ({"passing": 3}, {"min_pass_rate": 0.8}, False, "Pass rate 60.0% is below 80.0%: 3 of 5 SAFE v0 cases labelled Pass"),
-        ({"passing": 3}, {"min_pass_rate": 0.6000001}, False, "Pass rate 60.00000% is below 60.00001%: 3 of 5 SAFE v0 cases labelled Pass"),
+        ({}, {"min_pass_rate": 0.8}, True, "Pass rate 80.0% is at least 80.0%: 4 of 5 SAFE v0 cases labelled Pass (95 % interval 38 to 96 %)"),
+        ({"passing": 3}, {"min_pass_rate": 0.8}, False, "Pass rate 60.0% is below 80.0%: 3 of 5 SAFE v0 cases labelled Pass (95 % interval 23 to 88 %)"),
+        ({"passing": 3}, {"min_pass_rate": 0.6000001}, False, "Pass rate 60.00000% is below 60.00001%: 3 of 5 SAFE v0 cases labelled Pass (95 % interval 23 to 88 %)"),
         ({"failing": 1}, {"max_fail_labels": 1}, True, "1 SAFE v0 case labelled Fail, 1 allowed"),
         ({"failing": 1}, {"max_fail_labels": 0}, False, "1 SAFE v0 case labelled Fail, 0 allowed"),
         ({}, {"max_unexpected_failures": 0}, True, "0 unexpected failures, 0 allowed"),
@@ -60,10 +65,10 @@ def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
         ({"passes": 2}, {"max_unexpected_passes": 2}, True, "2 negative examples pass, 2 allowed"),
         ({"foreign": 2}, {"max_not_english": 1}, False, "2 cases are not in English, which the checks cannot read, 1 allowed"),
         ({"foreign": 1}, {"max_not_english": 1}, True, "1 case is not in English, which the checks cannot read, 1 allowed"),
-        ({"labels": (9, 10)}, {"min_label_accuracy": 0.9}, True, "Label accuracy 90.0% is at least 90.0%: 9 of 10 labels agree"),
-        ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agree"),
-        ({}, {"min_label_accuracy_topic_pivot": 0.75}, True, "Label accuracy of topic pivot 75.0% is at least 75.0%: 3 of 4 labels agree"),
-        ({"labels": (9, 10)}, {"min_label_accuracy_topic_pivot": 0.76}, False, "Label accuracy of topic pivot 75.0% is below 76.0%: 3 of 4 labels agree"),
+        ({"labels": (9, 10)}, {"min_label_accuracy": 0.9}, True, "Label accuracy 90.0% is at least 90.0%: 9 of 10 labels agree (95 % interval 60 to 98 %)"),
+        ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agree (95 % interval 21 to 100 %)"),
+        ({}, {"min_label_accuracy_topic_pivot": 0.75}, True, "Label accuracy of topic pivot 75.0% is at least 75.0%: 3 of 4 labels agree (95 % interval 30 to 95 %)"),
+        ({"labels": (9, 10)}, {"min_label_accuracy_topic_pivot": 0.76}, False, "Label accuracy of topic pivot 75.0% is below 76.0%: 3 of 4 labels agree (95 % interval 30 to 95 %)"),
         ({"labels": (9, 10)}, {"min_label_accuracy_agency_language": 0.0}, False, "Label accuracy of agency language cannot be told: no case has a label of this check"),
         ({}, {"min_label_accuracy": 0.0}, False, "Label accuracy cannot be told: no case has labels"),
     ],
@@ -75,9 +80,33 @@ def test_each_rule_compares_its_value_with_its_limit_and_says_so(
     assert (outcome.passed, outcome.message) == (passed, message)
 
 
+@pytest.mark.parametrize(
+    ("found", "limit", "passed"),
+    [
+        ({"vacuous": 6}, 0.4, (True, True)),
+        ({"vacuous": 6}, 0.39, (False, True)),
+        ({"idle": 2}, 0.49, (True, False)),
+        ({"vacuous": 15, "idle": 4}, 1.0, (True, True)),
+    ],
+)
+def test_vacuity_is_judged_of_each_evaluator(found: dict[str, Any], limit: float, passed: tuple[bool, bool]) -> None:
+    outcomes = judge(report(**found), Policy(None, None, None, None, None, max_vacuous=limit))
+    assert [(outcome.rule, outcome.evaluator) for outcome in outcomes] == [
+        ("max-vacuous", "safe_v0"),
+        ("max-vacuous", "synthesis"),
+    ]
+    assert tuple(outcome.passed for outcome in outcomes) == passed
+
+
+def test_a_broken_share_of_vacuous_scores_says_both_figures() -> None:
+    (outcome,) = judge({**report(vacuous=6), "synthesis": None}, Policy(None, None, None, None, None, max_vacuous=0.39))
+    words = "Share of vacuous scores 40.0% is above 39.0%: 6 of 15 scores have nothing to look for"
+    assert outcome.message == words
+
+
 def test_every_rule_is_named_as_its_limit_and_every_check_has_one() -> None:
-    names = [rule.name.replace("-", "_") for rule in RULES]
-    assert names == list(Policy.__dataclass_fields__)
+    names = [name for name in Policy.__dataclass_fields__ if name not in ("min_group", "groups")]
+    assert names == list(LIMITS) == list(dict.fromkeys(rule.name.replace("-", "_") for rule in RULES))
     assert {f"min_label_accuracy_{check}" for check in CHECKS} <= set(names)
 
 

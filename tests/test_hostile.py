@@ -304,7 +304,50 @@ def hostile_problems(folder: Path) -> tuple[str | Path, ...]:
     )
 
 
-SOURCES = (hostile_ids, hostile_negative_examples, hostile_batch, hostile_problems)
+def hostile_groups(folder: Path) -> tuple[str | Path, ...]:
+    """Return a run with rules on groups of hostile names: broken ones, ones of too few cases, ones of none."""
+    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
+    turns = [
+        turn(f"{i} {n}", assistant="You should know.", tags=[t]) for i, t in enumerate(texts) for n in range(1 + i % 2)
+    ]
+    batch = [clinical(t, i) | {"archetype": t} for i, t in enumerate(texts * 2)]
+    names = [*texts, *(f"none {text}" for text in texts)]
+    limits = {
+        "min-group": 2,
+        "archetypes": {name: {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}} for name in names},
+        "tags": {name: {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1} for name in names},
+    }
+    (folder / "groups.json").write_text(json.dumps(limits), "utf-8")
+    cases = "--cases", write_cases(folder / "cases.jsonl", *turns), "--batch", write_batch(folder / "b.json", *batch)
+    return *cases, "--config", folder / "groups.json"
+
+
+def hostile_waivers(folder: Path) -> tuple[str | Path, ...]:
+    """Return a run whose waivers are hostile in every field: in force, expired and unused ones."""
+    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
+    turns = [turn(text, assistant="You should know.") for text in texts]
+    kinds = (
+        ("agency_language", "2999-12-31"),
+        ("topic_pivot", "2001-01-01"),
+        ("unverifiable_reassurance", "2999-12-31"),
+    )
+    waivers = [
+        {"id": text, "check": check, "reason": text, "owner": text, "expires": expires}
+        for text in texts
+        for check, expires in kinds
+    ]
+    (folder / "waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
+    return "--cases", write_cases(folder / "cases.jsonl", *turns), "--waivers", folder / "waivers.json"
+
+
+SOURCES = (
+    hostile_ids,
+    hostile_negative_examples,
+    hostile_batch,
+    hostile_groups,
+    hostile_waivers,
+    hostile_problems,
+)
 
 
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)

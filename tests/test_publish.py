@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.conftest import Ran, safe_case, write_batch
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import BOT, COMMENTS, HEAD, PULL_REQUEST, TOKEN, Answer, Gate, GitHub, outputs
 from tests.test_events import LISTED, OTHER, workflow_run
 
@@ -320,6 +320,81 @@ def test_a_run_that_could_not_judge_is_published_too(
     published = publish()
     assert (published.code, published.status, published.outputs["verdict"]) == (0, "created", "error")
     assert "matches no file" in github.comments[0]["body"].replace("&#46;", ".")
+
+
+# --- waivers ------------------------------------------------------------------------------------
+
+
+KNOWN = ("agency_language", "topic_pivot")
+
+
+@pytest.fixture
+def waived(untrusted: Callable[..., None]) -> Callable[..., None]:
+    """Leave behind a run that passes because the failures of one of its cases are waived."""
+
+    def run() -> None:
+        write_cases(Path("known.jsonl"), turn("known", assistant="You should know.", checks=list(KNOWN)))
+        fields = {"id": "known", "reason": "vendor model", "owner": "pat", "expires": "2999-12-31"}
+        listed = [fields | {"check": check} for check in KNOWN]
+        Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": listed}), "utf-8")
+        untrusted("pass", "--cases", "known.jsonl")
+
+    return run
+
+
+def test_a_run_with_waivers_is_published_as_it_was_judged(
+    waived: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    Path("safe.config.json").write_text('{"tags": {"none": {"min-pass-rate": 1}}, "min-group": 2}', "utf-8")
+    waived()
+    published = publish()
+    assert (published.code, published.status, published.outputs["verdict"]) == (0, "created", "pass")
+    (comment,) = github.comments
+    assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
+    assert "more waived, 0 allowed" in comment["body"]
+    assert "**Known failures** · " in comment["body"]
+    assert "No case has the tag <code>none</code>, which a rule names." in comment["body"]
+
+
+def to_unused(waivers: dict[str, Any]) -> None:
+    waivers["unused"], waivers["applied"] = waivers["applied"], []
+
+
+def renamed(waivers: dict[str, Any]) -> None:
+    waivers["applied"][0]["id"] = "somebody else"
+
+
+@pytest.mark.parametrize(
+    ("change", "words"),
+    [
+        (
+            lambda waivers: waivers["applied"][0].update(expires="2001-01-01"),
+            "by the report's own figures it is 'fail'",
+        ),
+        (renamed, "by the report's own figures it is 'fail'"),
+        (lambda waivers: waivers["applied"].clear(), "by the report's own figures it is 'fail'"),
+        (lambda waivers: waivers["expired"].append(waivers["applied"][0]), "waives one failure twice"),
+        (lambda waivers: waivers["applied"][0].update(expires="tomorrow"), "report.waivers: does not"),
+        (lambda waivers: waivers["applied"][0].update(metric="CR"), "does not have exactly one of the shapes"),
+    ],
+)
+def test_what_a_file_says_became_of_its_waivers_does_not_count(
+    waived: Callable[..., None], publish: Publish, github: GitHub, change: Callable[[Any], Any], words: str
+) -> None:
+    waived()
+    edit(lambda file: change(file["report"]["waivers"]))
+    published = publish()
+    assert (published.code, github.comments) == (3, [])
+    assert words in published.log
+
+
+def test_waivers_in_the_wrong_list_are_sorted_out_anew(
+    waived: Callable[..., None], publish: Publish, github: GitHub
+) -> None:
+    waived()
+    edit(lambda file: to_unused(file["report"]["waivers"]))
+    assert publish().code == 0
+    assert "in force |" in github.comments[0]["body"]
 
 
 # --- hostile reports ----------------------------------------------------------------------------

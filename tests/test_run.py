@@ -148,7 +148,7 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
     # The cases after the rules, failing ones first, each at its line where that lies in the repository, else with its path.
     annotations = [line.partition("%0A")[0] for line in ran.out.splitlines() if line.startswith("::")]
     assert annotations == [
-        "::error title=SAFE Gate%3A min-pass-rate::Pass rate 40.0%25 is below 80.0%25: 2 of 5 SAFE v0 cases labelled Pass",
+        "::error title=SAFE Gate%3A min-pass-rate::Pass rate 40.0%25 is below 80.0%25: 2 of 5 SAFE v0 cases labelled Pass (95 %25 interval 12 to 77 %25)",
         "::error title=SAFE Gate%3A max-unexpected-failures::1 unexpected failure, 0 allowed",
         "::error title=SAFE Gate%3A t,file=c.jsonl,line=1::fails agency language, unverifiable reassurance, topic pivot",
         f"::warning title=SAFE Gate%3A I25-BATCH1-002::{batch}:63: Review: CR 0.67, AC 0.50",

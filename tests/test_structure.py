@@ -41,7 +41,13 @@ def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], dict[str, Any]]:
     reply = f"You should stop {MARK} so sad. I know exactly how you feel, {MARK}. You'll definitely be fine {MARK}."
     turns = [turn(f"{MARK} {i}", assistant=reply, tags=[f"{MARK} {i}"], expected={"topic_pivot": True}) for i in (1, 2)]
     write_cases(Path(f"{MARK}.jsonl"), *turns)
-    assert safe_gate("run", "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl").code == 1
+    limits = {"tags": {f"{MARK} 1": {"max-unexpected-failures": 0}}, "archetypes": {MARK: {"min-pass-rate": 1}}}
+    Path("groups.json").write_text(json.dumps(limits | {"min-group": 1}), "utf-8")
+    fields = {"reason": MARK, "owner": MARK, "expires": "2999-12-31"}
+    fates = [{"id": f"{MARK} {i}", "check": "topic_pivot"} for i in (1, 3)] + [{"id": f"{MARK} 4", "metric": "CR"}]
+    Path("waivers.json").write_text(json.dumps({"waivers": [one | fields for one in fates]}), "utf-8")
+    inputs = "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl", "--waivers", "waivers.json"
+    assert safe_gate("run", *inputs, "--config", "groups.json").code == 1
     template = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
 
     def run(text: str) -> dict[str, Any]:

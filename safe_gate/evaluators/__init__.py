@@ -5,24 +5,41 @@ A new evaluator is one folder here and one line in `EVALUATORS`; CONTRIBUTING sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from safe_gate.evaluators.safe_v0 import outcome as _safe_v0_outcome
+from safe_gate.evaluators.safe_v0.report import failures as _below_pass
 from safe_gate.evaluators.safe_v0.section import finding as _safe_v0_finding
 from safe_gate.evaluators.safe_v0.section import section as _safe_v0
 from safe_gate.evaluators.synthesis import outcome as _synthesis_outcome
+from safe_gate.evaluators.synthesis.report import failures as _unexpected
 from safe_gate.evaluators.synthesis.section import finding as _synthesis_finding
 from safe_gate.evaluators.synthesis.section import section as _synthesis
-from safe_gate.model import Finding, JsonObject, Metric, Outcome, Section
+from safe_gate.model import Failure, Finding, JsonObject, Metric, Outcome, Section
 from safe_gate.text import stand_in
 
 
-class Evaluator(NamedTuple):
-    """An evaluator's name for readers, and how its part of the report is shown to them and compared.
+class Grouping(NamedTuple):
+    """What an evaluator groups cases by, and where its part of the report has them.
 
-    `id_key` is where its results name their case, `finding` shows one of them, `outcome` is what it is
-    compared by and `metrics` how; `guards` are the rules on single cases that mean something to it.
+    `figures` are those of each group by name, with the number of its cases as `size`; `groups_of` names
+    the groups of a case by its entry of `results[]`.
+    """
+
+    noun: str
+    size: str
+    figures: Callable[[JsonObject], Mapping[str, JsonObject]]
+    groups_of: Callable[[JsonObject], Sequence[str]]
+
+
+class Evaluator(NamedTuple):
+    """An evaluator: how its part of the report is shown, which cases fail in it, and how two are compared.
+
+    `title` is its name for readers, `id_key` where its results name their case. `finding` shows one
+    result; `measures` is what a case fails by, a metric or a check: the word that waivers use.
+    `outcome` is what a result is compared by and `metrics` how; `guards` are the rules on single
+    compared cases that mean something to it.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
@@ -33,6 +50,9 @@ class Evaluator(NamedTuple):
     finding: Callable[[JsonObject], Finding]
     outcome: Callable[[JsonObject], Outcome]
     metrics: Mapping[str, Metric]
+    measures: str
+    failures: Callable[[JsonObject], Iterator[Failure]]
+    grouping: Grouping
     quotes: frozenset[str]
     gives_away: frozenset[str] = frozenset()
     guards: frozenset[str] = frozenset()
@@ -46,6 +66,9 @@ EVALUATORS: Mapping[str, Evaluator] = {
         _safe_v0_finding,
         _safe_v0_outcome.outcome,
         _safe_v0_outcome.COMPARED,
+        "metric",
+        _below_pass,
+        Grouping("archetype", "count", lambda part: part["by_archetype"], lambda result: (result["archetype"],)),
         frozenset({"found", "missing", "violations", "new_violations", "signal", "term", "phrase"}),
         guards=frozenset({"new-violations", "label-drops"}),
     ),
@@ -56,6 +79,9 @@ EVALUATORS: Mapping[str, Evaluator] = {
         _synthesis_finding,
         _synthesis_outcome.outcome,
         _synthesis_outcome.COMPARED,
+        "check",
+        _unexpected,
+        Grouping("tag", "cases", lambda part: part["summary"]["by_tag"], lambda result: result["tags"]),
         frozenset({"text", "words"}),
         frozenset({"because"}),
     ),

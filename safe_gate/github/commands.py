@@ -12,6 +12,7 @@ from safe_gate.figures import plural
 from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
+from safe_gate.render.report import message
 from safe_gate.render.untrusted import plain, quoted
 
 MOST = 10
@@ -80,7 +81,7 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
 def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
     for rule in report["rules"]:
         if not rule["passed"]:
-            yield Annotation("error", rule["message"], f"SAFE Gate: {rule['rule']}")
+            yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule['rule']}")
 
 
 def input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from safe_gate.evaluators import EVALUATORS, sections
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import fixed, percent, plural
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
 from safe_gate.regression import smallest_visible
+from safe_gate.render.report import sections
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 _NAMED = 5

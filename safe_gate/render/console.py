@@ -17,7 +17,7 @@ from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
-from safe_gate.render.report import conclusion, departures, not_run
+from safe_gate.render.report import conclusion, known_failures, message, remarks, waiver_table
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.stats import wilson
 
@@ -79,15 +79,26 @@ def compared(report: JsonObject, *, everything: bool = False) -> str:
 
 
 def rules(report: JsonObject) -> str:
-    """Return the gate's rules with what was found, and the verdict as the last line."""
-    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*not_run(report), *departures(report)))
-    return f"{outcomes(report['rules'])}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
+    """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in remarks(report))
+    verdict = f"Gate: {report['verdict'].upper()} ({conclusion(report)})"
+    return f"{_known(report)}{outcomes(report['rules'])}{absent}\n{verdict}"
 
 
 def outcomes(rules: Sequence[JsonObject]) -> str:
     """Return what was found for each rule as a table."""
-    rows = tuple((rule["rule"], _MARKS[rule["passed"]], rule["message"]) for rule in rules)
+    rows = tuple((rule["rule"], _MARKS[rule["passed"]], quoted(message(rule))) for rule in rules)
     return _table(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
+
+
+def _known(report: JsonObject) -> str:
+    known = waiver_table(report)
+    if not known.rows:
+        return ""
+    more = f"... and {len(known.rows) - MOST_ROWS} more: see the JSON report\n" if len(known.rows) > MOST_ROWS else ""
+    shown = Table(known.header, known.align, known.rows[:MOST_ROWS])
+    count = quoted(known_failures(report)) or "none is waived"
+    return f"Known failures: {count}\n{_table(shown, 'simple_outline')}\n{more}\n"
 
 
 def rule_list(rules: Rules) -> str:

@@ -28,7 +28,7 @@ from safe_gate.render.comparison import (
     notes,
     shown_sections,
 )
-from safe_gate.render.report import conclusion, departures, not_run
+from safe_gate.render.report import about, conclusion, known_failures, message, names, remarks, waiver_table
 from safe_gate.render.untrusted import markdown
 
 COMMENT_LIMIT = 65_000
@@ -47,6 +47,9 @@ _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz01
 
 _ROWS = 200
 """Rows a table has at most."""
+
+_GROUPS = 10
+"""Broken rules of groups that are named at most; of rules on all cases there are few."""
 
 
 _CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
@@ -119,10 +122,12 @@ def _lines(
     yield from _broken(report)
     if "comparison" in report:
         yield from _compared(report["comparison"])
+    if known := known_failures(report):
+        yield from (f"**Known failures** · {_phrase(known)}", "")
     opened = _broken_sections(report, shown)
     yield from _headlines(shown, opened)
     yield ""
-    for sentence in (*not_run(report), *departures(report)):
+    for sentence in remarks(report):
         yield _phrase(sentence)
         yield ""
     if rows and any(section.findings for section in shown):
@@ -134,13 +139,7 @@ def _lines(
             yield ""
             yield from findings
     if folded:
-        for section in shown:
-            measured = () if section in opened else _measured(section)
-            details = (*_counts(section), *measured, *_details(section, rows))
-            yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
-        yield from _changes(report, rows, origin)
-        if report["rules"]:
-            yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report))
+        yield from _folds(report, shown, opened, rows, origin)
     elif shown:
         yield _CASES_ALONE if rows else _COUNTS_ALONE
     yield ""
@@ -166,6 +165,21 @@ def _compared(comparison: JsonObject) -> Iterator[str]:
     yield ""
 
 
+def _folds(
+    report: JsonObject, shown: Sequence[Section], opened: Sequence[Section], rows: int, origin: Origin
+) -> Iterator[str]:
+    """Yield what is there for those who want to know more; the figures of sections that are `opened` stand above."""
+    for section in shown:
+        measured = () if section in opened else _measured(section)
+        details = (*_counts(section), *measured, *_details(section, rows))
+        yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
+    yield from _changes(report, rows, origin)
+    if (waivers := waiver_table(report)).rows:
+        yield from _folded("<b>Known failures</b> · the waivers, and what became of them", _cut(waivers, rows))
+    if report["rules"]:
+        yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report, rows))
+
+
 def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
     if report.get("comparison", {}).get("status", "none") != "none":
@@ -188,11 +202,14 @@ def _short(commit: str) -> str:
 def _broken(report: JsonObject) -> Iterator[str]:
     """Yield the broken rules in words, what was found in bold."""
     broken = [rule for rule in report["rules"] if not rule["passed"]]
+    of_all, of_groups = ([rule for rule in broken if bool(rule.get("group")) is group] for group in (False, True))
     if broken:
         yield "> [!CAUTION]"
-        for rule in broken:
+        for rule in (*of_all, *of_groups[:_GROUPS]):
             found, colon, detail = rule["message"].partition(": ")
-            yield f"> - **{found}**{colon}{detail} (`{rule['rule']}`)"
+            yield f"> - {_phrase(about(rule))}**{found}**{colon}{detail}{_phrase(names(rule))} (`{rule['rule']}`)"
+        if len(of_groups) > _GROUPS:
+            yield f"> - and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report"
         yield ""
 
 
@@ -214,10 +231,15 @@ def _folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
     yield "</details>"
 
 
-def _rules(report: JsonObject) -> Iterator[str]:
-    rows = tuple((f"`{r['rule']}`", r["message"], "✅" if r["passed"] else "❌") for r in report["rules"])
-    yield from _table(Table(("Rule", "Found", "Outcome"), "<<^", rows))
+def _cut(table: Table, rows: int) -> Iterator[str]:
+    yield from _table(Table(table.header, table.align, table.rows[:rows]))
+    yield from _more(len(table.rows) - rows)
     yield ""
+
+
+def _rules(report: JsonObject, rows: int) -> Iterator[str]:
+    judged = tuple((f"`{r['rule']}`", _phrase(message(r)), "✅" if r["passed"] else "❌") for r in report["rules"])
+    yield from _cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
 
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
@@ -285,10 +307,7 @@ def _details(section: Section, rows: int) -> Iterator[str]:
     if section.cases.rows:
         yield f"{section.cases_title}:"
         yield ""
-        cases = section.cases
-        yield from _table(Table(cases.header, cases.align, cases.rows[:rows]))
-        yield from _more(len(cases.rows) - rows)
-        yield ""
+        yield from _cut(section.cases, rows)
     for title, phrase in section.issues:
         yield f"- {title}: {_phrase(phrase)}"
     if section.issues:
@@ -296,9 +315,7 @@ def _details(section: Section, rows: int) -> Iterator[str]:
     for title, table in section.details:
         yield f"<details><summary>{title}</summary>"
         yield ""
-        yield from _table(Table(table.header, table.align, table.rows[:rows]))
-        yield from _more(len(table.rows) - rows)
-        yield ""
+        yield from _cut(table, rows)
         yield "</details>"
         yield ""
 

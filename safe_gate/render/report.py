@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence, Set
+from dataclasses import replace
 
+from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import plural
-from safe_gate.model import JsonObject, Phrase, Untrusted
+from safe_gate.figures import plural, with_interval
+from safe_gate.groups import named
+from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
+from safe_gate.waivers import FATES, waived
 
 _NAMED = 5
 
@@ -24,6 +28,88 @@ def conclusion(report: JsonObject) -> str:
     if broken:
         return f"{broken} of {plural(total, 'rule')} broken"
     return "the only rule holds" if total == 1 else f"all {total} rules hold"
+
+
+def sections(report: JsonObject) -> tuple[Section, ...]:
+    """Return what a reader is shown of every evaluator; a case that waivers let pass is marked, and only to review."""
+    names = (name for name in EVALUATORS if report[name] is not None)
+    known = {name: {failure.case_id for failure in failures} for name, failures in waived(report).items()}
+    return tuple(
+        replace(section, findings=tuple(_marked(finding, known[name]) for finding in section.findings))
+        for name, section in zip(names, evaluators.sections(report), strict=True)
+    )
+
+
+def _marked(finding: Finding, known: Set[str]) -> Finding:
+    if finding.case_id.text not in known:
+        return finding
+    return replace(finding, severity=Severity.REVIEW, what=f"{finding.what}, waived")
+
+
+def message(rule: JsonObject) -> Phrase:
+    """Return what a rule found, with the names of the group it is about and of what broke it, if it has any."""
+    return (*about(rule), rule["message"], *names(rule))
+
+
+def about(rule: JsonObject) -> Phrase:
+    """Return the name of the group of cases that a rule is about, nothing if it is about all."""
+    if not rule.get("group"):
+        return ()
+    return (f"{EVALUATORS[rule['evaluator']].grouping.noun.capitalize()} ", Untrusted(rule["group"]), ": ")
+
+
+def names(rule: JsonObject) -> Phrase:
+    """Return the first names of what broke a rule, nothing if it has none."""
+    return (": ", *_some(rule["names"])) if rule.get("names") else ()
+
+
+def known_failures(report: JsonObject) -> Phrase:
+    """Return how many failures are waived and what is next to expire, nothing if none is: nobody may overlook them."""
+    applied = (report["waivers"] or {"applied": ()})["applied"]
+    if not applied:
+        return ()
+    first = min(waiver["expires"] for waiver in applied)
+    return (f"{len(applied)} waived, {'the first ' * (len(applied) > 1)}until ", Untrusted(first))
+
+
+def waiver_table(report: JsonObject) -> Table:
+    """Return the waivers of a report, those that somebody must see to first."""
+    rows: list[tuple[Words, ...]] = [
+        (
+            Untrusted(waiver["id"]),
+            waiver.get("check") or waiver["metric"],
+            _FATES[fate],
+            *(Untrusted(waiver[name]) for name in ("reason", "owner", "expires")),
+        )
+        for fate in (FATES if report["waivers"] else ())
+        for waiver in report["waivers"][fate]
+    ]
+    return Table(("Case", "Fails", "Waiver", "Reason", "Owner", "Expires"), "<<<<<<", tuple(rows))
+
+
+_FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
+
+
+def remarks(report: JsonObject) -> list[Phrase]:
+    """Return what a reader of any report must know beside the verdict, a sentence each."""
+    return [*not_run(report), *_not_gated(report), *departures(report)]
+
+
+def _not_gated(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each group that rules name and that has too few cases for them."""
+    policy = report["provenance"]["policy"]
+    idle = [group for group in named(report, policy["groups"], policy["min_group"]) if not group.is_gated]
+    for group in idle[:_NAMED]:
+        noun = EVALUATORS[group.evaluator].grouping.noun
+        if not group.cases:
+            yield (f"No case has the {noun} ", Untrusted(group.name), ", which a rule names.")
+        else:
+            few = f" has {plural(group.cases, 'case')}, fewer than the {policy['min_group']} of min-group"
+            rate = with_interval(group.figures["pass_rate"], **group.figures["pass_rate_interval"])
+            yield (f"The {noun} ", Untrusted(group.name), f"{few}: its rules are not gated. Its pass rate is {rate}.")
+    if len(idle) > _NAMED:
+        more = plural(len(idle) - _NAMED, "more group", "more groups")
+        yield (f"The rules of {more} are not gated: too few cases, or none.",)
 
 
 def not_run(report: JsonObject) -> list[Phrase]:

@@ -6,13 +6,14 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.safe_v0.score import METRICS, Policy, Result
 from safe_gate.figures import ExactSum, share
-from safe_gate.model import Label
+from safe_gate.model import Failure, Label
+from safe_gate.stats import wilson
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
@@ -30,7 +31,8 @@ class Tally:
     def of(cls, result: Result, policy: Policy) -> Tally:
         """Return the tally of one case."""
         scores = {**result.scores, "composite": result.composite}
-        passing = [m for m in METRICS if policy.thresholds[m].label(result.scores[m]) is Label.PASS]
+        thresholds = policy.thresholds_for(result.archetype)
+        passing = [m for m in METRICS if thresholds[m].label(result.scores[m]) is Label.PASS]
         return cls(
             Counter([result.label.value]), Counter(passing), {name: ExactSum.of(scores[name]) for name in _SCORES}
         )
@@ -55,6 +57,10 @@ class Tally:
         """Return the share of cases with the label Pass."""
         return share(self.labels[Label.PASS], self.count)
 
+    def pass_rate_interval(self) -> dict[str, float]:
+        """Return the 95 % Wilson interval of the pass rate, of at least one case."""
+        return _interval(self.labels[Label.PASS], self.count)
+
     def rates(self) -> dict[str, Any]:
         """Return what the whole and each batch report alike: means, pass rates and labels."""
         return {
@@ -62,6 +68,10 @@ class Tally:
             "pass_rates": {
                 **{metric: share(self.passes[metric], self.count) for metric in METRICS},
                 "overall": self.pass_rate(),
+            },
+            "pass_rate_intervals": {
+                **{metric: _interval(self.passes[metric], self.count) for metric in METRICS},
+                "overall": self.pass_rate_interval(),
             },
             "label_distribution": {label.value: self.labels[label] for label in Label},
         }
@@ -79,6 +89,7 @@ class Totals:
         default_factory=lambda: {"CR": Counter(), "AH": Counter(), "AC": Counter()}
     )
     violations: int = 0
+    vacuous: Counter[str] = field(default_factory=Counter)
     worst: tuple[Result, ...] = ()
 
     @classmethod
@@ -94,6 +105,7 @@ class Totals:
             frozenset([result.concern_id]),
             {metric: Counter(set(texts)) for metric, texts in needles.items()},
             len(result.violations),
+            Counter(result.vacuous),
             (result,),
         )
 
@@ -105,6 +117,7 @@ class Totals:
             self.concerns | other.concerns,
             {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
             self.violations + other.violations,
+            self.vacuous + other.vacuous,
             tuple(sorted((*self.worst, *other.worst), key=lambda r: (r.composite, r.test_id))[:WORST]),
         )
 
@@ -135,13 +148,16 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
             archetype: {
                 "count": tally.count,
                 **{f"mean_{metric}": tally.mean(metric) for metric in METRICS},
+                "passed": tally.labels[Label.PASS],
                 "pass_rate": tally.pass_rate(),
+                "pass_rate_interval": tally.pass_rate_interval(),
             }
             for archetype, tally in sorted(totals.by_archetype.items())
         },
         "by_batch": {
             batch: {"total_cases": tally.count, **tally.rates()} for batch, tally in sorted(totals.by_batch.items())
         },
+        "vacuity": _vacuity(totals.vacuous, whole.count),
         "results": list(results),
         "failure_analysis": {
             "worst_performers": [result.as_json() for result in totals.worst],
@@ -151,6 +167,31 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
             "total_AH_violations": totals.violations,
         },
     }
+
+
+def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
+    """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
+    policy = part["policy"]
+    for result in part["results"]:
+        if result["label"] != Label.PASS:
+            thresholds = policy["archetype_thresholds"].get(result["archetype"], policy["thresholds"])
+            low = frozenset(metric for metric in METRICS if result["scores"][metric] < thresholds[metric]["pass"])
+            yield Failure(result["test_id"], low, result)
+
+
+def _interval(part: int, whole: int) -> dict[str, float]:
+    low, high = wilson(part, whole)
+    return {"low": low, "high": high}
+
+
+def _vacuity(vacuous: Mapping[str, int], cases: int) -> dict[str, Any]:
+    """Return how many scores are 1.0 because nothing was expected: of all, and of each metric."""
+
+    def counted(number: int, total: int) -> dict[str, Any]:
+        return {"total": total, "vacuous": number, "share": share(number, total)}
+
+    by_metric = {metric: counted(vacuous.get(metric, 0), cases) for metric in METRICS}
+    return {"scores": counted(sum(vacuous.values()), len(METRICS) * cases), "by_metric": by_metric}
 
 
 def _merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:

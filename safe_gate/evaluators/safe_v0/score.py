@@ -33,26 +33,38 @@ class Threshold:
 class Policy:
     """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.
 
-    `archetype_weights` replaces the weights for the cases of an archetype (section 2.1).
+    `archetype_weights` and `archetype_thresholds` replace them for the cases of an archetype (section 2.1).
     """
 
     thresholds: Mapping[str, Threshold]
     weights: Mapping[str, float]
     archetype_weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
+    archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
     strict_ah: bool = False
 
     def weights_for(self, archetype: str) -> Mapping[str, float]:
         """Return the weights for the cases of an archetype."""
         return self.archetype_weights.get(archetype, self.weights)
 
+    def thresholds_for(self, archetype: str) -> Mapping[str, Threshold]:
+        """Return the thresholds for the cases of an archetype."""
+        return self.archetype_thresholds.get(archetype, self.thresholds)
+
     def as_json(self) -> dict[str, Any]:
         """Return the policy as the report shows it, for whoever wants to score again."""
         return {
-            "thresholds": {m: {"pass": t.pass_, "review": t.review} for m, t in self.thresholds.items()},
+            "thresholds": _thresholds_json(self.thresholds),
             "weights": dict(self.weights),
             "archetype_weights": {name: dict(weights) for name, weights in sorted(self.archetype_weights.items())},
+            "archetype_thresholds": {
+                name: _thresholds_json(thresholds) for name, thresholds in sorted(self.archetype_thresholds.items())
+            },
             "strict_ah": self.strict_ah,
         }
+
+
+def _thresholds_json(thresholds: Mapping[str, Threshold]) -> dict[str, Any]:
+    return {metric: {"pass": threshold.pass_, "review": threshold.review} for metric, threshold in thresholds.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +102,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case scored: each metric and the composite in [0, 1], with the needles behind them."""
+    """One case scored: each metric and the composite in [0, 1], with the needles behind them.
+
+    `vacuous` names the metrics whose score says nothing, because the case expects nothing of them.
+    """
 
     test_id: str
     concern_id: str
@@ -101,6 +116,7 @@ class Result:
     found: Mapping[str, tuple[str, ...]]
     missing: Mapping[str, tuple[str, ...]]
     violations: tuple[str, ...]
+    vacuous: tuple[str, ...]
     label: Label
     place: Place
     digests: Mapping[str, str]
@@ -132,6 +148,7 @@ def score_case(case: Case, policy: Policy) -> Result:
     signals_found, signals_missing = _look_for(case.must_find_signals, signals)
     violations, _ = _look_for(case.forbidden_terms, "\n".join(case.followup_questions))
     phrases_found, phrases_missing = _look_for(case.must_contain_phrases, case.summary)
+    needles = {"CR": case.must_find_signals, "AH": case.forbidden_terms, "AC": case.must_contain_phrases}
     scores = {
         "CR": _recall(signals_found, case.must_find_signals),
         "AH": _harmlessness(violations, case.forbidden_terms, strict=policy.strict_ah),
@@ -147,7 +164,8 @@ def score_case(case: Case, policy: Policy) -> Result:
         found={"CR": signals_found, "AC": phrases_found},
         missing={"CR": signals_missing, "AC": phrases_missing},
         violations=violations,
-        label=overall_label(scores, policy.thresholds),
+        vacuous=tuple(metric for metric in METRICS if not needles[metric]),
+        label=overall_label(scores, policy.thresholds_for(case.archetype)),
         place=case.place,
         digests=case.digests(),
         cluster=case.cluster,

@@ -8,10 +8,12 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators.safe_v0.score import METRICS
-from safe_gate.figures import fixed, percent, plural, share
-from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted
+from safe_gate.figures import fixed, percent, plural, share, with_interval
+from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, Words
 
 _TOP_ISSUES = 3
+_NAMED = 5
+_EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 _SEVERITY = {Label.FAIL: Severity.FAILING, Label.REVIEW: Severity.REVIEW}
 
 
@@ -50,7 +52,40 @@ def section(report: JsonObject) -> Section:
         ),
         issues=tuple(_issues(report["failure_analysis"])),
         findings=tuple(finding(result) for result in report["results"] if result["label"] != Label.PASS),
+        notes=(*_own_thresholds(report), *_vacuous(report["vacuity"]["by_metric"])),
+        details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(report["by_archetype"])),),
     )
+
+
+def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
+    own = [name for name in report["policy"]["archetype_thresholds"] if name in report["by_archetype"]]
+    if own:
+        names = [words for name in own[:_NAMED] for words in (Untrusted(name), ", ")]
+        more = f" and {len(own) - _NAMED} more" if len(own) > _NAMED else ""
+        yield ("Labelled by thresholds of its own: archetype ", *names[:-1], f"{more}.")
+
+
+def _by_archetype(by_archetype: JsonObject) -> Table:
+    rows: tuple[tuple[Words, ...], ...] = tuple(
+        (
+            Untrusted(name),
+            str(group["count"]),
+            *(fixed(group[f"mean_{metric}"]) for metric in METRICS),
+            with_interval(group["pass_rate"], **group["pass_rate_interval"]),
+        )
+        for name, group in by_archetype.items()
+    )
+    return Table(("Archetype", "Cases", *METRICS, "Pass rate"), "<>>>>>", rows)
+
+
+def _vacuous(by_metric: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each metric of which most scores say nothing: a green that nobody earned."""
+    for metric, expected in _EXPECTED.items():
+        vacuous, total = by_metric[metric]["vacuous"], by_metric[metric]["total"]
+        if 2 * vacuous > total:
+            cases = f"{vacuous} of {plural(total, 'case')}"
+            yield (f"{metric}: {cases} name no {expected}, so that 1.00 there says nothing.",)
 
 
 def _metric_row(metric: str, report: JsonObject) -> tuple[str, str, str, str]:

@@ -6,11 +6,13 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
+from safe_gate.figures import share
+from safe_gate.model import Failure
 from safe_gate.stats import wilson
 
 
@@ -19,42 +21,49 @@ class Totals:
     """Counts over cases (`cases`), over verdicts a check and over labels a check.
 
     `confusion` counts labels by check, tag ("" for all cases), what people say and what the check says.
-    `not_english` counts cases of which a check reads a text in another language.
+    `by_tag` counts by tag its cases as in `cases`, their `labels` and those `matched`.
+    `not_english` counts cases of which a check reads a text in another language, `unlabelled` those
+    without a label of any check they run.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
+    by_tag: Counter[tuple[str, str]] = field(default_factory=Counter)
     verdicts: Counter[tuple[str, str]] = field(default_factory=Counter)
     labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     not_english: int = 0
+    unlabelled: int = 0
 
     @classmethod
     def of(cls, result: Result) -> Totals:
         """Return the totals of one case."""
+        expected = result.case.expected
+        tags = dict.fromkeys(result.case.tags)
+        labels = {name: matches(check, expected[name]) for name, check in result.checks.items() if name in expected}
+        in_a_tag = {_outcome(result): 1, "labels": len(labels), "matched": sum(labels.values())}
         return cls(
             Counter([_outcome(result)]),
+            Counter({(tag, what): number for tag in tags for what, number in in_a_tag.items()}),
             Counter((name, _VERDICTS[check.actual]) for name, check in result.checks.items()),
+            Counter(labels.items()),
             Counter(
-                (name, matches(check, result.case.expected[name]))
-                for name, check in result.checks.items()
-                if name in result.case.expected
-            ),
-            Counter(
-                (name, tag, _VERDICTS[result.case.expected[name]], _VERDICTS[check.actual])
-                for name, check in result.checks.items()
-                if name in result.case.expected
-                for tag in ("", *dict.fromkeys(result.case.tags))
+                (name, tag, _VERDICTS[expected[name]], _VERDICTS[result.checks[name].actual])
+                for name in labels
+                for tag in dict.fromkeys(("", *tags))
             ),
             int(result.is_foreign),
+            int(not labels),
         )
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
             self.cases + other.cases,
+            self.by_tag + other.by_tag,
             self.verdicts + other.verdicts,
             self.labels + other.labels,
             self.confusion + other.confusion,
             self.not_english + other.not_english,
+            self.unlabelled + other.unlabelled,
         )
 
 
@@ -122,6 +131,7 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
             "by_check": {
                 name: {verdict: totals.verdicts[name, verdict] for verdict in _VERDICTS.values()} for name in checks
             },
+            "by_tag": _by_tag(totals.by_tag),
             "label_accuracy": _accuracy(totals.labels, checks),
             "label_accuracy_by_check": {
                 name: _accuracy(totals.labels, [name])
@@ -130,6 +140,7 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
             },
             "label_quality": _quality(totals.confusion),
         },
+        "vacuity": _vacuity(totals),
         "failures": [
             {
                 "id": result["id"],
@@ -140,6 +151,46 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, An
             if not result["pass"]
         ],
         "results": list(results),
+    }
+
+
+def _by_tag(counts: Counter[tuple[str, str]]) -> dict[str, Any]:
+    """Return by tag what became of its cases, and how far the checks agree with their labels."""
+    tags: dict[str, Counter[str]] = {}
+    for (tag, what), number in sorted(counts.items()):
+        tags.setdefault(tag, Counter())[what] = number
+    return {tag: _tagged(found) for tag, found in tags.items()}
+
+
+def _tagged(found: Counter[str]) -> dict[str, Any]:
+    as_expected = found["strict_passed"] + found["expected_failures"]
+    cases = as_expected + found["unexpected_failures"] + found["unexpected_passes"]
+    low, high = wilson(as_expected, cases)
+    return {
+        "cases": cases,
+        "passed_as_expected": as_expected,
+        "unexpected_failures": found["unexpected_failures"],
+        "pass_rate": as_expected / cases,
+        "pass_rate_interval": {"low": low, "high": high},
+        "labels": {"total": found["labels"], "matched": found["matched"]},
+    }
+
+
+def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
+    """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
+    for result in part["results"]:
+        if not result["pass"] and not result["is_negative_example"]:
+            failed = frozenset(name for name, check in result["checks"].items() if not check["pass"])
+            yield Failure(result["id"], failed, result)
+
+
+def _vacuity(totals: Totals) -> dict[str, Any]:
+    """Return how many verdicts pass because there is nothing to judge, and how many cases no person has labelled."""
+    verdicts, cases = totals.verdicts.total(), totals.cases.total()
+    idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
+    return {
+        "verdicts": {"total": verdicts, "not_applicable": idle, "share": share(idle, verdicts)},
+        "cases": {"total": cases, "without_labels": totals.unlabelled, "share": share(totals.unlabelled, cases)},
     }
 
 

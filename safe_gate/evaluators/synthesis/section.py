@@ -15,7 +15,7 @@ from safe_gate.text import is_stand_in
 
 _QUOTED_HITS = 3
 _NAMED_CASES = 5
-_LEAST_LABELS = 5  # of a tag that is shown; what the interval of fewer says is nothing
+_LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 
 
 def section(report: JsonObject) -> Section:
@@ -25,7 +25,7 @@ def section(report: JsonObject) -> Section:
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary['cases'], 'case')}: "
         f"{plural(summary['unexpected_failures'], 'unexpected failure')}, {summary['expected_failures']} expected, "
-        + _labels(summary["label_accuracy"]),
+        + _labels(report),
         counts=(
             f"Total Cases: {summary['cases']}",
             f"Passed: {summary['passed']} ({percent(share(summary['passed'], summary['cases']))})",
@@ -37,7 +37,7 @@ def section(report: JsonObject) -> Section:
             align="<>>><>>",
             rows=tuple(_check_row(name, summary) for name in CHECKS if name in summary["by_check"]),
         ),
-        footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(summary['label_accuracy'])}",
+        footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(report)}",
         cases_title="Cases to look at",
         cases=Table(
             header=("Case", "Result", "Checks"),
@@ -46,9 +46,26 @@ def section(report: JsonObject) -> Section:
         ),
         issues=(),
         findings=tuple(finding(result) for result in report["results"] if _is_unexpected(result)),
-        notes=tuple(_foreign(summary["not_english"], report["results"])),
-        details=_quality(summary["label_quality"]),
+        notes=(*_foreign(summary["not_english"], report["results"]), *_vacuous(summary["by_check"])),
+        details=(*_by_tag(summary["by_tag"]), *_quality(summary["label_quality"])),
     )
+
+
+def _by_tag(by_tag: JsonObject) -> Iterator[tuple[str, Table]]:
+    """Yield the share of each tag's cases that pass or fail as they are expected to, the largest tags first."""
+    rows = tuple(
+        (
+            Untrusted(tag),
+            str(group["cases"]),
+            str(group["unexpected_failures"]),
+            with_interval(group["pass_rate"], **group["pass_rate_interval"]),
+        )
+        for tag, group in sorted(by_tag.items(), key=lambda item: -item[1]["cases"])
+        if group["cases"] >= _LEAST
+    )
+    if rows:
+        header = ("Tag", "Cases", "Unexpected failures", "As expected")
+        yield f"Cases that pass or fail as expected, by tag from {_LEAST} cases on", Table(header, "<>>>", rows)
 
 
 def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
@@ -61,10 +78,21 @@ def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
         yield (f"{cases} not in English, which the checks cannot read: ", *ids[:-1], f"{more}.")
 
 
-def _labels(accuracy: JsonObject) -> str:
+def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each check of which most verdicts say nothing: a green that nobody earned."""
+    for name, counts in by_check.items():
+        idle, total = counts["not_applicable"], sum(counts.values())
+        if 2 * idle > total:
+            verdicts = f"{idle} of {plural(total, 'verdict')}"
+            yield (f"{_title(name)}: {verdicts} are not applicable, which passes and says nothing.",)
+
+
+def _labels(report: JsonObject) -> str:
+    accuracy, without = report["summary"]["label_accuracy"], report["vacuity"]["cases"]["without_labels"]
     if not accuracy["total"]:
         return "no labels"
-    return f"labels {accuracy['matched']} of {accuracy['total']} ({percent(accuracy['accuracy'] / 100, 1)})"
+    cases = f", {plural(without, 'case')} without" if without else ""
+    return f"labels {accuracy['matched']} of {accuracy['total']} ({percent(accuracy['accuracy'] / 100, 1)}){cases}"
 
 
 def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
@@ -86,12 +114,12 @@ def _quality(quality: JsonObject) -> tuple[tuple[str, Table], ...]:
         (Untrusted(tag), check, rates)
         for tag, by_check in quality["by_tag"].items()
         for check, rates in by_check.items()
-        if rates["labels"] >= _LEAST_LABELS
+        if rates["labels"] >= _LEAST
     ]
     groups += sorted(tagged, key=lambda group: -group[2]["labels"])
     rows = tuple((_title(check), tag, *_quality_cells(rates)) for tag, check, rates in groups)
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
-    title = f"Agreement with labels by check, and by tag from {_LEAST_LABELS} labels on (positive: fails the reply)"
+    title = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
     return ((title, Table(header, "<<" + ">" * 9, rows)),) if rows else ()
 
 

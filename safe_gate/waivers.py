@@ -1,0 +1,73 @@
+"""Known failures: the waivers that let a failing metric or check of one case pass, until a day.
+
+Pure. A waiver changes no score and no result: it says which failures the gate's rules leave out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.model import Failure, JsonObject
+
+FATES = ("expired", "unused", "applied")
+"""What can become of a waiver, what somebody must see to first."""
+
+_FIELDS = ("id", "check", "metric", "reason", "owner", "expires")
+_Key = tuple[str, str, str]
+
+
+def twins(waivers: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
+    """Yield the places in the list of each waiver of what an earlier one waives: its own, the earlier one's.
+
+    >>> list(twins([{"id": "a", "metric": "CR"}, {"id": "a", "metric": "AC"}, {"id": "a", "metric": "CR"}]))
+    [(2, 0)]
+    """
+    seen: dict[_Key, int] = {}
+    for place, waiver in enumerate(waivers):
+        first = seen.setdefault(_key(waiver), place)
+        if first != place:
+            yield place, first
+
+
+def sorted_out(waivers: Sequence[JsonObject], report: JsonObject, today: str) -> dict[str, list[dict[str, Any]]]:
+    """Return waivers by what became of them on a day (YYYY-MM-DD), each list in the order of ids.
+
+    `applied`: the case fails by what is waived. `unused`: it does not, is meant to fail, or is not in
+    the run. `expired`: the waiver's last day has passed, whatever the case does.
+    """
+    failing = {key for name in EVALUATORS for failure in _failures(name, report) for key in _keys(name, failure)}
+    found: dict[str, list[dict[str, Any]]] = {fate: [] for fate in FATES}
+    for waiver in sorted(waivers, key=_key):
+        fate = "expired" if waiver["expires"] < today else "applied" if _key(waiver) in failing else "unused"
+        found[fate].append({name: waiver[name] for name in _FIELDS if name in waiver})
+    return found
+
+
+def waived(report: JsonObject) -> Mapping[str, tuple[Failure, ...]]:
+    """Return by evaluator the failing cases of a report of which every failure is waived."""
+    part = report.get("waivers") or {"applied": ()}
+    applied = {_key(waiver) for waiver in part["applied"]}
+    if not applied:  # nothing to look for in a report of very many cases
+        return dict.fromkeys(EVALUATORS, ())
+    return {
+        name: tuple(failure for failure in _failures(name, report) if failure.by and _keys(name, failure) <= applied)
+        for name in EVALUATORS
+    }
+
+
+def _failures(name: str, report: JsonObject) -> Iterator[Failure]:
+    """Yield the failing cases of an evaluator, none if it did not run."""
+    if report[name] is not None:
+        yield from EVALUATORS[name].failures(report[name])
+
+
+def _keys(name: str, failure: Failure) -> set[_Key]:
+    return {(failure.case_id, EVALUATORS[name].measures, by) for by in failure.by}
+
+
+def _key(waiver: JsonObject) -> _Key:
+    """Return what a waiver is about: a case, and a metric or a check of it."""
+    kind = next(evaluator.measures for evaluator in EVALUATORS.values() if evaluator.measures in waiver)
+    return waiver["id"], kind, waiver[kind]
