@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, files, gate, measure, outlook, packs, publishing, train
+from safe_gate import __version__, files, gate, measure, outlook, packs, proof, publishing, train, verification
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github.checkout import foreign_checkout
@@ -18,10 +18,12 @@ from safe_gate.options import Options
 from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
+from safe_gate.verification import Standing
 
 SCHEMA_VERSION = 1
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
+_EXIT_CODES_OF_VERIFY = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
 
 # --- the commands -------------------------------------------------------------------------------
 
@@ -30,18 +32,14 @@ def run(options: Options, effects: Effects) -> int:
     """Evaluate, judge, report and publish: the action's entry point. Returns 0, 1 or 3."""
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
-    measured = {
-        "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
-        "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
-    }
-    report, problems = _judged(measured, options, effects.generated_at)
+    report, problems = _made(options, effects)
     return _conclude(report, problems, options, effects)
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
     problems = measure.as_shown(problems, options)
-    return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, options, effects)
+    return _conclude(_error_report((), Options(), effects, problems), problems, options, effects)
 
 
 def examine(
@@ -196,6 +194,26 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
     return EXIT_CODES[Verdict.PASS]
 
 
+def verify(paths: Sequence[str], effects: Effects) -> int:
+    """Recompute reports from what they hold and from the files they name. Returns 0, 1 or 3, the worst of them."""
+    from safe_gate.render import console
+
+    found = set()
+    for path in paths:
+        try:
+            one = verification.verify(path, partial(_made, effects=effects))
+        except CannotJudge as error:
+            effects.err(console.problems(error.problems))
+            found.add(Standing.NOT_CHECKED)
+            continue
+        effects.out(console.table(one.digests))
+        for remark in one.remarks:
+            effects.out(console.sentence(remark))
+        effects.out(f"{console.path_words(path)}: {one.standing} ({one.reason})")
+        found.add(one.standing)
+    return next(code for standing, code in _EXIT_CODES_OF_VERIFY.items() if standing in found)
+
+
 def validate(paths: Sequence[str], effects: Effects) -> int:
     """Check input files against their schemas, nothing else. Returns 0 or 3."""
     problems: list[Problem] = []
@@ -258,8 +276,17 @@ def gate_policy(options: Options) -> gate.Policy:
 # --- judging ------------------------------------------------------------------------------------
 
 
+def _made(options: Options, effects: Effects) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+    """Return the report of a run under these options, and the problems that kept it from a verdict, if any."""
+    measured = {
+        "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
+        "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
+    }
+    return _judged(measured, options, effects)
+
+
 def _judged(
-    measured: Mapping[str, measure.Measured | None], options: Options, generated_at: str
+    measured: Mapping[str, measure.Measured | None], options: Options, effects: Effects
 ) -> tuple[dict[str, Any], tuple[Problem, ...]]:
     """Return the report of a run and the problems that kept it from a verdict, if any."""
     present = [one for one in measured.values() if one is not None]
@@ -268,10 +295,10 @@ def _judged(
     if not present:
         problems = (_nothing_to_judge(),)
     if problems:
-        return _error_report(inputs, options, generated_at, problems), problems
+        return _error_report(inputs, options, effects, problems), problems
     parts = {name: one.part if one else None for name, one in measured.items()}
     outcomes = gate.judge(parts, gate_policy(options))
-    return _report(gate.verdict(outcomes), outcomes, parts, inputs, options, generated_at), ()
+    return proof.with_digests(_report(gate.verdict(outcomes), outcomes, parts, inputs, options, effects)), ()
 
 
 def _report(
@@ -280,17 +307,19 @@ def _report(
     parts: Mapping[str, Any],
     inputs: Sequence[files.InputFile],
     options: Options,
-    generated_at: str,
+    effects: Effects,
 ) -> dict[str, Any]:
-    """Return the whole report in the shape of `schemas/report.schema.json`."""
+    """Return the whole report in the shape of `schemas/report.schema.json`, but for its digests."""
+    settings = {name: getattr(options, name) for name in measure.SCORING}
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "safe-gate", "version": __version__},
-        "generated_at": generated_at,
+        "generated_at": effects.generated_at,
         "verdict": verdict.value,
         "rules": [outcome.as_json() for outcome in outcomes],
         **{name: parts.get(name) for name in EVALUATORS},
         "provenance": {
+            "commit": effects.context.head_sha,
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
             "packs_sha256": (
                 packs.digest(options.rules, options.rules_off, options.rule_weights)
@@ -299,22 +328,17 @@ def _report(
             ),
             "policy": {
                 **asdict(gate_policy(options)),
-                "profile": options.profile,
-                "sensitivity": options.sensitivity,
-                "rules": list(options.rules),
-                "rules_off": list(options.rules_off),
-                "rule_weights": dict(options.rule_weights or {}),
-                "text": options.text,
+                **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
             },
         },
     }
 
 
 def _error_report(
-    inputs: Sequence[files.InputFile], options: Options, generated_at: str, problems: Sequence[Problem]
+    inputs: Sequence[files.InputFile], options: Options, effects: Effects, problems: Sequence[Problem]
 ) -> dict[str, Any]:
     """Return the report of a run without a verdict: no scores, every problem."""
-    report = _report(Verdict.ERROR, (), {}, inputs, options, generated_at)
+    report = _report(Verdict.ERROR, (), {}, inputs, options, effects)
     report["problems"] = [
         {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
         for p in in_order(problems)
@@ -369,7 +393,7 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
         paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
     except CannotJudge as error:
         problems = (*problems, *error.problems)
-        report = _error_report((), options, effects.generated_at, problems)
+        report = _error_report((), options, effects, problems)
         with suppress(CannotJudge):  # whatever could be written must not say that the gate passed
             files.write(json_path, jsonreport.to_json(report))
     if problems:

@@ -52,6 +52,10 @@ _COMMANDS = {
         "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
         "exit codes: 0 a run could start, 3 it could not",
     ),
+    "verify": (
+        "recompute reports from what they hold and from the files they name, and say whether they hold",
+        "exit codes: 0 all hold, 1 one does not hold, 3 one could not be checked",
+    ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
     "publish": (
         "post what a run without write access left behind, from a trusted workflow_run",
@@ -111,6 +115,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         effects = _effects(environ, _generated_at(environ))
         if command == "validate":
             return app.validate(arguments["files"], effects)
+        if command == "verify":
+            return app.verify(arguments["reports"], effects)
         flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
         if command == "doctor":
             return _examine(flags, environ, effects)
@@ -249,6 +255,9 @@ def _parser() -> argparse.ArgumentParser:
             words = "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases"
             command.add_argument("words", nargs="*", metavar="test|train FILE", help=words)
             command.add_argument("--out", default="", metavar="FOLDER", help="train: write the packs that gain here")
+        if name == "verify":
+            words = "reports of safe-gate run, in the folder they were made in"
+            command.add_argument("reports", nargs="+", metavar="REPORT", help=words)
         if name == "validate":
             command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
     return parser

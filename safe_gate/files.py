@@ -32,10 +32,11 @@ _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file that was read, with the SHA-256 of its bytes."""
+    """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
 
     path: str
     sha256: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,13 +53,12 @@ SynthesisItem = synthesis.Case | Problem | InputFile
 
 def synthesis_cases(patterns: Sequence[str]) -> Iterator[SynthesisItem]:
     """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end."""
-    schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
     paths, problems = expand(patterns)
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _lines(path, schema, "id"):
+        for item in _lines(path, "synthesis-case", "id"):
             is_empty = is_empty and isinstance(item, InputFile)
             if isinstance(item, Problem | InputFile):
                 yield item
@@ -137,6 +137,16 @@ def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     paths, problems = expand(patterns)
     yield from problems
     yield from _read_outputs(paths, {})
+
+
+def sha256(path: str) -> str:
+    """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read."""
+    return hashlib.sha256(_bytes(Path(path))).hexdigest()
+
+
+def content(path: str) -> Any:
+    """Return what a JSON document holds, held against no schema. Raises CannotJudge if it is none."""
+    return _parse(_text(Path(path)), shown(Path(path)))
 
 
 def document(path: str, kind: str, *, largest: int | None = None) -> Any:
@@ -330,7 +340,7 @@ def _read_batch(path: Path) -> Iterator[Batch | Problem | InputFile]:
     name = shown(path)
     try:
         data = _bytes(path)
-        yield InputFile(name, hashlib.sha256(data).hexdigest())
+        yield InputFile(name, hashlib.sha256(data).hexdigest(), "safe-batch")
         text = _decode(data.removeprefix(_BOM), name)
         content = _parse(text, name)
     except CannotJudge as error:
@@ -406,7 +416,7 @@ def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded]) -> Iterator[
     """Read recorded outputs into a table by test_id; yield their problems and files."""
     seen: dict[str, Place] = {}
     for path in paths:
-        for item in _lines(path, load_schema("safe-output"), "test_id"):
+        for item in _lines(path, "safe-output", "test_id"):
             if isinstance(item, Problem):
                 yield item
                 if item.case_id and item.case_id not in into:
@@ -431,9 +441,9 @@ def _twin(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Pro
     )
 
 
-def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
-    """Yield the valid objects of a JSONL file with their places, problems, and at the end the file."""
-    name = shown(path)
+def _lines(path: Path, kind: str, id_key: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
+    """Yield the valid objects of a JSONL file of a kind with their places, problems, and at the end the file."""
+    name, schema = shown(path), load_schema(kind)
     digest = hashlib.sha256()
     is_first = True
     try:
@@ -471,7 +481,7 @@ def _lines(path: Path, schema: Schema, id_key: str) -> Iterator[tuple[Place, dic
     except OSError as error:
         yield Problem(Place(name), f"cannot be read: {_why(error)}")
         return
-    yield InputFile(name, digest.hexdigest())
+    yield InputFile(name, digest.hexdigest(), kind)
 
 
 def _is_one_document(path: Path) -> bool:

@@ -12,6 +12,21 @@ from safe_gate.figures import add_up
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import Options
 
+SCORING = (
+    "safe_concern",
+    "profile",
+    "sensitivity",
+    "rules",
+    "rules_off",
+    "rule_weights",
+    "cluster_key",
+    *(f"{metric}_{part}" for metric in ("cr", "ah", "ac") for part in ("pass", "review", "weight")),
+    "strict_ah",
+    "archetypes",
+    "text",
+)
+"""The options that the evaluators' parts follow from, but for those that name the cases' files."""
+
 Case = TypeVar("Case")
 Result = TypeVar("Result")
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate import files, gate
+from safe_gate import files, gate, proof
 from safe_gate.github.event import Context, Run
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 
@@ -95,13 +95,14 @@ def _content(path: Path, name: str) -> JsonObject:
 
 
 def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
-    """Return a report whose rules and verdict follow from its own figures, in our words."""
+    """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
     outcomes = gate.judge(report, _policy(report["provenance"]["policy"], name))
     verdict = Verdict.ERROR if problems else gate.verdict(outcomes)
     if verdict != report["verdict"]:
         words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"
         raise CannotJudge(Problem(Place(name), words, "", "report.verdict"))
-    return {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+    judged = {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+    return judged if verdict is Verdict.ERROR else proof.with_digests(judged)
 
 
 def _policy(policy: Mapping[str, Any], name: str) -> gate.Policy:

@@ -6,6 +6,7 @@ No colours: the text reads the same on a terminal, in a log and in a file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import tabulate
 from tabulate import DataRow, Line, TableFormat
@@ -15,7 +16,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, wilson, with_interval
-from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
+from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 
@@ -130,6 +131,18 @@ def _worth(gain: Gain) -> str:
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     """Return settings with their values and where these came from."""
     return _table(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
+
+
+def table(found: Table) -> str:
+    """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
+    rows = found.rows[:MOST_ROWS]
+    more = f"\n... and {len(found.rows) - len(rows)} more" if len(rows) < len(found.rows) else ""
+    return _table(replace(found, rows=rows), "simple_outline") + more
+
+
+def sentence(phrase: Phrase) -> str:
+    """Return a phrase as a line."""
+    return "".join(plain(words) for words in phrase)
 
 
 def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
