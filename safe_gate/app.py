@@ -9,7 +9,19 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, files, gate, measure, outlook, packs, proof, publishing, train, verification
+from safe_gate import (
+    __version__,
+    approval,
+    files,
+    gate,
+    measure,
+    outlook,
+    packs,
+    proof,
+    publishing,
+    train,
+    verification,
+)
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.github.checkout import foreign_checkout
@@ -212,6 +224,47 @@ def verify(paths: Sequence[str], effects: Effects) -> int:
         effects.out(f"{console.path_words(path)}: {one.standing} ({one.reason})")
         found.add(one.standing)
     return next(code for standing, code in _EXIT_CODES_OF_VERIFY.items() if standing in found)
+
+
+def bless(
+    report: str,
+    options: Options,
+    effects: Effects,
+    grounds: approval.Grounds,
+    *,
+    waivers: str,
+    ids: Sequence[str],
+    dry_run: bool,
+) -> int:
+    """Show what is approved, and write it: waivers of failures if their file is named, else a new baseline.
+
+    Returns 0, 1 if it is refused, or 3.
+    """
+    from safe_gate.render import console
+
+    report = report or (Path(options.report_dir) / "safe-gate.json").as_posix()
+    target = waivers or options.baseline
+    if waivers:
+        approved = approval.waivers(report, waivers, grounds, ids=ids, today=effects.generated_at[:10])
+    elif target.endswith(".json"):
+        approved = approval.baseline(report, target, grounds)
+    else:
+        words = "names no file to write; expected the path of a baseline, such as --baseline evals/baseline.json"
+        return complain((Problem(Place("--baseline"), words),), effects)
+    effects.out(console.sentence(approved.title))
+    if approved.rows.rows:
+        effects.out(console.table(approved.rows))
+    for remark in approved.remarks:
+        effects.out(console.sentence(remark))
+    if approved.refusal:
+        effects.err(f"safe-gate: refused, nothing is written: {approved.refusal}")
+        return 1
+    if approved.content is None or dry_run:
+        effects.out("Nothing is written.")
+    else:
+        files.write(Path(target), jsonreport.to_json(approved.content))
+        effects.out(f"Written: {console.path_words(target)}")
+    return EXIT_CODES[Verdict.PASS]
 
 
 def validate(paths: Sequence[str], effects: Effects) -> int:

@@ -52,6 +52,10 @@ _COMMANDS = {
         "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
         "exit codes: 0 a run could start, 3 it could not",
     ),
+    "bless": (
+        "approve a report as the new baseline, or waive its failures; shows first what is approved",
+        "exit codes: 0 written, 1 refused without a reason, 3 could not",
+    ),
     "verify": (
         "recompute reports from what they hold and from the files they name, and say whether they hold",
         "exit codes: 0 all hold, 1 one does not hold, 3 one could not be checked",
@@ -142,9 +146,33 @@ def _run(command: str, options: Options, arguments: Mapping[str, Any], effects: 
         return app.explain(options, arguments["id"], effects)
     if command == "rules":
         return _rules(arguments["words"], options, effects, out=arguments["out"])
-    if command == "publish" or options.mode == "publish":
-        return app.publish(options, effects)
-    return app.run(options, effects)
+    if command == "bless":
+        return _bless(arguments, options, effects)
+    is_publish = command == "publish" or options.mode == "publish"
+    return app.publish(options, effects) if is_publish else app.run(options, effects)
+
+
+def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> int:
+    from safe_gate import app
+    from safe_gate.approval import Grounds
+
+    for_waivers = [
+        f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
+    ]
+    if for_waivers and not arguments["waivers"]:
+        raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; expected --waivers beside it"))
+    if arguments["waivers"] and "baseline" in arguments:
+        raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; approve one after the other"))
+    grounds = Grounds(*(arguments[name] for name in ("reason", "owner", "expires")))
+    return app.bless(
+        arguments["report"],
+        options,
+        effects,
+        grounds,
+        waivers=arguments["waivers"],
+        ids=arguments["ids"],
+        dry_run=arguments["only_show"],
+    )
 
 
 def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
@@ -255,12 +283,32 @@ def _parser() -> argparse.ArgumentParser:
             words = "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases"
             command.add_argument("words", nargs="*", metavar="test|train FILE", help=words)
             command.add_argument("--out", default="", metavar="FOLDER", help="train: write the packs that gain here")
+        if name == "bless":
+            _add_arguments_of_bless(command)
         if name == "verify":
             words = "reports of safe-gate run, in the folder they were made in"
             command.add_argument("reports", nargs="+", metavar="REPORT", help=words)
         if name == "validate":
             command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
     return parser
+
+
+def _add_arguments_of_bless(command: argparse.ArgumentParser) -> None:
+    from safe_gate.options import WAIVERS_FILE
+
+    def add(flag: str, help_: str, **more: Any) -> None:
+        command.add_argument(flag, default="", help=help_, **more)
+
+    add("report", "the report to approve; default: safe-gate.json in the report folder", nargs="?", metavar="REPORT")
+    words = f"waive the report's failures in this file instead; default: {WAIVERS_FILE}"
+    add("--waivers", words, nargs="?", const=WAIVERS_FILE, metavar="PATH")
+    add("--reason", "why this is approved; asked for where a failure would be hidden", metavar="TEXT")
+    add("--owner", "who answers for it", metavar="NAME")
+    add("--expires", "waivers: the last day they hold, in UTC", metavar="YYYY-MM-DD")
+    command.add_argument("--id", dest="ids", nargs="+", action="extend", default=[], help="waivers: only these cases")
+    command.add_argument(
+        "--dry-run", dest="only_show", action="store_true", help="show what is approved, write nothing"
+    )
 
 
 def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequence[str]) -> None:

@@ -11,6 +11,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
+WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _COMPARING = ("run", "compare")
 
@@ -269,7 +270,7 @@ class Options:
         "The folder that reports are written to.",
         "./reports",
         env=("SAFE_V0_REPORT_DIR",),
-        flags=dict.fromkeys(("run", "score", "publish"), ("--report-dir",)),
+        flags=dict.fromkeys(("run", "score", "publish", "bless"), ("--report-dir",)),
     )
     comment: str = _option(
         "The pull-request comment: `always`, `on-failure` (created by a failure, then kept up to date), "
@@ -332,7 +333,7 @@ class Options:
         f"The config file. Default: {CONFIG_FILE} if there is one.",
         "",
         key=(),
-        flags=dict.fromkeys(("run", "score", "eval", "explain", "rules", "publish"), ("--config",)),
+        flags=dict.fromkeys(("run", "score", "eval", "explain", "rules", "publish", "bless"), ("--config",)),
     )
 
 
