@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate import (
     __version__,
+    approval,
     baselines,
     batches,
     comparing,
@@ -19,9 +20,11 @@ from safe_gate import (
     measure,
     outlook,
     packs,
+    proof,
     publishing,
     regression,
     train,
+    verification,
     waivers,
 )
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
@@ -33,10 +36,12 @@ from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
 from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
+from safe_gate.verification import Standing
 
 SCHEMA_VERSION = 1
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
+_EXIT_CODES_OF_VERIFY = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
 
 # --- the commands -------------------------------------------------------------------------------
 
@@ -48,11 +53,7 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
     """
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
-    measured = {
-        "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
-        "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
-    }
-    report, problems = _judged(measured, options, effects, options_at)
+    report, problems = _made(options, effects, options_at)
     return _conclude(report, problems, options, effects)
 
 
@@ -125,7 +126,7 @@ def _no_commit(spec: str) -> Problem:
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
     problems = measure.as_shown(problems, options)
-    return _conclude(_error_report((), Options(), effects.generated_at, problems), problems, options, effects)
+    return _conclude(_error_report((), Options(), effects, problems), problems, options, effects)
 
 
 def examine(
@@ -298,6 +299,72 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
     return EXIT_CODES[Verdict.PASS]
 
 
+def verify(paths: Sequence[str], effects: Effects) -> int:
+    """Recompute reports from what they hold and from the files they name. Returns 0, 1 or 3, the worst of them."""
+    from safe_gate.render import console
+
+    found = set()
+    for path in paths:
+        try:
+            one = verification.verify(path, partial(_made_at, effects=effects))
+        except CannotJudge as error:
+            effects.err(console.problems(error.problems))
+            found.add(Standing.NOT_CHECKED)
+            continue
+        effects.out(console.table(one.digests))
+        for remark in one.remarks:
+            effects.out(console.sentence(remark))
+        effects.out(f"{console.path_words(path)}: {one.standing} ({one.reason})")
+        found.add(one.standing)
+    return next(code for standing, code in _EXIT_CODES_OF_VERIFY.items() if standing in found)
+
+
+def _made_at(options: Options, generated_at: str, effects: Effects) -> verification.Made:
+    """Return the report that a run at another time would have made, its baseline aside."""
+    return _made(options, replace(effects, generated_at=generated_at), lambda _: options)
+
+
+def bless(
+    report: str,
+    options: Options,
+    effects: Effects,
+    grounds: approval.Grounds,
+    *,
+    waivers: str,
+    ids: Sequence[str],
+    dry_run: bool,
+) -> int:
+    """Show what is approved, and write it: waivers of failures if their file is named, else a new baseline.
+
+    Returns 0, 1 if it is refused, or 3.
+    """
+    from safe_gate.render import console
+
+    report = report or (Path(options.report_dir) / "safe-gate.json").as_posix()
+    target = waivers or options.baseline
+    if waivers:
+        approved = approval.waivers(report, waivers, grounds, ids=ids, today=effects.generated_at[:10])
+    elif target.endswith(".json"):
+        approved = approval.baseline(report, target, grounds)
+    else:
+        words = "names no file to write; expected the path of a baseline, such as --baseline evals/baseline.json"
+        return complain((Problem(Place("--baseline"), words),), effects)
+    effects.out(console.sentence(approved.title))
+    if approved.rows.rows:
+        effects.out(console.table(approved.rows))
+    for remark in approved.remarks:
+        effects.out(console.sentence(remark))
+    if approved.refusal:
+        effects.err(f"safe-gate: refused, nothing is written: {approved.refusal}")
+        return 1
+    if approved.content is None or dry_run:
+        effects.out("Nothing is written.")
+    else:
+        files.write(Path(target), jsonreport.to_json(approved.content))
+        effects.out(f"Written: {console.path_words(target)}")
+    return EXIT_CODES[Verdict.PASS]
+
+
 def validate(paths: Sequence[str], effects: Effects) -> int:
     """Check input files against their schemas, nothing else. Returns 0 or 3."""
     problems: list[Problem] = []
@@ -372,6 +439,17 @@ def gate_policy(options: Options) -> gate.Policy:
 # --- judging ------------------------------------------------------------------------------------
 
 
+def _made(
+    options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> tuple[dict[str, Any], tuple[Problem, ...]]:
+    """Return the report of a run under these options, and the problems that kept it from a verdict, if any."""
+    measured = {
+        "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
+        "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
+    }
+    return _judged(measured, options, effects, options_at)
+
+
 def _judged(
     measured: Mapping[str, measure.Measured | None],
     options: Options,
@@ -390,11 +468,12 @@ def _judged(
     except CannotJudge as error:
         known, problems = None, (*problems, *error.problems)
     if problems:
-        return _error_report(inputs, options, generated_at, problems), problems
+        return _error_report(inputs, options, effects, problems), problems
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
     if known:
         file, listed = known
-        parts["waivers"] = {**asdict(file), **waivers.sorted_out(listed, parts, generated_at[:10])}
+        fates = waivers.sorted_out(listed, parts, generated_at[:10])
+        parts["waivers"] = {"path": file.path, "sha256": file.sha256, **fates}
     outcomes = gate.judge(parts, gate_policy(options))
     if options.baseline:
         try:
@@ -403,9 +482,9 @@ def _judged(
                 parts["comparison"] = comparing.against(base, side, options, options_at, generated_at)
         except CannotJudge as error:
             problems = measure.as_shown(error.problems, options)
-            return _error_report(inputs, options, generated_at, problems), problems
+            return _error_report(inputs, options, effects, problems), problems
         outcomes += regression.judge(parts["comparison"], comparing.guards(options))
-    return _report(gate.verdict(outcomes), outcomes, parts, inputs, options, generated_at), ()
+    return proof.with_digests(_report(gate.verdict(outcomes), outcomes, parts, inputs, options, effects)), ()
 
 
 def _report(
@@ -414,18 +493,20 @@ def _report(
     parts: Mapping[str, Any],
     inputs: Sequence[files.InputFile],
     options: Options,
-    generated_at: str,
+    effects: Effects,
 ) -> dict[str, Any]:
-    """Return the whole report in the shape of `schemas/report.schema.json`."""
+    """Return the whole report in the shape of `schemas/report.schema.json`, but for its digests."""
+    settings = {name: getattr(options, name) for name in measure.SCORING}
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "safe-gate", "version": __version__},
-        "generated_at": generated_at,
+        "generated_at": effects.generated_at,
         "verdict": verdict.value,
         "rules": [outcome.as_json() for outcome in outcomes],
         **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
         **({"comparison": parts["comparison"]} if "comparison" in parts else {}),
         "provenance": {
+            "commit": effects.context.head_sha,
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
             "packs_sha256": (
                 packs.digest(options.rules, options.rules_off, options.rule_weights)
@@ -435,22 +516,17 @@ def _report(
             "policy": {
                 **asdict(gate_policy(options)),
                 **comparing.guards(options).as_json(),
-                "profile": options.profile,
-                "sensitivity": options.sensitivity,
-                "rules": list(options.rules),
-                "rules_off": list(options.rules_off),
-                "rule_weights": dict(options.rule_weights or {}),
-                "text": options.text,
+                **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
             },
         },
     }
 
 
 def _error_report(
-    inputs: Sequence[files.InputFile], options: Options, generated_at: str, problems: Sequence[Problem]
+    inputs: Sequence[files.InputFile], options: Options, effects: Effects, problems: Sequence[Problem]
 ) -> dict[str, Any]:
     """Return the report of a run without a verdict: no scores, every problem."""
-    report = _report(Verdict.ERROR, (), {}, inputs, options, generated_at)
+    report = _report(Verdict.ERROR, (), {}, inputs, options, effects)
     report["problems"] = [
         {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
         for p in in_order(problems)
@@ -505,7 +581,7 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
         paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
     except CannotJudge as error:
         problems = (*problems, *error.problems)
-        report = _error_report((), options, effects.generated_at, problems)
+        report = _error_report((), options, effects, problems)
         with suppress(CannotJudge):  # whatever could be written must not say that the gate passed
             files.write(json_path, jsonreport.to_json(report))
     if problems:

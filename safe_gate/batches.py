@@ -148,7 +148,7 @@ def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, and its batch or the problems with it."""
     try:
         data = files.data_of(path, name)
-        yield InputFile(name, hashlib.sha256(data).hexdigest())
+        yield InputFile(name, hashlib.sha256(data).hexdigest(), "safe-batch")
         text = files.decode(data.removeprefix(files.BOM), name)
         content = files.parsed(text, name)
     except CannotJudge as error:
@@ -230,7 +230,7 @@ def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded], root: Path) 
     """Read recorded outputs into a table by test_id; yield their problems and files."""
     seen: dict[str, Place] = {}
     for path in paths:
-        for item in files.lines(path, files.load_schema("safe-output"), "test_id", root):
+        for item in files.lines(path, "safe-output", "test_id", root):
             if isinstance(item, Problem):
                 yield item
                 if item.case_id and item.case_id not in into:

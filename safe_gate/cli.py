@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from safe_gate import __version__
 from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.options import Options, Setting, settings
+from safe_gate.options import WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
     from safe_gate.github import Api
@@ -63,12 +63,93 @@ _COMMANDS = {
         "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
         "exit codes: 0 a run could start, 3 it could not",
     ),
+    "bless": (
+        "approve a report as the new baseline, or waive its failures; shows first what is approved",
+        "exit codes: 0 written, 1 refused without a reason, 3 could not",
+    ),
+    "verify": (
+        "recompute reports from what they hold and from the files they name, and say whether they hold",
+        "exit codes: 0 all hold, 1 one does not hold, 3 one could not be checked",
+    ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
     "publish": (
         "post what a run without write access left behind, from a trusted workflow_run",
         "exit codes: 0 the comment is as it should be, 3 it is not",
     ),
 }
+
+_VERBOSE = {"action": "store_true", "help": "show every case and its evidence"}
+_ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "score": {
+        "--output": {"default": "", "metavar": "PATH", "help": "write the report to this file"},
+        "--verbose": _VERBOSE,
+    },
+    "eval": {
+        "--out": {"default": "", "metavar": "PATH", "help": "write the JSON report to this file"},
+        "--verbose": _VERBOSE,
+    },
+    "compare": {
+        "base": {"metavar": "BASE", "help": "a report (safe-gate.json) or a git ref"},
+        "head": {"metavar": "HEAD", "nargs": "?", "default": ".", "help": "the same, or . (the default)"},
+        "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
+        "--verbose": _VERBOSE,
+    },
+    "explain": {"id": {"metavar": "ID", "help": "the case's id"}},
+    "rules": {
+        "words": {
+            "nargs": "*",
+            "metavar": "test|train FILE",
+            "help": "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases",
+        },
+        "--out": {"default": "", "metavar": "FOLDER", "help": "train: write the packs that gain here"},
+    },
+    "power": {
+        "cases": {
+            "nargs": "?",
+            "metavar": "N",
+            "help": "how many cases; without it, those that the inputs of a run hold",
+        }
+    },
+    "bless": {
+        "report": {
+            "nargs": "?",
+            "default": "",
+            "metavar": "REPORT",
+            "help": "the report to approve; default: safe-gate.json in the report folder",
+        },
+        "--waivers": {
+            "nargs": "?",
+            "const": WAIVERS_FILE,
+            "default": "",
+            "metavar": "PATH",
+            "help": f"waive the report's failures in this file instead; default: {WAIVERS_FILE}",
+        },
+        "--reason": {
+            "default": "",
+            "metavar": "TEXT",
+            "help": "why this is approved; asked for where a failure would be hidden",
+        },
+        "--owner": {"default": "", "metavar": "NAME", "help": "who answers for it"},
+        "--expires": {"default": "", "metavar": "YYYY-MM-DD", "help": "waivers: the last day they hold, in UTC"},
+        "--id": {
+            "dest": "ids",
+            "nargs": "+",
+            "action": "extend",
+            "default": [],
+            "help": "waivers: only these cases",
+        },
+        "--dry-run": {"dest": "only_show", "action": "store_true", "help": "show what is approved, write nothing"},
+    },
+    "verify": {
+        "reports": {
+            "nargs": "+",
+            "metavar": "REPORT",
+            "help": "reports of safe-gate run, in the folder they were made in",
+        }
+    },
+    "validate": {"files": {"nargs": "+", "metavar": "FILE", "help": "cases, batches, outputs, configs, packs"}},
+}
+"""What commands take besides the flags of settings."""
 
 _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict.fromkeys(
     ("run", "power", "doctor"), "--safe-batch and --synthesis-cases"
@@ -122,6 +203,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         effects = _effects(environ, _generated_at(environ))
         if command == "validate":
             return app.validate(arguments["files"], effects)
+        if command == "verify":
+            return app.verify(arguments["reports"], effects)
         flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
         if command == "doctor":
             return _examine(flags, environ, effects)
@@ -162,10 +245,34 @@ def _run(
             verbose=arguments["verbose"],
         ),
         "power": lambda: app.power(options, effects, cases=_count(arguments["cases"])),
+        "bless": lambda: _bless(arguments, options, effects),
         "publish": lambda: app.publish(options, effects),
         "run": lambda: app.run(options, effects, options_at),
     }
     return commands["publish" if options.mode == "publish" else command]()
+
+
+def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> int:
+    from safe_gate import app
+    from safe_gate.approval import Grounds
+
+    for_waivers = [
+        f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
+    ]
+    if for_waivers and not arguments["waivers"]:
+        raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; expected --waivers beside it"))
+    if arguments["waivers"] and "baseline" in arguments:
+        raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; approve one after the other"))
+    grounds = Grounds(*(arguments[name] for name in ("reason", "owner", "expires")))
+    return app.bless(
+        arguments["report"],
+        options,
+        effects,
+        grounds,
+        waivers=arguments["waivers"],
+        ids=arguments["ids"],
+        dry_run=arguments["only_show"],
+    )
 
 
 def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
@@ -275,27 +382,8 @@ def _parser() -> argparse.ArgumentParser:
         for setting in settings():
             if setting.flags_of(name):
                 _add_flag(command, setting, setting.flags_of(name))
-        if name == "score":
-            command.add_argument("--output", default="", metavar="PATH", help="write the report to this file")
-        if name == "eval":
-            command.add_argument("--out", default="", metavar="PATH", help="write the JSON report to this file")
-        if name in ("score", "eval", "compare"):
-            command.add_argument("--verbose", action="store_true", help="show every case and its evidence")
-        if name == "compare":
-            command.add_argument("base", metavar="BASE", help="a report (safe-gate.json) or a git ref")
-            command.add_argument("head", metavar="HEAD", nargs="?", default=".", help="the same, or . (the default)")
-            command.add_argument("--out", default="", metavar="PATH", help="write the comparison as JSON to this file")
-        if name == "explain":
-            command.add_argument("id", metavar="ID", help="the case's id")
-        if name == "rules":
-            words = "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases"
-            command.add_argument("words", nargs="*", metavar="test|train FILE", help=words)
-            command.add_argument("--out", default="", metavar="FOLDER", help="train: write the packs that gain here")
-        if name == "power":
-            words = "how many cases; without it, those that the inputs of a run hold"
-            command.add_argument("cases", nargs="?", metavar="N", help=words)
-        if name == "validate":
-            command.add_argument("files", nargs="+", metavar="FILE", help="cases, batches, outputs, configs, packs")
+        for word, facts in _ARGUMENTS.get(name, {}).items():
+            command.add_argument(word, **facts)
     return parser
 
 

@@ -38,10 +38,11 @@ _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 @dataclass(frozen=True, slots=True)
 class InputFile:
-    """A file that was read, with the SHA-256 of its bytes."""
+    """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
 
     path: str
     sha256: str
+    kind: str
 
 
 SynthesisItem = synthesis.Case | Problem | InputFile
@@ -52,13 +53,12 @@ def synthesis_cases(patterns: Sequence[str], *, cluster_key: str = "", root: Pat
 
     `cluster_key` is that of `cluster_of`.
     """
-    schema = load_schema("synthesis-case")
     seen: dict[str, Place] = {}
     paths, problems = expand(patterns, root=root)
     yield from problems
     for path in paths:
         is_empty = True
-        for item in lines(path, schema, "id", root):
+        for item in lines(path, "synthesis-case", "id", root):
             is_empty = is_empty and isinstance(item, InputFile)
             if isinstance(item, Problem | InputFile):
                 yield item
@@ -85,6 +85,17 @@ def cluster_of(case: Mapping[str, Any], key: str) -> str:
     """Return the value of a case's field as the name of a cluster: a text as it is, others as JSON, "" for none."""
     value = case.get(key, "")
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def sha256(path: str) -> str:
+    """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read."""
+    return hashlib.sha256(data_of(Path(path), shown(Path(path)))).hexdigest()
+
+
+def content(path: str) -> Any:
+    """Return what a JSON document holds, held against no schema. Raises CannotJudge if it is none."""
+    name = shown(Path(path))
+    return parsed(_text(Path(path), name), name)
 
 
 def document(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> Any:
@@ -244,7 +255,7 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[st
         )
     if problems:
         raise CannotJudge(*problems)
-    return InputFile(name, hashlib.sha256(data).hexdigest()), content["waivers"]
+    return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content["waivers"]
 
 
 @cache
@@ -294,10 +305,10 @@ def twin_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> P
 
 
 def lines(
-    path: Path, schema: Schema, id_key: str, root: Path
+    path: Path, kind: str, id_key: str, root: Path
 ) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
-    """Yield the valid objects of a JSONL file with their places, problems, and at the end the file."""
-    name = shown(path, root)
+    """Yield the valid objects of a JSONL file of a kind with their places, problems, and at the end the file."""
+    name, schema = shown(path, root), load_schema(kind)
     digest = hashlib.sha256()
     is_first = True
     try:
@@ -335,7 +346,7 @@ def lines(
     except OSError as error:
         yield Problem(Place(name), f"cannot be read: {_why(error)}")
         return
-    yield InputFile(name, digest.hexdigest())
+    yield InputFile(name, digest.hexdigest(), kind)
 
 
 def _is_one_document(path: Path) -> bool:

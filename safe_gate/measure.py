@@ -14,6 +14,22 @@ from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import Options
 
+SCORING = (
+    "safe_concern",
+    "profile",
+    "sensitivity",
+    "rules",
+    "rules_off",
+    "rule_weights",
+    "cluster_key",
+    *(f"{metric}_{part}" for metric in ("cr", "ah", "ac") for part in ("pass", "review", "weight")),
+    "strict_ah",
+    "archetypes",
+    "tags",
+    "text",
+)
+"""The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
+
 Case = TypeVar("Case")
 Result = TypeVar("Result")
 

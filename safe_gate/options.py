@@ -310,7 +310,7 @@ class Options:
         "The folder that reports are written to.",
         "./reports",
         env=("SAFE_V0_REPORT_DIR",),
-        flags=dict.fromkeys(("run", "score", "publish"), ("--report-dir",)),
+        flags=dict.fromkeys(("run", "score", "publish", "bless"), ("--report-dir",)),
     )
     comment: str = _option(
         "The pull-request comment: `always`, `on-failure` (created by a failure, then kept up to date), "
@@ -373,7 +373,7 @@ class Options:
         f"The config file. Default: {CONFIG_FILE} if there is one.",
         "",
         key=(),
-        flags=dict.fromkeys(("run", "power", "score", "eval", "explain", "rules", "publish"), ("--config",)),
+        flags=dict.fromkeys(("run", "power", "score", "eval", "explain", "rules", "publish", "bless"), ("--config",)),
     )
 
 

@@ -1,51 +1,108 @@
-"""Digests by which a report can be held against what it was made from. Pure, from the report alone.
+"""What a report can be held against: digests of all that its verdict follows from, and where two reports differ. Pure.
 
-Each is the SHA-256 of one thing a verdict follows from, and `all` of them together: two reports with the
-same `all` are of the same cases, outputs, rules, limits and engine, and found the same. The order of files
-and of cases, and where a case stands in its file, change none.
+Each digest is a SHA-256, and `all` is one over all of them, the rules' outcomes and the verdict: two
+reports with the same `all` are of the same cases, outputs, rules, settings and engine, and found the
+same. The order of files and of cases, how cases are shared out among files and where they stand change
+none. What a report adds up from its results (means, counts, worst cases) is in no digest of its own.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+import json
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any, NamedTuple
 
 from safe_gate.digests import digest, of_all
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.model import JsonObject
 
-_SCORING = ("profile", "sensitivity")  # of the policy: what decides how a case is scored, not how it is judged
+_WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
+
+_OF_THE_RUN = re.compile(
+    r"(/generated_at|/safe_v0/generated_at|/provenance/(commit|inputs|digests)"
+    r"|/(safe_v0|synthesis)/results/\d+/source|/safe_v0/failure_analysis/worst_performers/\d+/source)(/.*)?"
+)
+"""What of a report does not follow from what its cases' files hold and its settings say: when and where it was made."""
+
+
+class Difference(NamedTuple):
+    """A value that two reports do not share: its JSON Pointer (RFC 6901), and what either has there, as text."""
+
+    pointer: str
+    first: str
+    second: str
 
 
 def digests(report: JsonObject) -> dict[str, str]:
     """Return the digests of a report: `rules`, `policy`, `cases`, `outputs`, `results`, and `all` of them.
 
     `rules` is of all that scores follow from besides the cases: engine, rule packs, profile, thresholds
-    and weights. `policy` is of what the scores are judged by.
+    and weights. `policy` is of the settings as they are recorded, lists in no order.
     """
     policy = report["provenance"]["policy"]
+    results = [
+        (name, evaluator.outcome(result), result)
+        for name, evaluator in EVALUATORS.items()
+        if report[name]
+        for result in report[name]["results"]
+    ]
     found = {
         "rules": digest(
             {
                 "engine": report["tool"],
                 "packs": report["provenance"]["packs_sha256"],
-                "scoring": {key: policy[key] for key in _SCORING},
+                "synthesis": [policy["profile"], policy["sensitivity"]],
                 "safe_v0": report["safe_v0"]["policy"] if report["safe_v0"] else None,
             }
         ),
-        "policy": digest(policy),
-        "cases": of_all(digest([name, _id(name, r), r["digests"]["case"]]) for name, r in _results(report)),
-        "outputs": of_all(digest([name, _id(name, r), r["digests"]["output"]]) for name, r in _results(report)),
+        "policy": digest(
+            {key: of_all(map(digest, value)) if isinstance(value, list) else value for key, value in policy.items()}
+        ),
+        "cases": of_all(digest([name, of.id, of.case]) for name, of, _ in results),
+        "outputs": of_all(digest([name, of.id, of.output]) for name, of, _ in results),
         "results": of_all(
-            digest([name, {key: value for key, value in r.items() if key != "source"}]) for name, r in _results(report)
+            digest([name, {key: value for key, value in result.items() if key not in _WHERE}])
+            for name, _, result in results
         ),
     }
-    judged = {"verdict": report["verdict"], "rules": report["rules"]}
-    return {**found, "all": digest({**found, "judged": judged})}
+    return {**found, "all": digest({**found, "judged": [report["verdict"], report["rules"]]})}
 
 
-def _results(report: JsonObject) -> Iterator[tuple[str, JsonObject]]:
-    return ((name, result) for name in EVALUATORS if report[name] for result in report[name]["results"])
+def with_digests(report: JsonObject) -> dict[str, Any]:
+    """Return a report with its digests in its provenance."""
+    return {**report, "provenance": {**report["provenance"], "digests": digests(report)}}
 
 
-def _id(name: str, result: JsonObject) -> str:
-    return EVALUATORS[name].outcome(result).id
+def differences(report: JsonObject, anew: JsonObject) -> Iterator[Difference]:
+    """Yield where a report differs from one made anew, but for when and where it was made and what was added to it."""
+    made = {key: value for key, value in report.items() if key in anew}
+    return (one for one in _differences("", made, anew) if not _OF_THE_RUN.fullmatch(one.pointer))
+
+
+def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
+    if first == second:
+        return
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in [*first, *(key for key in second if key not in first)]:
+            step = key.replace("~", "~0").replace("/", "~1")
+            yield from _differences(f"{pointer}/{step}", first.get(key, _NOTHING), second.get(key, _NOTHING))
+        return
+    if isinstance(first, list) and isinstance(second, list):
+        for index, pair in enumerate(zip(first, second, strict=False)):
+            yield from _differences(f"{pointer}/{index}", *pair)
+        if len(first) == len(second):
+            return
+    yield Difference(pointer, _shown(first), _shown(second))
+
+
+_NOTHING = object()
+
+
+def _shown(value: Any) -> str:
+    """Return a value as JSON, one that holds others by how many: it may be as long as a report."""
+    if value is _NOTHING:
+        return "nothing"
+    if isinstance(value, Mapping | list):
+        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    return json.dumps(value, ensure_ascii=False)

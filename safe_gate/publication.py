@@ -11,7 +11,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate import files, gate, regression, waivers
+from safe_gate import files, gate, proof, regression, waivers
 from safe_gate.github.event import Context, Run
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 
@@ -95,7 +95,7 @@ def _content(path: Path, name: str) -> JsonObject:
 
 
 def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
-    """Return a report whose rules and verdict follow from its own figures, in our words."""
+    """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
     report = {**report, "waivers": _waivers_again(report, name)}
     policy = report["provenance"]["policy"]
     outcomes = gate.judge(report, _policy(policy, name))
@@ -105,7 +105,8 @@ def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) 
     if verdict != report["verdict"]:
         words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"
         raise CannotJudge(Problem(Place(name), words, "", "report.verdict"))
-    return {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+    judged = {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+    return judged if verdict is Verdict.ERROR else proof.with_digests(judged)
 
 
 def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:

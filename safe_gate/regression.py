@@ -78,8 +78,8 @@ def compare(
     any other where the baseline had it, which is exact only under the `same_rules`.
     """
     parts: dict[str, Any] = dict.fromkeys(EVALUATORS)
-    for name, old in baseline.items():
-        if old is not None:  # without a head all its cases are gone
+    for name in EVALUATORS:
+        if (old := baseline[name]) is not None:  # without a head all its cases are gone
             again = today[name] if today else None
             parts[name] = _compared(name, old, again, head[name], guards, same_rules=same_rules[name])
     metrics = [metric for part in parts.values() if part for metric in part["metrics"]]

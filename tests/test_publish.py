@@ -193,6 +193,16 @@ def test_the_file_cannot_choose_the_pull_request(
     assert {path for method, path in github.requests if method == "POST"} == {COMMENTS}
 
 
+def test_the_file_cannot_choose_the_digest(untrusted: Callable[..., None], publish: Publish, github: GitHub) -> None:
+    untrusted()
+    left = json.loads(FILE.read_text("utf-8"))
+    digests = left["report"]["provenance"]["digests"]
+    true, left["report"]["provenance"]["digests"] = digests["all"], dict.fromkeys(digests, "0" * 64)
+    FILE.write_text(json.dumps(left), "utf-8")
+    publish()
+    assert f"digest <code>{true[:12]}</code>" in github.comments[0]["body"]
+
+
 def test_the_file_cannot_choose_another_workflows_gate(
     untrusted: Callable[..., None], publish: Publish, github: GitHub
 ) -> None:

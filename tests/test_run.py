@@ -486,4 +486,5 @@ def test_the_digest_of_an_input_is_that_of_its_bytes(safe_gate: SafeGate) -> Non
     Path("b.json").write_bytes(b"\xef\xbb\xbf" + Path("b.json").read_bytes())
     safe_gate("run", "--safe-batch", "b")
     (entry,) = report()["provenance"]["inputs"]
-    assert entry == {"path": "b.json", "sha256": hashlib.sha256(Path("b.json").read_bytes()).hexdigest()}
+    sha256 = hashlib.sha256(Path("b.json").read_bytes()).hexdigest()
+    assert entry == {"path": "b.json", "sha256": sha256, "kind": "safe-batch"}

@@ -6,6 +6,7 @@ No colours: the text reads the same on a terminal, in a log and in a file.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 import tabulate
 from tabulate import DataRow, Line, TableFormat
@@ -15,7 +16,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
-from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
+from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
 from safe_gate.render.report import conclusion, known_failures, message, remarks, waiver_table
 from safe_gate.render.untrusted import plain, quoted
@@ -158,6 +159,18 @@ def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
 def outlined(table: Table) -> str:
     """Return a table alone."""
     return _table(table, "simple_outline")
+
+
+def table(found: Table) -> str:
+    """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
+    rows = found.rows[:MOST_ROWS]
+    more = f"\n... and {len(found.rows) - len(rows)} more" if len(rows) < len(found.rows) else ""
+    return _table(replace(found, rows=rows), "simple_outline") + more
+
+
+def sentence(phrase: Phrase) -> str:
+    """Return a phrase as a line."""
+    return "".join(plain(words) for words in phrase)
 
 
 def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:

@@ -143,9 +143,9 @@ def _lines(
     elif shown:
         yield _CASES_ALONE if rows else _COUNTS_ALONE
     yield ""
-    tool, packs = report["tool"], report["provenance"]["packs_sha256"][:12]
-    rules = f" · rule packs <code>{packs}</code>" if packs else ""
-    yield f"<sub>{tool['name']} {tool['version']}{rules} · the same inputs give these same words{_way_on(origin)}</sub>"
+    tool, digests = report["tool"], report["provenance"].get("digests")
+    proof = f" · digest <code>{digests['all'][:12]}</code>" if digests else ""
+    yield f"<sub>{tool['name']} {tool['version']}{proof} · the same inputs give these same words{_way_on(origin)}</sub>"
 
 
 def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[str]:

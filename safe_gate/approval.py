@@ -1,0 +1,300 @@
+"""What a person approves: a report as the new baseline, or waivers of its failures. Reads files, writes none.
+
+An approval is shown before it is written, and one that hides a failure is refused without a reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+from safe_gate import files, proof, regression
+from safe_gate.evaluators import EVALUATORS, safe_v0
+from safe_gate.figures import plural
+from safe_gate.model import (
+    CannotJudge,
+    JsonObject,
+    Label,
+    Outcome,
+    Phrase,
+    Place,
+    Problem,
+    Table,
+    Untrusted,
+    Verdict,
+    Words,
+)
+from safe_gate.validate import suggestion
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Why something is approved, who answers for it, and the last day it holds (YYYY-MM-DD); empty if not said."""
+
+    reason: str = ""
+    owner: str = ""
+    expires: str = ""
+
+    def missing(self, *names: str) -> list[str]:
+        """Return the flags of what is not said; blanks say nothing."""
+        return [f"--{name}" for name in names if not getattr(self, name).strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What is approved, one thing a row, and what the file would hold; None if there is nothing to write.
+
+    `refusal` says why it may not be written, empty if it may.
+    """
+
+    title: Phrase
+    rows: Table
+    remarks: tuple[Phrase, ...]
+    content: JsonObject | None
+    refusal: str
+
+
+# --- a baseline ---------------------------------------------------------------------------------
+
+
+def baseline(path: str, target: str, grounds: Grounds) -> Approval:
+    """Return a report as the baseline at `target`, shown by what it changes of the one that is there.
+
+    A report that failed, or in which cases newly fail or are gone, is refused without a reason.
+    Raises CannotJudge for a report that has no verdict or does not fit its digests, and for a
+    baseline that is there and cannot be read.
+    """
+    report = _report(path)
+    _refuse_unsound(grounds)
+    old = files.document(target, "report") if Path(target).exists() else None
+    changes = sorted(_changes(old, report) if old else _failing(report))
+    counts = Counter(change.kind for change in changes)
+    hidden = [
+        *["the gate failed"] * (report["verdict"] == Verdict.FAIL),
+        *[plural(counts[_NEWLY], "case newly fails", "cases newly fail")] * bool(counts[_NEWLY]),
+        *[plural(counts[_GONE], "case is gone", "cases are gone")] * bool(counts[_GONE]),
+    ]
+    refusal = f"{_enumerated(hidden)}; approve that with --reason TEXT" if grounds.missing("reason") and hidden else ""
+    blessed = {name: text for name in ("reason", "owner") if (text := getattr(grounds, name).strip())}
+    return Approval(
+        ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report['verdict']}:"),
+        _table(changes),
+        tuple(_remarks(old, report, counts)),
+        {
+            **{key: value for key, value in report.items() if key != "blessed"},
+            **({"blessed": blessed} if blessed else {}),
+        },
+        refusal,
+    )
+
+
+_NEWLY, _GONE, _FAILING, _ASKED, _FIXED, _ADDED = range(6)
+_KINDS = ("newly failing", "removed", "failing", "asked otherwise", "fixed", "added")
+
+
+class _Change(NamedTuple):
+    """What becomes of a case; what a reader must see first compares least."""
+
+    kind: int
+    case_id: str
+    was: str = ""
+    now: str = ""
+    because: str = ""
+
+
+def _table(changes: Sequence[_Change]) -> Table:
+    """Return changes in rows, with the columns in which one says something."""
+    columns: dict[str, tuple[Words, ...]] = {
+        "Change": tuple(_KINDS[change.kind] for change in changes),
+        "Case": tuple(Untrusted(change.case_id) for change in changes),
+        "Was": tuple(change.was for change in changes),
+        "Is": tuple(change.now for change in changes),
+        "Because": tuple(change.because for change in changes),
+    }
+    given = {title: cells for title, cells in columns.items() if any(cells)}
+    return Table(tuple(given), "<" * len(given), tuple(zip(*given.values(), strict=True)))
+
+
+def _failing(report: JsonObject) -> Iterator[_Change]:
+    """Yield the cases that fail, of a report that has no baseline to be compared with."""
+    for name in EVALUATORS:
+        for one in _outcomes(name, report):
+            if not one.passed:
+                yield _Change(_FAILING, one.id, "", one.words)
+
+
+def _changes(old: JsonObject, report: JsonObject) -> Iterator[_Change]:
+    """Yield what a report changes of a baseline, whatever it comes from: outputs, rules or expectations."""
+    same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
+    compared = regression.compare(old, None, report, regression.Guards(), same_rules)
+    for name, part in compared.items():
+        before, after = ({one.id: one for one in _outcomes(name, run)} for run in (old, report))
+        for case_id in before.keys() - after.keys():
+            yield _Change(_GONE, case_id, before[case_id].words)
+        for case_id in after.keys() - before.keys():
+            yield _Change(_ADDED, case_id, "", after[case_id].words)
+        for change in part["changes"] if part else ():
+            (was, _, now), (passed, _, passes) = change["labels"], change["passed"]
+            if passed != passes:
+                kind = _FIXED if passes else _NEWLY
+                yield _Change(kind, change["id"], was, now, ", ".join(change["because"]))
+        for case_id in part["cases"]["changed_expectations"] if part else ():
+            yield _Change(_ASKED, case_id, before[case_id].words, after[case_id].words)
+
+
+def _outcomes(name: str, report: JsonObject) -> Iterator[Outcome]:
+    return map(EVALUATORS[name].outcome, report[name]["results"] if report[name] else ())
+
+
+def _same_rules(old: JsonObject, report: JsonObject) -> bool:
+    rules: list[str] = [one["provenance"].get("digests", {}).get("rules", "") for one in (old, report)]
+    return rules[0] == rules[1]
+
+
+def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -> Iterator[Phrase]:
+    if old is None:
+        yield ("There is no baseline yet: failing cases are all there is to show.",)
+    elif not counts:
+        yield ("No case is new, gone, asked otherwise, or ends otherwise.",)
+    else:
+        yield (", ".join(f"{counts[kind]} {words}" for kind, words in enumerate(_KINDS) if counts[kind]) + ".",)
+    if old is not None and not _same_rules(old, report):
+        yield ("Rules are not those of the baseline: another engine, packs, profile, thresholds or weights.",)
+
+
+# --- waivers ------------------------------------------------------------------------------------
+
+
+class _Failure(NamedTuple):
+    """A case, and a check or a metric that it fails by: `kind` is the word for it in a waiver."""
+
+    case_id: str
+    kind: str
+    name: str
+
+
+def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], today: str) -> Approval:
+    """Return the waivers of `target` with one more for every failure of a report, or of its cases `ids`, that has none.
+
+    Without reason, owner and last day it is refused. Raises CannotJudge for a report as `baseline`
+    does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
+    or has passed by `today`.
+    """
+    failures = sorted(_failures(_report(path)))
+    _refuse_unsound(grounds, today)
+    failing = [failure.case_id for failure in failures]
+    if strangers := [one for one in ids if one not in failing]:
+        words = "is the id of no case that fails unexpectedly"
+        raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failing), one) for one in strangers))
+    content = _waivers(target)
+    there = {_waived(waiver): waiver for waiver in content["waivers"]}
+    new = [one for one in failures if one not in there and (not ids or one.case_id in ids)]
+    said = {name: getattr(grounds, name).strip() for name in ("reason", "owner", "expires")}
+    added = ({"id": one.case_id, one.kind: one.name, **said} for one in new)
+    missing = grounds.missing(*said)
+    return Approval(
+        ("Waivers in ", Untrusted(target), " for failures of ", Untrusted(path), ":"),
+        Table(
+            ("Case", "Fails by", "Until"), "<<<", tuple((Untrusted(one[0]), one.name, said["expires"]) for one in new)
+        ),
+        (
+            (f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",),
+            *(
+                ("Expired, and not renewed by this: ", Untrusted(one.case_id), f", {one.name}.")
+                for one, waiver in sorted(there.items())
+                if str(waiver.get("expires")) < today
+            ),
+        ),
+        {**content, "waivers": sorted((*content["waivers"], *added), key=_waived)} if new else None,
+        f"a waiver needs {_enumerated(missing)}" if new and missing else "",
+    )
+
+
+def _failures(report: JsonObject) -> Iterator[_Failure]:
+    """Yield what cases fail by that are not meant to: checks, and metrics below their threshold of Pass."""
+    safe, turns = report["safe_v0"], report["synthesis"]
+    for result in safe["results"] if safe else ():
+        for metric in safe_v0.METRICS:
+            is_low = result["scores"][metric] < safe["policy"]["thresholds"][metric]["pass"]
+            if result["label"] != Label.PASS and is_low:
+                yield _Failure(result["test_id"], "metric", metric)
+    for result in turns["results"] if turns else ():
+        for name, check in result["checks"].items():
+            if not check["pass"] and not result["is_negative_example"]:
+                yield _Failure(result["id"], "check", name)
+
+
+def _waivers(target: str) -> JsonObject:
+    """Return what a file of waivers holds, none if it is not there."""
+    if not Path(target).exists():
+        return {"waivers": []}
+    content = files.content(target)
+    listed = content.get("waivers") if isinstance(content, dict) else None
+    if not isinstance(listed, list) or not all(isinstance(one, dict) and _is_waiver(one) for one in listed):
+        words = "is no file of waivers; expected an object with waivers, each with an id and a check or a metric"
+        raise CannotJudge(Problem(Place(files.shown(Path(target))), words))
+    found: JsonObject = content
+    return found
+
+
+def _is_waiver(waiver: JsonObject) -> bool:
+    return all(isinstance(text, str) for text in _waived(waiver))
+
+
+def _waived(waiver: JsonObject) -> _Failure:
+    kind = "check" if "check" in waiver else "metric"
+    return _Failure(waiver.get("id", 0), kind, waiver.get(kind, 0))
+
+
+# --- both ---------------------------------------------------------------------------------------
+
+
+def _report(path: str) -> JsonObject:
+    """Return a report that has a verdict and fits its digests. Raises CannotJudge for any other."""
+    report: JsonObject = files.document(path, "report")
+    place = Place(files.shown(Path(path)))
+    if report["verdict"] == Verdict.ERROR:
+        raise CannotJudge(Problem(place, "has no verdict, so there is nothing to approve; correct its problems first"))
+    if report["provenance"].get("digests") != proof.digests(report):
+        words = "its digests are not those of its contents, so it is not what a run wrote; run again"
+        raise CannotJudge(Problem(place, words, "", "provenance.digests"))
+    return report
+
+
+_LONGEST = {"reason": 2000, "owner": 200}  # characters, as the schemas say
+
+
+def _refuse_unsound(grounds: Grounds, today: str = "") -> None:
+    """Raise CannotJudge for words that are too long, and for a last day that is none or is before today."""
+    problems = [
+        Problem(Place(f"--{name}"), f"has {len(text)} characters, more than {most}")
+        for name, most in _LONGEST.items()
+        if len(text := getattr(grounds, name)) > most
+    ]
+    if day := grounds.expires.strip():
+        if not _is_day(day):
+            problems.append(Problem(Place("--expires"), f"is {day[:40]!r}; expected a day as YYYY-MM-DD"))
+        elif day < today:
+            problems.append(Problem(Place("--expires"), f"is {day}, which has passed; expected {today} or later"))
+    if problems:
+        raise CannotJudge(*problems)
+
+
+def _is_day(text: str) -> bool:
+    with suppress(ValueError):
+        return date.fromisoformat(text).isoformat() == text
+    return False
+
+
+def _enumerated(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them.
+
+    >>> _enumerated(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
