@@ -48,21 +48,31 @@ class Evaluator(NamedTuple):
 
 EVALUATORS: Mapping[str, Evaluator] = {
     "safe_v0": Evaluator(
-        "SAFE v0",
-        _safe_v0,
-        "metric",
-        _below_pass,
-        Grouping("archetype", "count", lambda part: part["by_archetype"], lambda result: (result["archetype"],)),
-        frozenset({"found", "missing", "violations", "signal", "term", "phrase"}),
+        title="SAFE v0",
+        section=_safe_v0,
+        measures="metric",
+        failures=_below_pass,
+        grouping=Grouping(
+            noun="archetype",
+            size="count",
+            figures=lambda part: part["by_archetype"],
+            groups_of=lambda result: (result["archetype"],),
+        ),
+        quotes=frozenset({"found", "missing", "violations", "signal", "term", "phrase"}),
     ),
     "synthesis": Evaluator(
-        "Synthesis",
-        _synthesis,
-        "check",
-        _unexpected,
-        Grouping("tag", "cases", lambda part: part["summary"]["by_tag"], lambda result: result["tags"]),
-        frozenset({"text", "words"}),
-        frozenset({"because"}),
+        title="Synthesis",
+        section=_synthesis,
+        measures="check",
+        failures=_unexpected,
+        grouping=Grouping(
+            noun="tag",
+            size="cases",
+            figures=lambda part: part["summary"]["by_tag"],
+            groups_of=lambda result: result["tags"],
+        ),
+        quotes=frozenset({"text", "words"}),
+        gives_away=frozenset({"because"}),
     ),
 }
 """The evaluators by their keys in the report, in reading order."""
