@@ -80,12 +80,12 @@ def opened(
     """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
 
     `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
-    is) or a git ref. None stands for an event that has no base commit: there is no baseline yet. `folder`
-    is the working folder's path in the repository, as in `publishing.Effects`. A pattern that names
-    nothing at the commit is no error: what the files are compared to may be new. Raises CannotJudge for
-    all that cannot be read, or not in full.
+    is) or a git ref. None stands for no baseline yet: an event that has no base commit, a report that
+    is not there. `folder` is the working folder's path in the repository, as in `publishing.Effects`.
+    A pattern that names nothing at the commit is no error: what the files are compared to may be new.
+    Raises CannotJudge for all that cannot be read, or not in full.
     """
-    if spec == "base" and not _has_base(context):
+    if (spec == "base" and not _has_base(context)) or _is_report_to_come(spec):
         yield None
     elif spec == ".":
         yield _working_folder()
@@ -102,6 +102,11 @@ def opened(
                 raise CannotJudge(*refused)
             commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
             yield Baseline(spec, commit.sha, commit.made_at, None, root)
+
+
+def _is_report_to_come(spec: str) -> bool:
+    """Tell the path of a report that nobody has written yet: a first run must be able to end, and be blessed."""
+    return PurePath(spec).suffix == ".json" and not Path(spec).exists()
 
 
 def _has_base(context: Context) -> bool:
@@ -149,10 +154,7 @@ def _report(path: str) -> Baseline:
 
 
 def _ref(spec: str) -> str:
-    """Return a git ref that may be asked for. Raises CannotJudge for what is none, or was meant as a file."""
-    if PurePath(spec).suffix in (".json", ".jsonl"):
-        words = f"is no file; {_EXPECTED}; safe-gate bless makes a report to compare with"
-        raise CannotJudge(Problem(Place(spec), words))
+    """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
     if not spec or spec.startswith("-") or not spec.isprintable():
         raise CannotJudge(Problem(Place(spec or "baseline"), f"is no file, and cannot be a git ref; {_EXPECTED}"))
     return spec

@@ -118,6 +118,7 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "help": "the report to approve; default: safe-gate.json in the report folder",
         },
         "--waivers": {
+            "dest": "waiver_file",
             "nargs": "?",
             "const": WAIVERS_FILE,
             "default": "",
@@ -259,9 +260,9 @@ def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> 
     for_waivers = [
         f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
     ]
-    if for_waivers and not arguments["waivers"]:
+    if for_waivers and not arguments["waiver_file"]:
         raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; expected --waivers beside it"))
-    if arguments["waivers"] and "baseline" in arguments:
+    if arguments["waiver_file"] and "baseline" in arguments:
         raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; approve one after the other"))
     grounds = Grounds(*(arguments[name] for name in ("reason", "owner", "expires")))
     return app.bless(
@@ -269,7 +270,7 @@ def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> 
         options,
         effects,
         grounds,
-        waivers=arguments["waivers"],
+        waivers=arguments["waiver_file"],
         ids=arguments["ids"],
         dry_run=arguments["only_show"],
     )

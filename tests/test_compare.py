@@ -168,7 +168,19 @@ def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: 
     for name, content in (("a.json", "{"), ("b.report.json", '{"schema_version": 1}')):
         Path(name).write_text(content)
         assert safe_gate("run", *ALL, "--baseline", name).code == 3
-    assert safe_gate("run", *ALL, "--baseline", "gone.json").code == 3
+
+
+def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json")
+    assert done.code == 0, done.log
+    assert (
+        'There is no baseline yet: "evals/baseline.json" is not there. Only the absolute rules were judged.' in done.out
+    )
+    assert safe_gate("bless", "--baseline", "evals/baseline.json").code == 0
+    assert safe_gate("run", *ALL, "--baseline", "evals/baseline.json").code == 0
+    assert report()["comparison"]["status"] == "pass"
+    assert safe_gate("compare", "gone.json", "reports/safe-gate.json").code == 3
 
 
 def test_two_commits_are_compared_each_by_its_own_config(safe_gate: Callable[..., Ran]) -> None:

@@ -198,6 +198,19 @@ def test_rules_of_groups_let_the_same_cases_pass(run: Callable[..., Ran]) -> Non
     assert found("max-unexpected-failures", "grief")["passed"] is False
 
 
+def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> None:
+    case = turn(
+        "bad", assistant=DIRECTS, checks=["agency_language"], expected={"agency_language": True}, tags=["grief"]
+    )
+    write_cases(Path("c.jsonl"), case)
+    write_waivers(*waive("bad", "agency_language"))
+    Path("safe.config.json").write_text('{"tags": {"grief": {"min-label-accuracy": 1}}, "min-group": 1}', "utf-8")
+    rules = "--min-label-accuracy", "1", "--max-vacuous", "0"
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *rules).code == 1
+    broken = [rule["message"] for rule in report()["rules"] if not rule["passed"]]
+    assert broken == ["Label accuracy 0.0% is below 100.0%: 0 of 1 label agree (95 % interval 0 to 79 %)"] * 2
+
+
 def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Callable[..., Ran]) -> None:
     Path("safe.config.json").write_text('{"archetypes": {"Unknown": {"thresholds": {"AH": {"pass": 0.5}}}}}', "utf-8")
     write_waivers(*ALL)

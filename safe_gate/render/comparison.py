@@ -67,8 +67,10 @@ def headline(comparison: JsonObject) -> str:
 def notes(comparison: JsonObject) -> Iterator[Phrase]:
     """Yield what must be known before a figure is read: what the comparison says, and what it cannot say."""
     if comparison["status"] == "none":
-        name = Untrusted(comparison["baseline"]["name"])
-        yield ("There is no baseline yet: ", name, " holds none of these cases. Only the absolute rules were judged.")
+        base = comparison["baseline"]
+        name: Words = "the event's base commit" if base["name"] == "base" else Untrusted(base["name"])
+        lacks = "holds none of these cases" if base["made_at"] else "is not there"
+        yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
     if comparison["status"] == "warn":
         yield ("Unproven drop: some metric fell, but not by as much as matters, or not beyond what chance shows.",)

@@ -11,6 +11,7 @@ from itertools import islice
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
 from safe_gate.figures import fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
+from safe_gate.stats import wilson
 from safe_gate.text import is_stand_in
 
 _QUOTED_HITS = 3
@@ -91,8 +92,9 @@ def _labels(report: JsonObject) -> str:
     accuracy, without = report["summary"]["label_accuracy"], report["vacuity"]["cases"]["without_labels"]
     if not accuracy["total"]:
         return "no labels"
+    matched, total = accuracy["matched"], accuracy["total"]
     cases = f", {plural(without, 'case')} without" if without else ""
-    return f"labels {accuracy['matched']} of {accuracy['total']} ({percent(accuracy['accuracy'] / 100, 1)}){cases}"
+    return f"labels {matched} of {total}, {with_interval(matched / total, *wilson(matched, total))}{cases}"
 
 
 def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
