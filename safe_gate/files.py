@@ -10,6 +10,7 @@ import glob
 import hashlib
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -30,6 +31,7 @@ HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
 
 BOM = b"\xef\xbb\xbf"
+_UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -134,7 +136,8 @@ def outside(path: str, root: Path) -> Problem | None:
     if root == HERE:
         return None
     top = next((folder for folder in (root, *root.parents) if (folder / ".git").exists()), root)
-    if not Path(path).is_absolute() and Path(os.path.normpath(root / path)).is_relative_to(os.path.normpath(top)):
+    is_inside = Path(os.path.normpath(root / path)).is_relative_to(os.path.normpath(top))
+    if is_inside and not Path(path).is_absolute() and not _UP_AGAIN.search(path):
         return None
     words = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
     return Problem(Place(path), words)

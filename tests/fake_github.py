@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import os
 import re
@@ -13,12 +14,15 @@ from itertools import count
 from pathlib import Path
 from threading import Thread
 from typing import TYPE_CHECKING, Any
-from urllib.parse import parse_qsl, urlsplit
+from urllib.parse import parse_qsl, unquote, urlsplit
 
 import pytest
 from openapi_core import OpenAPI
 from openapi_core.exceptions import OpenAPIError
+from openapi_core.templating.paths.exceptions import PathNotFound
 from openapi_core.testing import MockRequest
+
+from safe_gate.trees import Kind
 
 if TYPE_CHECKING:
     from tests.conftest import Ran
@@ -45,27 +49,34 @@ PULL_REQUEST = {
 FAILS = {"assistant": "You should get over it. I know exactly how you feel."}
 
 
+CONTENTS = f"/repos/{REPOSITORY}/contents"
+ALL_PATHS = 500  # at least, of GitHub's whole description; one of fewer was cut down to some of them
+
+
 @cache
-def descriptions() -> tuple[OpenAPI, ...]:
+def descriptions() -> tuple[tuple[OpenAPI, bool], ...]:
     """Return what every request is held to: our description of the operations in use, and GitHub's own if it is there.
 
-    GitHub's document is 12 MB and in no Python package; TESTS_OPENAPI names a file of it.
+    GitHub's document is 12 MB and in no Python package; TESTS_OPENAPI names a file of it. Beside each stands whether
+    it must have every operation: one that was cut down says nothing of those it lacks.
     """
     files = [DESCRIPTION, *(Path(name) for name in (os.environ.get("TESTS_OPENAPI", ""),) if name)]
-    return tuple(OpenAPI.from_dict(json.loads(file.read_text("utf-8"))) for file in files)
+    documents = [json.loads(file.read_text("utf-8")) for file in files]
+    return tuple((OpenAPI.from_dict(one), one is documents[0] or len(one["paths"]) >= ALL_PATHS) for one in documents)
 
 
 def faults(method: str, target: str, data: bytes) -> list[str]:
     """Return how a request breaks the description of GitHub's API."""
     url = urlsplit(target)
-    request = MockRequest(
-        "https://api.github.com", method.lower(), url.path, args=dict(parse_qsl(url.query)), data=data
-    )
+    path = f"{CONTENTS}/root" if url.path == CONTENTS else url.path  # the root's, by the document's words
+    request = MockRequest("https://api.github.com", method.lower(), path, args=dict(parse_qsl(url.query)), data=data)
     found = []
-    for api in descriptions():
+    for api, is_whole in descriptions():
         try:
             api.validate_request(request)
         except OpenAPIError as error:
+            if not is_whole and isinstance(error, PathNotFound):
+                continue
             found.append(f"{method} {target}: {error!r}: {error.__cause__!r}")
     return found
 
@@ -104,6 +115,10 @@ class GitHub:
     tokens: set[str] = field(default_factory=set)
     breaches: list[str] = field(default_factory=list)  # of the description of the API
     faults: dict[tuple[str, str], Answer] = field(default_factory=dict)  # by method and a pattern of the path
+    refs: dict[str, str] = field(default_factory=dict)  # the commits that branches and ids name
+    trees: dict[str, dict[str, bytes | Kind]] = field(default_factory=dict)  # the files of commits
+    made_at: str = "2026-01-02T03:04:05Z"  # every commit
+    accept: str = ""  # of the last request
 
     def add(self, login: str, body: str) -> dict[str, Any]:
         id_, self.next_id = self.next_id, self.next_id + 1
@@ -156,7 +171,21 @@ class GitHub:
             return ok([self.pull])
         if method == "GET" and re.fullmatch(rf"/repos/{REPOSITORY}/commits/\w+/pulls", path):
             return ok([])
+        if method == "GET" and (ref := re.fullmatch(rf"/repos/{REPOSITORY}/commits/([^/]+)", path)):
+            sha = self.refs.get(unquote(ref[1]))
+            refused = Answer(422, json.dumps({"message": f"No commit found for SHA: {ref[1]}"}))
+            return ok({"sha": sha, "commit": {"committer": {"date": self.made_at}}}) if sha else refused
+        if method == "GET" and path.startswith(CONTENTS) and query["ref"] in self.trees:
+            return self._content(unquote(path.removeprefix(CONTENTS))[1:], self.trees[query["ref"]])
         return Answer(404, '{"message": "Not Found"}')
+
+    def _content(self, path: str, tree: Mapping[str, bytes | Kind]) -> Answer:
+        """Answer for a file by its bytes, for a folder by its list, which ends after 1,000 entries without a word."""
+        if isinstance(data := tree.get(path), bytes) and self.accept == "application/vnd.github.raw+json":
+            return Answer(200, data.decode("utf-8", "surrogateescape"))
+        folder = f"{path}/" if path else ""
+        names = sorted({one.removeprefix(folder).partition("/")[0] for one in tree if one.startswith(folder)})
+        return ok([_listed(name, tree.get(folder + name)) for name in names[:1_000]]) if names else NOT_FOUND
 
     def _page(self, query: Mapping[str, str]) -> Answer:
         size = min(int(query.get("per_page", "30")), self.page_size)
@@ -164,6 +193,20 @@ class GitHub:
         more = page * size < len(self.comments)
         following = f'<{self.url}{COMMENTS}?per_page={size}&page={page + 1}>; rel="next"'
         return ok(self.comments[(page - 1) * size : page * size], headers={"Link": following} if more else {})
+
+
+NOT_FOUND = Answer(404, '{"message": "Not Found"}')
+
+
+def _listed(name: str, data: bytes | Kind | None) -> dict[str, Any]:
+    """Return a folder's entry as GitHub lists it: a submodule is a file there, but with the address of a tree."""
+    if data is None:
+        return {"name": name, "type": "dir", "size": 0}
+    if isinstance(data, Kind):
+        type_, kept = ("symlink", "blobs") if data is Kind.LINK else ("file", "trees")
+        return {"name": name, "type": type_, "size": 0, "sha": "0" * 40, "git_url": f"https://x/git/{kept}/0"}
+    blob = hashlib.sha1(b"blob %d\0%b" % (len(data), data)).hexdigest()
+    return {"name": name, "type": "file", "size": len(data), "sha": blob, "git_url": f"https://x/git/blobs/{blob}"}
 
 
 def serve(github: GitHub) -> ThreadingHTTPServer:
@@ -174,10 +217,11 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
             github.tokens.add(self.headers.get("Authorization", ""))
             target = self.path.removeprefix("/api/v3").removeprefix("/_moved")
             github.breaches += faults(self.command, target, data)
+            github.accept = self.headers.get("Accept", "")
             answer = github.answer(self.command, target, json.loads(data or b"{}"))
             if answer.lost:
                 return
-            body = answer.body.encode()
+            body = answer.body.encode("utf-8", "surrogateescape")
             self.send_response_only(answer.status)
             length = {"Content-Length": str(len(body) + (100 if answer.cut else 0))}
             for name, value in ({"Content-Type": "application/json"} | length | dict(answer.headers)).items():

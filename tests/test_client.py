@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate.github import ApiError, Refusal
-from safe_gate.github.client import Client
+from safe_gate.github.client import _JSON, Client
 from tests.fake_github import COMMENTS, ONE_COMMENT, REPOSITORY, TOKEN, Answer, Gate, GitHub, ok
 
 NOW = 1_700_000_000
@@ -157,7 +157,7 @@ def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: 
 
 
 def test_an_answer_too_large_is_given_up(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("safe_gate.github.client._LARGEST_ANSWER", 1_000)
+    monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(largest=1_000))
     github.faults[("GET", COMMENTS)] = ok([{"body": "x" * 2_000}])
     with pytest.raises(ApiError):
         list(client(github).pages(COMMENTS))

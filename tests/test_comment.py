@@ -59,6 +59,9 @@ class Nonsense:
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
         return self._objects[0]
 
+    def raw(self, path: str) -> bytes:
+        return json.dumps(self._objects).encode()
+
     def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
         yield from self._objects
 

@@ -122,7 +122,7 @@ def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monke
     assert config.value.problems == here.value.problems
 
 
-OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../../../y.jsonl"]
+OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../../../y.jsonl", "more/**/../../a.jsonl"]
 
 
 @pytest.mark.parametrize("pattern", OUT)

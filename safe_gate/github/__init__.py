@@ -1,8 +1,8 @@
 """Shell: GitHub's side of a run. Touches the runner's files and GitHub's REST API.
 
 One job a module: `event` what happened, `checkout` whose code lies in the workspace, `client` HTTP,
-`pulls` which pull request a commit belongs to, `comment` the gate's comment on it, `files` step
-outputs and job summary, `commands` annotations. Nothing here decides a verdict.
+`pulls` which pull request a commit belongs to, `comment` the gate's comment on it, `contents` a
+commit's files, `files` step outputs and job summary, `commands` annotations. Nothing here decides a verdict.
 """
 
 from __future__ import annotations
@@ -43,6 +43,9 @@ class Api(Protocol):
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
         """Return the object that answers a request, empty if there is none. Raises ApiError."""
+
+    def raw(self, path: str) -> bytes:
+        """Return the bytes of a file in a repository. Raises ApiError."""
 
     def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
         """Yield the entries of a list over all its pages. Raises ApiError."""

@@ -24,9 +24,19 @@ _PATIENCE = 60  # seconds that a client waits in all; whoever asks for more is n
 _BACKOFF = (1.0, 2.0)  # seconds before the second and the third try, at least
 _SECONDARY_LIMIT = 60  # seconds GitHub asks to wait for at least where the answer names none
 _TIMEOUT = (5, 15)  # seconds to connect, seconds between bytes
-_LONGEST_ANSWER = 30  # seconds until the last byte
-_LARGEST_ANSWER = 50_000_000  # bytes: a hundred of the longest comments are 26 MB
 _REPEATED_VERBATIM = frozenset({301, 302, 307, 308})  # GitHub asks for the same request at the new address
+
+
+class _Media(NamedTuple):
+    """A kind of answer: its media type, the most bytes it may have, the seconds until the last of them."""
+
+    type: str
+    largest: int
+    longest: int
+
+
+_JSON = _Media("application/vnd.github+json", 50_000_000, 30)  # a hundred of the longest comments are 26 MB
+_RAW = _Media("application/vnd.github.raw+json", 100_000_000, 300)  # GitHub gives no larger files
 
 
 class _Answer(NamedTuple):
@@ -73,13 +83,11 @@ class Client:
         self._waited = 0.0
         self._session = requests.Session()
         self._session.auth = _Bearer(token)
-        self._session.headers.update(
-            {"Accept": "application/vnd.github+json", "X-GitHub-Api-Version": "2022-11-28", "User-Agent": "safe-gate"}
-        )
+        self._session.headers.update({"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "safe-gate"})
 
     def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
         """Return the object that answers a request, empty if there is none. Raises ApiError unless it succeeds."""
-        answer = self._send(method, f"{self._api_url}{path}", body)
+        answer = self._send(method, f"{self._api_url}{path}", _JSON, body)
         if answer.status == 204:
             return {}
         found = _json(answer)
@@ -87,11 +95,15 @@ class Client:
             raise self._error(f"{method} {path}: the answer is not GitHub's")
         return found
 
+    def raw(self, path: str) -> bytes:
+        """Return the bytes of a file in a repository. Raises ApiError."""
+        return self._send("GET", f"{self._api_url}{path}", _RAW).data
+
     def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
         """Yield the entries of a list, page after page, as the `Link` header leads."""
         url = f"{self._api_url}{path}"
         for _ in range(_MOST_PAGES):
-            answer = self._send("GET", url)
+            answer = self._send("GET", url, _JSON)
             entries = _json(answer)
             if not isinstance(entries, list) or not all(isinstance(entry, dict) for entry in entries):
                 raise self._error(f"GET {path}: the answer is not GitHub's")
@@ -102,21 +114,21 @@ class Client:
             url = self._onward(url, following, f"GET {path}: the next page lies")
         raise self._error(f"GET {path}: more than {_MOST_PAGES} pages")
 
-    def _send(self, method: str, url: str, body: dict[str, Any] | None = None) -> _Answer:
+    def _send(self, method: str, url: str, media: _Media, body: dict[str, Any] | None = None) -> _Answer:
         """Return the answer to a request that succeeded, tried again where that can help."""
         for pause in _BACKOFF:
             try:
-                return self._once(method, url, body)
+                return self._once(method, url, media, body)
             except ApiError as error:
                 if not _may_repeat(method, error) or not self._wait(max(pause, error.retry_after)):
                     raise
-        return self._once(method, url, body)
+        return self._once(method, url, media, body)
 
-    def _once(self, method: str, url: str, body: dict[str, Any] | None) -> _Answer:
+    def _once(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         """Return the answer if it is success, after redirects."""
         path = self._path(url)
         for _ in range(_MOST_REDIRECTS + 1):
-            answer = self._request(method, url, body)
+            answer = self._request(method, url, media, body)
             if 200 <= answer.status < 300:
                 return answer
             if answer.status not in _REPEATED_VERBATIM or "Location" not in answer.headers:
@@ -133,30 +145,31 @@ class Client:
                 return onward
         raise self._error(f"{what} on another host, which is not followed")
 
-    def _request(self, method: str, url: str, body: dict[str, Any] | None) -> _Answer:
+    def _request(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         try:
             # By requests' own rules a redirected POST would become a GET, and the environment would
             # outrank a session's own `verify`.
             with self._session.request(
                 method,
                 url,
+                headers={"Accept": media.type},
                 json=body,
                 timeout=_TIMEOUT,
                 allow_redirects=False,
                 stream=True,
                 verify=self._ca_bundle or None,
             ) as answer:
-                return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer))
+                return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
         except (OSError, ValueError) as error:  # a CA bundle that is not there, a token no header can hold, ...
             message = f"{method} {self._path(url)}: {_cause(error)}"
             raise self._error(message, Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER) from None
 
-    def _read(self, answer: requests.Response) -> bytes:
+    def _read(self, answer: requests.Response, media: _Media) -> bytes:
         """Return an answer's body. Raises OSError if it is too large, or takes too long in all."""
-        end, data = self._clock() + _LONGEST_ANSWER, bytearray()
+        end, data = self._clock() + media.longest, bytearray()
         for chunk in answer.iter_content(1_024):  # small, so that a slow answer is noticed
             data += chunk
-            if len(data) > _LARGEST_ANSWER or self._clock() > end:
+            if len(data) > media.largest or self._clock() > end:
                 raise requests.ReadTimeout
         return bytes(data)
 

@@ -1,0 +1,220 @@
+"""Shell: what a run is compared to: an earlier report, or the inputs and outputs of a commit.
+
+A commit's files come out of the clone, or from GitHub where the clone does not have them, and lie in a
+temporary folder for as long as the baseline is open.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path, PurePath
+from tempfile import TemporaryDirectory
+from typing import Protocol
+
+from safe_gate import files
+from safe_gate.files import HERE
+from safe_gate.git import Clone
+from safe_gate.github import Api
+from safe_gate.github.contents import Contents
+from safe_gate.github.event import Context
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
+from safe_gate.options import CONFIG_FILE, Options
+from safe_gate.trees import Commit, Entry, Kind, Missing, Selection
+
+_MOST_BYTES = 2_000_000_000
+_LFS = b"version https://git-lfs.github.com/spec/"
+_NAMED_BY = frozenset({"pull_request", "pull_request_target", "merge_group"})
+_EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
+_BRING = "bring the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a run is compared to: an earlier report, or the files of a commit.
+
+    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the commit's full id, `made_at`
+    when the commit or the report was made (ISO 8601 in UTC); both "" where that is not known. `report` is
+    valid under its schema; `root` is the folder that stands for the working folder (see `files.expand`)
+    and holds those files of the commit that were asked for. One of the two is None.
+    """
+
+    name: str
+    commit: str
+    made_at: str
+    report: JsonObject | None
+    root: Path | None
+
+
+class Source(Protocol):
+    """Who has commits. All that it cannot tell is `Missing`."""
+
+    def commit(self, ref: str) -> Commit:
+        """Return the commit that a ref names."""
+
+    def entries(self, commit: str, selection: Selection) -> Sequence[Entry]:
+        """Return what patterns meet at a commit."""
+
+    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:
+        """Yield the bytes of a commit's files, in their order."""
+
+
+def patterns_of(options: Options) -> tuple[str, ...]:
+    """Return the paths and globs of all files that a run under these options reads, from the working folder."""
+    batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
+    config = options.config or CONFIG_FILE
+    return (*batches, *options.safe_outputs, *options.synthesis_cases, *options.rules, config)
+
+
+@contextmanager
+def opened(
+    spec: str,
+    patterns: Sequence[str],
+    context: Context,
+    connect: Callable[[], Api],
+    options: Options,
+    *,
+    folder: str,
+) -> Iterator[Baseline | None]:
+    """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
+
+    `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
+    is) or a git ref. None stands for an event that has no base commit: there is no baseline yet. `folder`
+    is the working folder's path in the repository, as in `publishing.Effects`. A pattern that names
+    nothing at the commit is no error: what the files are compared to may be new. Raises CannotJudge for
+    all that cannot be read, or not in full.
+    """
+    if spec == "base" and not _has_base(context):
+        yield None
+    elif spec == ".":
+        yield _working_folder()
+    elif spec != "base" and Path(spec).is_file():
+        yield _report(spec)
+    else:
+        ref = context.subject.base_sha if spec == "base" else _ref(spec)
+        with TemporaryDirectory(prefix="safe-gate-") as temporary:
+            top = Path(temporary)
+            (top / ".git").mkdir()  # the top of a repository, as `files.outside` knows it
+            root = top / folder
+            root.mkdir(parents=True, exist_ok=True)
+            if refused := tuple(one for pattern in patterns if (one := files.outside(pattern, root))):
+                raise CannotJudge(*refused)
+            commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
+            yield Baseline(spec, commit.sha, commit.made_at, None, root)
+
+
+def _has_base(context: Context) -> bool:
+    """Tell whether the event has a base commit. Raises CannotJudge where it must have one that is not known."""
+    if context.subject.base_sha:
+        return True
+    if not context.in_actions:
+        words = "is the base commit of a GitHub event, and this is no job of GitHub Actions; name a ref, such as main"
+        raise CannotJudge(Problem(Place("base"), words))
+    if context.broken_event_file or context.event in _NAMED_BY:
+        words = f"is not named by the file of the event {context.event}; name a ref, such as origin/main"
+        raise CannotJudge(Problem(Place("base"), words))
+    return False
+
+
+def _working_folder() -> Baseline:
+    try:
+        head = Clone().commit("HEAD")
+    except Missing:  # no repository, or one without a commit
+        head = Commit("", "")
+    return Baseline(".", head.sha, head.made_at, None, HERE)
+
+
+_NO_REPORT: Mapping[str, str] = {
+    "publication": "is what a run leaves for `publish`, not a report; name the safe-gate.json beside it",
+    "safe-batch": "is a SAFE v0 batch, not a report of safe-gate run; name a commit that holds its outputs",
+    "safe-output": "is a file of recorded outputs, not a report of safe-gate run; name a commit that holds it",
+    "synthesis-case": "is a file of Synthesis cases, not a report of safe-gate run; name a commit that holds it",
+    "rule-pack": "is a rule pack, not a report of safe-gate run",
+    "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
+}
+"""What a file is that is no report, by its kind as `files.kind_of` tells it."""
+
+
+def _report(path: str) -> Baseline:
+    place = Place(files.shown(Path(path)))
+    kind = files.kind_of(Path(path))
+    if kind != "report":
+        raise CannotJudge(Problem(place, _NO_REPORT[kind]))
+    report: JsonObject = files.document(path, kind)
+    if report["verdict"] == Verdict.ERROR:
+        words = "is the report of a run that could not judge: it holds nothing to compare; name one with a verdict"
+        raise CannotJudge(Problem(place, words))
+    return Baseline(path, "", report["generated_at"], report, None)
+
+
+def _ref(spec: str) -> str:
+    """Return a git ref that may be asked for. Raises CannotJudge for what is none, or was meant as a file."""
+    if PurePath(spec).suffix in (".json", ".jsonl"):
+        words = f"is no file; {_EXPECTED}; safe-gate bless makes a report to compare with"
+        raise CannotJudge(Problem(Place(spec), words))
+    if not spec or spec.startswith("-") or not spec.isprintable():
+        raise CannotJudge(Problem(Place(spec or "baseline"), f"is no file, and cannot be a git ref; {_EXPECTED}"))
+    return spec
+
+
+def _sources(context: Context, connect: Callable[[], Api], options: Options) -> Mapping[str, Callable[[], Source]]:
+    """Return who is asked for a commit, in order: the clone, then GitHub."""
+
+    def github() -> Source:
+        if not context.repository:
+            raise Missing("this is no job of GitHub Actions")
+        if not options.github_token:
+            raise Missing("there is no token: set github-token, which needs contents: read")
+        return Contents(connect(), context.repository)
+
+    return {"the clone": Clone, "GitHub": github}
+
+
+def _fetched(
+    spec: str, ref: str, selection: Selection, top: Path, sources: Mapping[str, Callable[[], Source]]
+) -> Commit:
+    """Put the files of a commit below a folder, from the first source that has them all; return the commit."""
+    refusals: list[str] = []
+    for name, source in sources.items():
+        try:
+            asked = source()
+            commit = asked.commit(ref)
+            ref = commit.sha  # which another source calls the same
+            _put(asked, commit, selection, top)
+            return commit
+        except Missing as missing:
+            refusals.append(f"{name}: {missing}")
+    what = f"is commit {ref}, which cannot be read" if spec == "base" else "is no file, and cannot be read as a commit"
+    words = f"{what} ({'; '.join(refusals)}); {_BRING}{'' if spec == 'base' else ', or correct the name'}"
+    raise CannotJudge(Problem(Place(spec), words))
+
+
+def _put(source: Source, commit: Commit, selection: Selection, top: Path) -> None:
+    """Put the files of a commit below a folder. Raises CannotJudge for what cannot be read in full, and Missing."""
+    entries = source.entries(commit.sha, selection)
+    if links := [entry for entry in entries if entry.kind is not Kind.FILE]:
+        words = f"is a {{}} at commit {commit.sha[:12]}, which is not followed; correct the pattern that leads to it"
+        raise CannotJudge(*(Problem(Place(link.path), words.format(link.kind)) for link in links))
+    if (size := sum(entry.size for entry in entries)) > _MOST_BYTES:
+        words = f"has {size} bytes of files that the patterns name; expected at most {_MOST_BYTES}: narrow them"
+        raise CannotJudge(Problem(Place(f"commit {commit.sha[:12]}"), words))
+    for entry, data in zip(entries, source.contents(commit.sha, entries), strict=True):
+        _write(top, entry.path, data)
+
+
+def _write(top: Path, path: str, data: bytes) -> None:
+    """Write a file of a commit where it lies in the repository. Raises CannotJudge."""
+    parts = path.split("/")
+    words = "cannot be put into a folder"
+    if {"..", ".git"} & set(parts) or PurePath(*parts).parts != tuple(parts):
+        raise CannotJudge(Problem(Place(path), f"{words}: it leads out of it; correct the commit"))
+    if data.startswith(_LFS):
+        words = "is kept by Git LFS, and a commit holds only a pointer to it; name a report as the baseline instead"
+        raise CannotJudge(Problem(Place(path), words))
+    target = top.joinpath(*parts)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    except OSError as error:
+        raise CannotJudge(Problem(Place(path), f"{words}: {error.strerror}")) from error

@@ -1,0 +1,139 @@
+"""A commit's files by GitHub's API, where the clone does not have them.
+
+https://docs.github.com/en/rest/repos/contents#get-repository-content
+"""
+
+from __future__ import annotations
+
+import hashlib
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+from urllib.parse import quote
+
+from safe_gate.github import Api, ApiError, Refusal
+from safe_gate.trees import Commit, Entry, Kind, Missing, Selection
+
+_MOST_ENTRIES = 1_000  # of a folder: GitHub cuts its list there and does not say so
+_MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
+_LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
+_SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", re.ASCII)
+_NAME = re.compile(r"(?!\.\.?\Z)[^/\0\ud800-\udfff]+")
+_OF_A_CLONE = re.compile(r"@|HEAD|.*[\\~^:?*\[\s]|.*\.\.|.*@\{")
+_ADVICE = {
+    Refusal.CREDENTIALS: "; the token is wrong or has expired: correct github-token",
+    Refusal.PERMISSION: "; the token needs contents: read",
+    Refusal.NOT_FOUND: "; it has no such commit, or the token does not see it: that needs contents: read",
+    Refusal.INVALID: "; it has no such commit",
+    Refusal.RATE_LIMIT: ", and waiting would take too long",
+}
+
+
+class Contents:
+    """A repository, `owner/name`, as GitHub has it."""
+
+    def __init__(self, api: Api, repository: str) -> None:
+        self._api = api
+        self._repository = repository
+        self._requests = 0
+
+    def commit(self, ref: str) -> Commit:
+        """Return the commit that a branch, a tag or an id names. Raises Missing if GitHub does not tell."""
+        if _OF_A_CLONE.match(ref):
+            raise Missing("it is not asked for what only a clone can tell")  # its HEAD is another than ours
+        try:
+            found = self._api.call("GET", f"/repos/{self._repository}/commits/{quote(ref, safe='')}?per_page=1")
+        except ApiError as error:
+            raise _missing(error) from None
+        sha = found.get("sha")
+        if not isinstance(sha, str) or not _SHA.fullmatch(sha):
+            raise Missing("the answer names no commit")
+        return Commit(sha, _made_at(found))
+
+    def entries(self, commit: str, selection: Selection) -> list[Entry]:
+        """Return what patterns meet at a commit. Raises Missing where GitHub does not tell all of it."""
+        return [entry for entry in self._below("", commit, selection) if selection.meets(entry)]
+
+    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:
+        """Yield the bytes of a commit's files, in their order. Raises Missing where GitHub does not give one whole."""
+        for file in files:
+            if file.size > _LARGEST_FILE:
+                raise Missing(f"{file.path} is larger than the {_LARGEST_FILE} bytes that it gives")
+            self._count()
+            try:
+                data = self._api.raw(self._address(file.path, commit))
+            except ApiError as error:
+                raise _missing(error) from None
+            if _blob(data, file.blob) != file.blob:
+                raise Missing(f"it gave other bytes for {file.path} than the commit's")
+            yield data
+
+    def _below(self, folder: str, commit: str, selection: Selection) -> Iterator[Entry]:
+        """Yield the entries of a folder and of those in it that patterns lead into."""
+        for name, listed in self._listed(folder, commit):
+            path = f"{folder}/{name}" if folder else name
+            if listed.get("type") == "dir":
+                if selection.leads_into(path):
+                    yield from self._below(path, commit, selection)
+                continue
+            yield Entry(path, _kind(listed), str(listed.get("sha")), _size(listed))
+
+    def _listed(self, folder: str, commit: str) -> list[tuple[str, Mapping[str, Any]]]:
+        self._count()
+        try:
+            listed = list(self._api.pages(self._address(folder, commit)))
+        except ApiError as error:
+            raise _missing(error) from None
+        if len(listed) >= _MOST_ENTRIES:
+            where = folder or "the root"
+            raise Missing(f"it lists no more than {_MOST_ENTRIES} entries of a folder, and {where} may have more")
+        names = [_name(entry) for entry in listed]
+        if "" in names:
+            raise Missing("the answer is not GitHub's")
+        return list(zip(names, listed, strict=True))
+
+    def _address(self, path: str, commit: str) -> str:
+        below = f"/{quote(path, safe='')}" if path else ""  # one parameter, however many folders
+        return f"/repos/{self._repository}/contents{below}?ref={commit}"
+
+    def _count(self) -> None:
+        self._requests += 1
+        if self._requests > _MOST_REQUESTS:
+            raise Missing(f"patterns meet so many files and folders that it would be asked over {_MOST_REQUESTS} times")
+
+
+def _name(listed: Mapping[str, Any]) -> str:
+    """Return an entry's name, nothing if no file can have it: it becomes a path."""
+    name = listed.get("name")
+    return name if isinstance(name, str) and _NAME.fullmatch(name) else ""
+
+
+def _kind(listed: Mapping[str, Any]) -> Kind:
+    """Return what an entry is that is no folder; GitHub calls a submodule a file, but its address is a tree's."""
+    if listed.get("type") == "symlink":
+        return Kind.LINK
+    return Kind.FILE if listed.get("type") == "file" and "/git/blobs/" in str(listed.get("git_url")) else Kind.SUBMODULE
+
+
+def _size(listed: Mapping[str, Any]) -> int:
+    size = listed.get("size")
+    return size if isinstance(size, int) else 0
+
+
+def _made_at(found: Mapping[str, Any]) -> str:
+    commit = found.get("commit")
+    committer = commit.get("committer") if isinstance(commit, dict) else None
+    date = committer.get("date") if isinstance(committer, dict) else None
+    time = _TIME.fullmatch(date) if isinstance(date, str) else None
+    return f"{time[1]}Z" if time else ""
+
+
+def _blob(data: bytes, like: str) -> str:
+    """Return the id that git gives to a file's bytes, in the hash that another id is in."""
+    name = "sha256" if len(like) == 64 else "sha1"
+    return hashlib.new(name, b"blob %d\0%b" % (len(data), data), usedforsecurity=False).hexdigest()
+
+
+def _missing(error: ApiError) -> Missing:
+    return Missing(f"{error}{_ADVICE.get(error.refusal, '')}")

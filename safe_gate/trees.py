@@ -1,0 +1,98 @@
+"""Which files of a commit patterns name, without a file system: what is to be fetched before anything can be read.
+
+Pure. Says yes rather than no: what is fetched is matched again by `files` as in the working folder.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its full id, and when it was made (ISO 8601 in UTC, "" where that is not known)."""
+
+    sha: str
+    made_at: str
+
+
+class Kind(StrEnum):
+    """What an entry of a tree is; links and submodules are not followed."""
+
+    FILE = "file"
+    LINK = "symbolic link"
+    SUBMODULE = "submodule"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a commit, or a link or submodule in its place: its path from the repository's root, its blob's id."""
+
+    path: str
+    kind: Kind
+    blob: str
+    size: int = 0
+
+
+class Missing(Exception):
+    """A commit or some of its objects are not here; the words say of the place that was asked why not."""
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The JSON files that patterns name in a repository, each pattern as its segments from the root.
+
+    >>> chosen = Selection.of(["clinical/*_batch_*", "../shared/**/*.jsonl"], "evals")
+    >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")
+    (True, True)
+    >>> chosen.has("shared/a/b/c.jsonl"), chosen.has("evals/clinical/README.md"), chosen.has("evals/c.jsonl")
+    (True, False, False)
+    >>> chosen.leads_into("evals"), chosen.leads_into("shared/a"), chosen.leads_into("docs")
+    (True, True, False)
+    """
+
+    patterns: tuple[tuple[str, ...], ...]
+
+    @classmethod
+    def of(cls, patterns: Iterable[str], folder: str) -> Selection:
+        """Return what patterns name that start from a folder of the repository; a suffix `.json` may be left out."""
+        paths = {posixpath.normpath(posixpath.join(folder, pattern)) for pattern in patterns if pattern}
+        return cls(tuple(tuple(path.split("/")) for path in sorted(paths | {f"{path}.json" for path in paths})))
+
+    def has(self, path: str) -> bool:
+        """Tell whether a path is a JSON file that is named, or the outputs beside a batch that is."""
+        batch = path.removesuffix(".outputs.jsonl") + ".json"
+        names = {path, batch} if path.endswith(".outputs.jsonl") else {path}
+        is_json = path.endswith((".json", ".jsonl"))
+        return is_json and any(_names(pattern, name.split("/")) for pattern in self.patterns for name in names)
+
+    def leads_into(self, folder: str) -> bool:
+        """Tell whether something below a folder may be named; "" is the root."""
+        parts = folder.split("/") if folder else []
+        return any(_leads_into(pattern, parts) for pattern in self.patterns)
+
+    def meets(self, entry: Entry) -> bool:
+        """Tell whether an entry is a file that is named, or a link or submodule that a glob might follow."""
+        return self.has(entry.path) or (entry.kind is not Kind.FILE and self.leads_into(entry.path))
+
+
+def _names(pattern: tuple[str, ...], path: list[str]) -> bool:
+    if not path or not pattern:
+        return not path and all(segment == "**" for segment in pattern)
+    if pattern[0] == "**":
+        return _names(pattern[1:], path) or _names(pattern, path[1:])
+    return _fits(path[0], pattern[0]) and _names(pattern[1:], path[1:])
+
+
+def _leads_into(pattern: tuple[str, ...], folder: list[str]) -> bool:
+    if not folder or not pattern:
+        return bool(pattern)
+    return pattern[0] == "**" or (_fits(folder[0], pattern[0]) and _leads_into(pattern[1:], folder[1:]))
+
+
+def _fits(name: str, segment: str) -> bool:
+    return name == segment or fnmatchcase(name, segment)

@@ -1,0 +1,70 @@
+"""What patterns name in a commit's tree is no less than what they name in a folder."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from tempfile import TemporaryDirectory
+
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from safe_gate import batches, files
+from safe_gate.trees import Entry, Kind, Selection
+
+NAMES = st.sampled_from(["a", "b", "a.b", "[a]", ".a"])
+SEGMENTS = st.sampled_from(["a", "b", "*", "**", "?", "[ab]", "a*", "..", ".", "**.b", "[a]", "[[]a]", "a.b", ".*"])
+FOLDERS = st.lists(NAMES, max_size=3)
+FILES = st.tuples(FOLDERS, NAMES, st.sampled_from([".json", ".jsonl", ".outputs.jsonl"])).map(
+    lambda parts: "/".join([*parts[0], parts[1] + parts[2]])
+)
+SUFFIXES = st.sampled_from(["", ".json", ".jsonl", "*", ".*"])
+PATTERNS = st.tuples(st.lists(SEGMENTS, min_size=1, max_size=4), SUFFIXES).map(lambda both: "/".join(both[0]) + both[1])
+
+
+@given(st.sets(FILES, max_size=8), PATTERNS, st.lists(NAMES, max_size=2))
+@example({"a/b.json", "a/b.outputs.jsonl"}, "a/b", [])
+@example({"a/a/a.jsonl"}, "**/a.jsonl", ["a"])
+@settings(deadline=None, max_examples=300)
+def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: str, folder: list[str]) -> None:
+    with TemporaryDirectory() as temporary:
+        top = Path(temporary).resolve()
+        (top / ".git").mkdir()
+        root = top.joinpath(*folder)
+        root.mkdir(parents=True, exist_ok=True)
+        for path in paths:
+            (top / path).parent.mkdir(parents=True, exist_ok=True)
+            (top / path).write_text("{}", "utf-8")
+        read = {*files.expand([pattern], root=root)[0], *batches.expand_batches([pattern], Path(), (), root=root)[0]}
+        beside = {path.with_suffix(".outputs.jsonl") for path in read if path.suffix == ".json"}
+        wanted = {path.resolve().relative_to(top).as_posix() for path in read | beside if path.is_file()}
+    chosen = Selection.of([pattern], "/".join(folder))
+    for path in wanted:
+        assert chosen.has(path)
+        folders = [parent.as_posix() for parent in Path(path).parents]
+        assert all(chosen.leads_into("" if parent == "." else parent) for parent in folders)
+
+
+@given(st.lists(NAMES, min_size=1, max_size=3), PATTERNS)
+@example(["a", "b"], "a/**/a.jsonl")
+@settings(deadline=None, max_examples=300)
+def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> None:
+    with TemporaryDirectory() as temporary:
+        top = Path(temporary).resolve() / "top"
+        top.joinpath(*link[:-1]).mkdir(parents=True)
+        elsewhere = top.parent / "elsewhere"
+        for folder in (elsewhere, elsewhere / "a"):
+            folder.mkdir()
+            for name in ("a.jsonl", "b.json"):
+                (folder / name).write_text("{}", "utf-8")
+        top.joinpath(*link).symlink_to(elsewhere)
+        follows = any(path.resolve().is_relative_to(elsewhere) for path in files.expand([pattern], root=top)[0])
+    if follows:
+        assert Selection.of([pattern], "").meets(Entry("/".join(link), Kind.LINK, ""))
+
+
+def test_a_file_that_is_not_named_is_not_met() -> None:
+    chosen = Selection.of(["a/*/b.jsonl", ""], "")
+    assert not chosen.meets(Entry("a/x", Kind.FILE, ""))
+    assert chosen.meets(Entry("a/x", Kind.SUBMODULE, ""))
+    assert chosen.meets(Entry("a/x/b.jsonl", Kind.FILE, ""))
+    assert not chosen.has("a/b.jsonl")
