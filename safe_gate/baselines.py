@@ -89,7 +89,7 @@ def opened(
         yield None
     elif spec == ".":
         yield _working_folder()
-    elif spec != "base" and Path(spec).is_file():
+    elif spec != "base" and files.exists(Path(spec)) and Path(spec).is_file():
         yield _report(spec)
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)

@@ -322,7 +322,7 @@ def test_a_ref_is_a_branch_a_tag_an_id_or_what_git_makes_of_it(work: Path) -> No
 
 def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     commit(work)
-    for ref in ("nowhere", BASE, "main:evals", "evals"):
+    for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
             f"{ref}: is no file, and cannot be read as a commit (the clone: it does not have the commit;"
             " GitHub: this is no job of GitHub Actions); bring the commit into the clone"
