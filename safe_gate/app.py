@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
-from dataclasses import asdict, fields
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,9 @@ from safe_gate import (
     packs,
     publishing,
     regression,
+    terms,
     train,
+    weakening,
 )
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
@@ -46,11 +48,9 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
     """
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
-    measured = {
-        "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
-        "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
-    }
-    report, problems = _judged(measured, options, effects, options_at)
+    settings_at = _with_todays_reports(options, options_at)
+    with _ruling(options, effects, settings_at) as ruling:
+        report, problems = _judged(ruling, options, effects, settings_at)
     return _conclude(report, problems, options, effects)
 
 
@@ -61,7 +61,8 @@ def compare(
     from safe_gate.render import comparison as shown
     from safe_gate.render import console
 
-    with _baseline(base, options, effects) as old, _baseline(head, options, effects) as new:
+    options_at = _with_todays_reports(options, options_at)
+    with _baseline(base, options, effects, options_at) as old, _baseline(head, options, effects, options_at) as new:
         if new is None:
             raise CannotJudge(_no_commit(head))
         if new.root is None:
@@ -71,22 +72,43 @@ def compare(
             parts = comparing.measured(settings, effects.generated_at, root=new.root)
             side = comparing.side(parts, settings, root=new.root)
         found = comparing.against(old, side, settings, options_at, effects.generated_at, root=new.root or files.HERE)
+        weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
         raise CannotJudge(_no_commit(base))
     report = {**side.parts, "comparison": found}
-    outcomes = regression.judge(found, comparing.guards(settings))
+    outcomes = regression.judge(found, comparing.guards(settings)) + weakening.judge(weakened)
     rules = [outcome.as_json() for outcome in outcomes]
     if out:
-        files.write(Path(out), jsonreport.to_json({"comparison": found, "rules": rules}))
+        files.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
+    for table in console.weakened({"weakened": weakened}):
+        effects.out(table)
     effects.out(console.scorecard(shown.section(report), everything=True))
     effects.out(console.outcomes(rules))
     effects.out(f"Compare: {found['status'].upper()} ({shown.headline(found)})")
     return EXIT_CODES[gate.verdict(outcomes)]
 
 
-def _baseline(spec: str, options: Options, effects: Effects) -> AbstractContextManager[baselines.Baseline | None]:
-    patterns = (*options.safe_batch, *options.safe_outputs, *options.synthesis_cases, *options.rules)
-    return baselines.opened(spec, patterns, effects.context, effects.connect, options)
+@contextmanager
+def _baseline(
+    spec: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> Iterator[baselines.Baseline | None]:
+    """Give a baseline with the files that the run reads, and with those that its own config file names there."""
+    context = effects.context
+
+    def opened(patterns: Sequence[str]) -> AbstractContextManager[baselines.Baseline | None]:
+        connect = partial(effects.connect, context.api_url, options, effects.out)
+        return baselines.opened(spec, patterns, context, connect, options, folder=effects.folder)
+
+    patterns = baselines.patterns_of(options)
+    with ExitStack() as stack:
+        base = stack.enter_context(opened(patterns))
+        own: tuple[str, ...] = ()
+        if base is not None and base.root is not None:
+            with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
+                own = baselines.patterns_of(options_at(base.root))
+        if not set(own) <= set(patterns):
+            base = stack.enter_context(opened((*patterns, *own)))
+        yield base
 
 
 def _no_commit(spec: str) -> Problem:
@@ -314,33 +336,162 @@ def gate_policy(options: Options) -> gate.Policy:
 # --- judging ------------------------------------------------------------------------------------
 
 
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    """By whose settings a run is judged: its own, or those of the base commit.
+
+    Their rule packs lie below `root`; `rules` are those packs read, None for the run's own, which are
+    read with the cases. `base` is None for the run's own.
+    """
+
+    options: Options
+    root: Path = files.HERE
+    rules: synthesis.Rules | None = None
+    base: baselines.Baseline | None = None
+
+
+_TODAYS = ("report_dir", "comment", "gate_id", "text")
+"""Settings of the config file that judge nothing, and are those of the run whoever's settings judge."""
+
+
+def _with_todays_reports(options: Options, options_at: comparing.OptionsAt) -> comparing.OptionsAt:
+    """Return how settings are read below a folder, less what is said there of reports."""
+    todays = {name: getattr(options, name) for name in _TODAYS}
+    return lambda root: replace(options_at(root), **todays)
+
+
+@contextmanager
+def _base_commit(
+    setting: str, instead: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> Iterator[baselines.Baseline | None]:
+    """Give the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
+    if not effects.context.in_actions:
+        words = "asks for the base commit of a GitHub event, and this is no job of GitHub Actions"
+        raise CannotJudge(Problem(Place(setting), f"{words}; set {instead}"))
+    with _baseline("base", options, effects, options_at) as base:
+        yield base
+
+
+@contextmanager
+def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> Iterator[_Ruling]:
+    """Give the settings that judge, as long as they can be read. Raises CannotJudge."""
+    if options.policy_ref == "head":
+        yield _Ruling(options)
+        return
+    with _base_commit("policy-ref", "head here", options, effects, options_at) as base:
+        if base is None or base.root is None:
+            words = (
+                "is base, but this event has no base commit; set head for other events than pull requests and pushes"
+            )
+            raise CannotJudge(Problem(Place("policy-ref"), words))
+        try:
+            own = options_at(base.root)
+            rules = measure.synthesis_rules(own, root=base.root) if own.synthesis_cases else None
+        except CannotJudge as error:
+            raise comparing.at_baseline(base, error) from None
+        yield _Ruling(own, base.root, rules, base)
+
+
 def _judged(
-    measured: Mapping[str, measure.Measured | None],
-    options: Options,
-    effects: Effects,
-    options_at: comparing.OptionsAt,
+    ruling: _Ruling, options: Options, effects: Effects, options_at: comparing.OptionsAt
 ) -> tuple[dict[str, Any], tuple[Problem, ...]]:
-    """Return the report of a run and the problems that kept it from a verdict, if any."""
-    generated_at = effects.generated_at
+    """Return the report of a run and the problems that kept it from a verdict, if any.
+
+    `options` are the run's own, whoever's settings judge.
+    """
+    judging, generated_at = ruling.options, effects.generated_at
+    measured = {
+        "safe_v0": measure.safe_v0_part(judging, generated_at) if judging.safe_batch else None,
+        "synthesis": measure.synthesis_part(judging, rules=ruling.rules) if judging.synthesis_cases else None,
+    }
     present = [one for one in measured.values() if one is not None]
     problems = tuple(problem for one in present for problem in one.problems)
     inputs = tuple(file for one in present for file in one.inputs)
     if not present:
         problems = (_nothing_to_judge(),)
     if problems:
-        return _error_report(inputs, options, generated_at, problems), problems
+        return _error_report(inputs, judging, generated_at, problems), problems
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
-    outcomes = gate.judge(parts, gate_policy(options))
-    if options.baseline:
+    try:
+        parts |= _held_against(parts, ruling, options, effects, options_at)
+    except CannotJudge as error:
+        problems = measure.as_shown(error.problems, options)
+        return _error_report(inputs, judging, generated_at, problems), problems
+    outcomes = gate.judge(parts, gate_policy(judging))
+    if "comparison" in parts:
+        outcomes += regression.judge(parts["comparison"], comparing.guards(judging))
+    if "weakened" in parts:
+        outcomes += weakening.judge(parts["weakened"])
+    return _report(gate.verdict(outcomes), outcomes, parts, inputs, ruling, generated_at), ()
+
+
+def _held_against(
+    parts: comparing.Parts,
+    ruling: _Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+) -> dict[str, Any]:
+    """Return what of the report is about an earlier state: the comparison with a baseline, and the weakened gate."""
+    judging, found = ruling.options, dict[str, Any]()
+    is_compared = bool(judging.baseline)
+    with _baseline(judging.baseline, judging, effects, options_at) if is_compared else nullcontext() as baseline:
+        if is_compared:
+            side = comparing.side(parts, judging, root=ruling.root)
+            found["comparison"] = comparing.against(
+                baseline, side, judging, options_at, effects.generated_at, root=ruling.root
+            )
+        if baseline or ruling.base or options.on_weakened == "fail":
+            found["weakened"] = _weakened(baseline, ruling, options, effects, options_at)
+    return found
+
+
+def _weakened(
+    baseline: baselines.Baseline | None,
+    ruling: _Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+) -> dict[str, Any]:
+    """Return in what the gate is weaker than on the base commit, or as far as only a report is at hand, than there.
+
+    What cannot be read is an error where a weaker gate breaks the run, else it is not known.
+    """
+    head, is_needed = terms.at(options), options.on_weakened == "fail"
+    for choice in _bases(baseline, ruling, options, effects, options_at):
         try:
-            with _baseline(options.baseline, options, effects) as base:
-                side = comparing.side(parts, options)
-                parts["comparison"] = comparing.against(base, side, options, options_at, generated_at)
-        except CannotJudge as error:
-            problems = measure.as_shown(error.problems, options)
-            return _error_report(inputs, options, generated_at, problems), problems
-        outcomes += regression.judge(parts["comparison"], comparing.guards(options))
-    return _report(gate.verdict(outcomes), outcomes, parts, inputs, options, generated_at), ()
+            with choice as base:
+                return terms.held_against(base, head, options, options_at, effects.generated_at)
+        except CannotJudge:
+            if is_needed:
+                raise
+    return terms.held_against(None, head, options, options_at, effects.generated_at)
+
+
+def _bases(
+    baseline: baselines.Baseline | None,
+    ruling: _Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+) -> Iterator[AbstractContextManager[baselines.Baseline | None]]:
+    """Yield what to hold a run's terms against, the best first.
+
+    Where a weaker gate breaks the run that is the event's base commit if it has one: what to compare
+    outputs with may be named by a config file that came with the change.
+    """
+    is_needed, has_base = options.on_weakened == "fail", bool(effects.context.subject.base_sha)
+    is_commit = baseline is not None and baseline.root is not None
+    if ruling.base:
+        yield nullcontext(ruling.base)
+    elif is_commit and (ruling.options.baseline == "base" or not (is_needed and has_base)):
+        yield nullcontext(baseline)
+    else:
+        if is_needed or has_base:
+            yield _base_commit(
+                "on-weakened", "warn here, or name a commit as the baseline", options, effects, options_at
+            )
+        yield nullcontext(baseline)
 
 
 def _report(
@@ -348,10 +499,11 @@ def _report(
     outcomes: Sequence[RuleOutcome],
     parts: Mapping[str, Any],
     inputs: Sequence[files.InputFile],
-    options: Options,
+    ruling: _Ruling,
     generated_at: str,
 ) -> dict[str, Any]:
     """Return the whole report in the shape of `schemas/report.schema.json`."""
+    options = ruling.options
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "safe-gate", "version": __version__},
@@ -359,11 +511,11 @@ def _report(
         "verdict": verdict.value,
         "rules": [outcome.as_json() for outcome in outcomes],
         **{name: parts.get(name) for name in EVALUATORS},
-        **({"comparison": parts["comparison"]} if "comparison" in parts else {}),
+        **{name: parts[name] for name in ("comparison", "weakened") if name in parts},
         "provenance": {
             "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
             "packs_sha256": (
-                packs.digest(options.rules, options.rules_off, options.rule_weights)
+                packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root)
                 if verdict is not Verdict.ERROR
                 else ""
             ),
@@ -377,6 +529,7 @@ def _report(
                 "rule_weights": dict(options.rule_weights or {}),
                 "text": options.text,
             },
+            **({"policy_commit": ruling.base.commit} if ruling.base else {}),
         },
     }
 
@@ -385,7 +538,7 @@ def _error_report(
     inputs: Sequence[files.InputFile], options: Options, generated_at: str, problems: Sequence[Problem]
 ) -> dict[str, Any]:
     """Return the report of a run without a verdict: no scores, every problem."""
-    report = _report(Verdict.ERROR, (), {}, inputs, options, generated_at)
+    report = _report(Verdict.ERROR, (), {}, inputs, _Ruling(options), generated_at)
     report["problems"] = [
         {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
         for p in in_order(problems)

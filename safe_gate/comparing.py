@@ -13,7 +13,7 @@ from safe_gate.baselines import Baseline
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.files import HERE
-from safe_gate.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.model import CannotJudge, JsonObject, Place
 from safe_gate.options import Options
 
 OptionsAt = Callable[[Path], Options]
@@ -65,21 +65,21 @@ def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Op
 
     A pattern that names no file below the folder counts for nothing. Raises CannotJudge with every problem.
     """
-    present = _present(options, root)
-    scoring, rules_root = ruled or (present, root)
+    there = present(options, root)
+    scoring, rules_root = ruled or (there, root)
     found: dict[str, measure.Measured] = {}
-    if present.safe_batch:
+    if there.safe_batch:
         policy = measure.safe_policy(scoring)
-        found["safe_v0"] = measure.safe_v0_part(present, generated_at, root=root, policy=policy)
-    if present.synthesis_cases:
+        found["safe_v0"] = measure.safe_v0_part(there, generated_at, root=root, policy=policy)
+    if there.synthesis_cases:
         rules = measure.synthesis_rules(scoring, root=rules_root)
-        found["synthesis"] = measure.synthesis_part(present, root=root, rules=rules)
+        found["synthesis"] = measure.synthesis_part(there, root=root, rules=rules)
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
     return {name: found[name].part if name in found else None for name in EVALUATORS}
 
 
-def _present(options: Options, root: Path) -> Options:
+def present(options: Options, root: Path) -> Options:
     """Return options whose patterns all name a file below a folder."""
     test_dir = Path(options.safe_test_dir)
 
@@ -113,14 +113,13 @@ def against(
     `options` are the run's own; its rule packs lie below `root`. Raises CannotJudge with every problem
     of the baseline: one that cannot be read is never a pass.
     """
-    named = _named(base, options, generated_at)
-    none = {"baseline": named, "status": "none", **dict.fromkeys(EVALUATORS)}
+    none = {"baseline": named(base, options, generated_at), "status": "none", **dict.fromkeys(EVALUATORS)}
     if base is None:
         return none
     try:
         old, today = _baseline(base, head, options, options_at, generated_at, root)
     except CannotJudge as error:
-        raise CannotJudge(*(_at(base, problem) for problem in error.problems)) from None
+        raise at_baseline(base, error) from None
     if not any(old.parts.values()):
         return none
     if old.is_withheld or head.is_withheld:  # stand-ins can be compared with stand-ins alone
@@ -128,7 +127,7 @@ def against(
         today = today and _withheld(today)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
     compared = regression.compare(old.parts, today, head.parts, guards(options), same_rules)
-    comparison = {"baseline": named, "status": "pass", **compared}
+    comparison = {**none, "status": "pass", **compared}
     outcomes = regression.judge(comparison, guards(options))
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
 
@@ -141,7 +140,7 @@ def _baseline(
         return side_of_report(base.report or {}), None
     own = replace(options_at(base.root), text=options.text, cluster_key=options.cluster_key)
     parts = measured(own, generated_at, root=base.root)
-    old = side(parts, _present(own, base.root), root=base.root)
+    old = side(parts, present(own, base.root), root=base.root)
     if old.rules == head.rules:
         return old, parts
     today = measured(own, generated_at, root=base.root, ruled=(options, root))
@@ -153,14 +152,16 @@ def _withheld(parts: Parts) -> Parts:
     return {name: part and without_texts(name, part) for name, part in parts.items()}
 
 
-def _at(base: Baseline, problem: Problem) -> Problem:
-    """Return a problem of a baseline at its place there, written as git does."""
+def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
+    """Return an error of a baseline with its problems at their places there, written as git does."""
     if base.report is not None:
-        return problem
-    return replace(problem, place=Place(f"{base.commit[:7] or base.name}:{problem.place.path}", problem.place.line))
+        return error
+    at = f"{base.commit[:7] or base.name}:"
+    return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
 
 
-def _named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
+def named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
+    """Return what a baseline is called in the report, and how old it is."""
     made_at = base.made_at if base else ""
     return {
         "name": base.name if base else options.baseline,

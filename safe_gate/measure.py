@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
@@ -35,14 +35,7 @@ def safe_v0_part(
     Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say.
     """
     policy = policy or safe_policy(options)
-    cases = batches.safe_cases(
-        options.safe_batch,
-        options.safe_outputs,
-        concern=options.safe_concern,
-        test_dir=options.safe_test_dir,
-        leave_out=(options.config, output),
-        root=root,
-    )
+    cases = safe_v0_cases(options, output, root=root)
 
     def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, dict[str, Any]]:
         result = safe_v0.score_case(case, policy)
@@ -56,6 +49,18 @@ def safe_v0_part(
     totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
     part = safe_v0.report(totals, [result for _, result in measured], policy, generated_at)
     return Measured(part if options.text == "full" else without_texts("safe_v0", part), (), inputs)
+
+
+def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
+    """Yield the SAFE v0 cases that options name, with problems and files, as `batches.safe_cases` does."""
+    return batches.safe_cases(
+        options.safe_batch,
+        options.safe_outputs,
+        concern=options.safe_concern,
+        test_dir=options.safe_test_dir,
+        leave_out=(options.config, output),
+        root=root,
+    )
 
 
 def synthesis_part(options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None) -> Measured:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, fields, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate import files, gate, regression
+from safe_gate import files, gate, regression, weakening
 from safe_gate.github.event import Context, Run
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 
@@ -100,6 +100,8 @@ def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) 
     outcomes = gate.judge(report, _policy(policy, name))
     if "comparison" in report:
         outcomes += regression.judge(report["comparison"], regression.Guards.of(policy))
+    if "weakened" in report:
+        outcomes += weakening.judge(report["weakened"])
     verdict = Verdict.ERROR if problems else gate.verdict(outcomes)
     if verdict != report["verdict"]:
         words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"

@@ -5,13 +5,14 @@ A new evaluator is one folder here and one line in `EVALUATORS`; CONTRIBUTING sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from typing import Any, NamedTuple
 
 from safe_gate.evaluators.safe_v0 import outcome as _safe_v0_outcome
 from safe_gate.evaluators.safe_v0.section import finding as _safe_v0_finding
 from safe_gate.evaluators.safe_v0.section import section as _safe_v0
 from safe_gate.evaluators.synthesis import outcome as _synthesis_outcome
+from safe_gate.evaluators.synthesis.score import is_negative as _is_negative
 from safe_gate.evaluators.synthesis.section import finding as _synthesis_finding
 from safe_gate.evaluators.synthesis.section import section as _synthesis
 from safe_gate.model import Finding, JsonObject, Metric, Outcome, Section
@@ -23,6 +24,8 @@ class Evaluator(NamedTuple):
 
     `id_key` is where its results name their case, `finding` shows one of them, `outcome` is what it is
     compared by and `metrics` how; `guards` are the rules on single cases that mean something to it.
+    `groups_key` is where what a case asks (`Case.asks()`) names its groups, and `is_excused` tells whether
+    tags say that it is meant to fail.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
@@ -33,7 +36,9 @@ class Evaluator(NamedTuple):
     finding: Callable[[JsonObject], Finding]
     outcome: Callable[[JsonObject], Outcome]
     metrics: Mapping[str, Metric]
+    groups_key: str
     quotes: frozenset[str]
+    is_excused: Callable[[Collection[str]], bool] = lambda _: False
     gives_away: frozenset[str] = frozenset()
     guards: frozenset[str] = frozenset()
 
@@ -46,7 +51,8 @@ EVALUATORS: Mapping[str, Evaluator] = {
         _safe_v0_finding,
         _safe_v0_outcome.outcome,
         _safe_v0_outcome.COMPARED,
-        frozenset({"found", "missing", "violations", "new_violations", "signal", "term", "phrase"}),
+        "archetype",
+        frozenset({"found", "missing", "violations", "new_violations", "signal", "term", "phrase", "CR", "AH", "AC"}),
         guards=frozenset({"new-violations", "label-drops"}),
     ),
     "synthesis": Evaluator(
@@ -56,7 +62,9 @@ EVALUATORS: Mapping[str, Evaluator] = {
         _synthesis_finding,
         _synthesis_outcome.outcome,
         _synthesis_outcome.COMPARED,
+        "tags",
         frozenset({"text", "words"}),
+        _is_negative,
         frozenset({"because"}),
     ),
 }

@@ -16,6 +16,7 @@ from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Problem, Section, Severity, Table, Untrusted, Words, in_order
+from safe_gate.render import weakening
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.stats import wilson
@@ -43,7 +44,11 @@ tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, 
 
 
 def scorecards(report: JsonObject) -> Iterator[str]:
-    """Yield the scorecard of every evaluator; one with a broken rule shows its Review cases' evidence too."""
+    """Yield in what the gate got weaker, then the scorecard of every evaluator.
+
+    One with a broken rule shows its Review cases' evidence too.
+    """
+    yield from weakened(report)
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
     for name, evaluator in EVALUATORS.items():
         if report[name] is not None:
@@ -68,9 +73,25 @@ def scorecard(section: Section, *, everything: bool = False, reviews: bool = Fal
     )
 
 
+def weakened(report: JsonObject) -> Iterator[str]:
+    """Yield in what the gate itself got weaker, nothing where it did not."""
+    if headline := weakening.headline(report):
+        table = weakening.table(report)
+        more = len(report["weakened"]["findings"]) - len(table.rows)
+        yield "\n".join(
+            (
+                f"This change weakens the gate{quoted(headline)}",
+                _table(table, "simple_outline"),
+                *([f"... and {more} more: see the JSON report"] if more else ()),
+                "",
+            )
+        )
+
+
 def rules(report: JsonObject) -> str:
     """Return the gate's rules with what was found, and the verdict as the last line."""
-    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*not_run(report), *departures(report)))
+    said = (*not_run(report), *departures(report), *weakening.sentences(report))
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in said)
     return f"{outcomes(report['rules'])}{absent}\nGate: {report['verdict'].upper()} ({conclusion(report)})"
 
 

@@ -20,6 +20,7 @@ from safe_gate.model import (
     Untrusted,
     in_order,
 )
+from safe_gate.render import weakening
 from safe_gate.render.report import conclusion, departures, not_run
 from safe_gate.render.untrusted import markdown
 
@@ -108,6 +109,7 @@ def _lines(
     if problems:
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
+    yield from _weakened(report, rows)
     opened = _broken_sections(report, shown)
     for section in shown:
         headline = f"**{_name(section)}** · {section.headline}"
@@ -164,6 +166,21 @@ def _broken(report: JsonObject) -> Iterator[str]:
         yield ""
 
 
+def _weakened(report: JsonObject, rows: int) -> Iterator[str]:
+    """Yield in what the gate itself got weaker."""
+    headline = weakening.headline(report)
+    if not headline:
+        return
+    yield "> [!WARNING]"
+    yield f"> **This change weakens the gate**{_phrase(headline)}"
+    yield ""
+    if rows:
+        table = weakening.table(report)
+        yield from _table(table)
+        yield from _more(len(report["weakened"]["findings"]) - len(table.rows))
+        yield ""
+
+
 def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Section]:
     """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
@@ -186,6 +203,8 @@ def _rules(report: JsonObject) -> Iterator[str]:
     rows = tuple((f"`{r['rule']}`", r["message"], "✅" if r["passed"] else "❌") for r in report["rules"])
     yield from _table(Table(("Rule", "Found", "Outcome"), "<<^", rows))
     yield ""
+    for sentence in weakening.sentences(report):
+        yield from (_phrase(sentence), "")
 
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
