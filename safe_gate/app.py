@@ -349,6 +349,10 @@ class _Ruling:
     rules: synthesis.Rules | None = None
     base: baselines.Baseline | None = None
 
+    def breaks_on_weakened(self, own: Options) -> bool:
+        """Tell whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
+        return "fail" in (self.options.on_weakened, own.on_weakened)
+
 
 _TODAYS = ("report_dir", "comment", "gate_id", "text")
 """Settings of the config file that judge nothing, and are those of the run whoever's settings judge."""
@@ -441,7 +445,7 @@ def _held_against(
             found["comparison"] = comparing.against(
                 baseline, side, judging, options_at, effects.generated_at, root=ruling.root
             )
-        if baseline or ruling.base or options.on_weakened == "fail":
+        if baseline or ruling.base or ruling.breaks_on_weakened(options):
             found["weakened"] = _weakened(baseline, ruling, options, effects, options_at)
     return found
 
@@ -457,7 +461,7 @@ def _weakened(
 
     What cannot be read is an error where a weaker gate breaks the run, else it is not known.
     """
-    head, is_needed = terms.at(options), options.on_weakened == "fail"
+    head, is_needed = terms.at(options), ruling.breaks_on_weakened(options)
     for choice in _bases(baseline, ruling, options, effects, options_at):
         try:
             with choice as base:
@@ -480,7 +484,7 @@ def _bases(
     Where a weaker gate breaks the run that is the event's base commit if it has one: what to compare
     outputs with may be named by a config file that came with the change.
     """
-    is_needed, has_base = options.on_weakened == "fail", bool(effects.context.subject.base_sha)
+    is_needed, has_base = ruling.breaks_on_weakened(options), bool(effects.context.subject.base_sha)
     is_commit = baseline is not None and baseline.root is not None
     if ruling.base:
         yield nullcontext(ruling.base)

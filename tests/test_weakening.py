@@ -517,6 +517,15 @@ def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, b
     assert "│ rule           │ all" in ran.out
 
 
+def test_of_an_evaluator_that_a_report_does_not_have_no_threshold_is_known(safe_gate: SafeGate, base: str) -> None:
+    only = {"synthesis-cases": ["c.jsonl"], "rules": ["ours.json"]}
+    put(only, turn("a", expected={"topic_pivot": True, "agency_language": True}), cases=(full(),))
+    assert safe_gate("run", "--report-dir", "old").code == 0
+    put(only | {"thresholds": {"CR": {"pass": 0.6}}, "strictAH": True}, turn("a"), cases=(full(),))
+    assert safe_gate("run", "--baseline", "old/safe-gate.json").code == 0
+    assert section() == [("synthesis", "a", "", "changed")]
+
+
 def test_beside_a_report_the_events_base_commit_tells_more(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
@@ -605,6 +614,19 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
         ("synthesis", "</code> @octo | b", "dropped"),
     ]
     assert found["weakened"]["on_weakened"] == "warn"
+
+
+def test_the_base_commits_policy_says_whether_its_terms_must_be_known(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    for on_weakened, code in (("fail", 3), ("warn", 0)):
+        put(CONFIG | {"on-weakened": on_weakened}, {"id": "no case"}, cases=(full(),))
+        broken = commit()
+        put(CONFIG, turn("a"), cases=(full(),))
+        in_actions(payload=pull_request(broken))
+        ran = safe_gate("run", "--policy-ref", "base")
+        assert ran.code == code, ran.log
+        assert (f"{broken[:7]}:c.jsonl:1" in ran.err) == (code == 3)
 
 
 def test_without_the_base_commits_policy_there_is_no_verdict(
