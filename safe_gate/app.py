@@ -3,42 +3,39 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, contextmanager, suppress
-from dataclasses import asdict, replace
+from contextlib import suppress
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate import (
-    __version__,
     approval,
-    baselines,
     batches,
     comparing,
     files,
     gate,
+    judging,
     measure,
     outlook,
     packs,
-    proof,
     publishing,
     regression,
+    terms,
     train,
     verification,
-    waivers,
+    weakening,
 )
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
-from safe_gate.github import Api
 from safe_gate.github.checkout import foreign_checkout
-from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, RuleOutcome, Untrusted, Verdict, in_order
-from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
+from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Untrusted, Verdict
+from safe_gate.options import WAIVERS_FILE, Options
 from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 from safe_gate.verification import Standing
 
-SCHEMA_VERSION = 1
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
 _EXIT_CODES_OF_VERIFY = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
@@ -53,7 +50,7 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
     """
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
-    report, problems = _made(options, effects, options_at)
+    report, problems = judging.made(options, effects, options_at)
     return _conclude(report, problems, options, effects)
 
 
@@ -67,11 +64,13 @@ def compare(
     verbose: bool,
 ) -> int:
     """Hold one run against another, each a report, a commit or the working folder. Returns 0, 1 or 3."""
-    base, head = specs
     from safe_gate.render import console
     from safe_gate.render.comparison import headline
 
-    with _baseline(base, options, effects, options_at) as old, _baseline(head, options, effects, options_at) as new:
+    base, head = specs
+    options_at = judging.with_todays_reports(options, options_at)
+    opened = partial(judging.baseline, options=options, effects=effects, options_at=options_at)
+    with opened(base) as old, opened(head) as new:
         if new is None:
             raise CannotJudge(_no_commit(head))
         if new.root is None:
@@ -81,41 +80,20 @@ def compare(
             parts = comparing.measured(settings, effects.generated_at, root=new.root)
             side = comparing.side(parts, settings, root=new.root)
         found = comparing.against(old, side, settings, options_at, effects.generated_at, root=new.root or files.HERE)
+        weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
         raise CannotJudge(_no_commit(base))
     report = {**side.parts, "comparison": found}
-    outcomes = regression.judge(found, comparing.guards(settings))
+    outcomes = regression.judge(found, comparing.guards(settings)) + weakening.judge(weakened)
     rules = [outcome.as_json() for outcome in outcomes]
     if out:
-        files.write(Path(out), jsonreport.to_json({"comparison": found, "rules": rules}))
+        files.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
+    for table in console.weakened({"weakened": weakened}):
+        effects.out(table)
     effects.out(console.compared(report, everything=verbose))
     effects.out(console.outcomes(rules))
     effects.out(f"Compare: {found['status'].upper()} ({headline(found)})")
     return EXIT_CODES[gate.verdict(outcomes)]
-
-
-@contextmanager
-def _baseline(
-    spec: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
-) -> Iterator[baselines.Baseline | None]:
-    """Give the baseline that `spec` names, with the files that its own settings name as well as today's."""
-
-    def opened(*patterns: str) -> AbstractContextManager[baselines.Baseline | None]:
-        context, folder = effects.context, effects.folder
-        return baselines.opened(spec, patterns, context, partial(_connected, options, effects), options, folder=folder)
-
-    patterns = set(baselines.patterns_of(options))
-    with opened(options.config or CONFIG_FILE) as base:
-        if base is None or base.root in (None, files.HERE):
-            yield base
-            return
-        patterns |= set(baselines.patterns_of(options_at(base.root)))
-    with opened(*sorted(patterns)) as base:
-        yield base
-
-
-def _connected(options: Options, effects: Effects) -> Api:
-    return effects.connect(effects.context.api_url, options, effects.out)
 
 
 def _no_commit(spec: str) -> Problem:
@@ -126,7 +104,7 @@ def _no_commit(spec: str) -> Problem:
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
     problems = measure.as_shown(problems, options)
-    return _conclude(_error_report((), Options(), effects, problems), problems, options, effects)
+    return _conclude(judging.error_report(problems, Options(), effects), problems, options, effects)
 
 
 def examine(
@@ -169,7 +147,7 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     if searches and (known := options.waivers or WAIVERS_FILE * Path(WAIVERS_FILE).exists()):
         searches["waivers"] = [known], partial(files.expand, suffix=".json")
     if not searches:
-        return [("nothing", "")], [_nothing_to_judge()]
+        return [("nothing", "")], [judging.nothing_to_judge()]
     facts: outlook.Facts = [
         (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()
@@ -203,7 +181,9 @@ def publish(options: Options, effects: Effects) -> int:
 def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> int:
     """Score SAFE v0 batches alone (SAFE v0 spec section 7). Returns 0, 1, 2 or 3."""
     if not options.safe_batch:
-        return complain((_missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects)
+        return complain(
+            (judging.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
+        )
     measured = measure.safe_v0_part(options, effects.generated_at, output)
     if measured.part is None:
         return complain(measured.problems, effects)
@@ -217,7 +197,9 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     from safe_gate.render import console
 
     if not options.synthesis_cases:
-        return complain((_missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects)
+        return complain(
+            (judging.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
+        )
     measured = measure.synthesis_part(options)
     if measured.part is None:
         return complain(measured.problems, effects)
@@ -238,7 +220,7 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
     from safe_gate.render.explain import explanation
 
     if not options.synthesis_cases:
-        return complain((_missing("--cases", "the JSONL file that holds the case"),), effects)
+        return complain((judging.missing("--cases", "the JSONL file that holds the case"),), effects)
     rules = measure.synthesis_rules(options)
     problems: list[Problem] = []
     ids: list[str] = []
@@ -306,7 +288,7 @@ def verify(paths: Sequence[str], effects: Effects) -> int:
     found = set()
     for path in paths:
         try:
-            one = verification.verify(path, partial(_made_at, effects=effects))
+            one = verification.verify(path, partial(_made_anew, effects=effects))
         except CannotJudge as error:
             effects.err(console.problems(error.problems))
             found.add(Standing.NOT_CHECKED)
@@ -319,9 +301,9 @@ def verify(paths: Sequence[str], effects: Effects) -> int:
     return next(code for standing, code in _EXIT_CODES_OF_VERIFY.items() if standing in found)
 
 
-def _made_at(options: Options, generated_at: str, effects: Effects) -> verification.Made:
-    """Return the report that a run at another time would have made, its baseline aside."""
-    return _made(options, replace(effects, generated_at=generated_at), lambda _: options)
+def _made_anew(options: Options, generated_at: str, recorded: JsonObject, effects: Effects) -> verification.Made:
+    """Return the report that a run at another time would have made."""
+    return judging.made(options, replace(effects, generated_at=generated_at), lambda _: options, recorded)
 
 
 def bless(
@@ -422,118 +404,6 @@ def _check_document(path: str, kind: str) -> None:
     read({"config": path}, {}, files.read_config)
 
 
-def gate_policy(options: Options) -> gate.Policy:
-    """Return the limits of the gate's rules under these options."""
-    archetypes = {
-        name: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds")}
-        for name, own in (options.archetypes or {}).items()
-    }
-    limits = {"safe_v0": archetypes, "synthesis": options.tags or {}}
-    return gate.Policy(
-        **{name: getattr(options, name) for name in gate.LIMITS},
-        min_group=options.min_group,
-        groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in limits.items()},
-    )
-
-
-# --- judging ------------------------------------------------------------------------------------
-
-
-def _made(
-    options: Options, effects: Effects, options_at: comparing.OptionsAt
-) -> tuple[dict[str, Any], tuple[Problem, ...]]:
-    """Return the report of a run under these options, and the problems that kept it from a verdict, if any."""
-    measured = {
-        "safe_v0": measure.safe_v0_part(options, effects.generated_at) if options.safe_batch else None,
-        "synthesis": measure.synthesis_part(options) if options.synthesis_cases else None,
-    }
-    return _judged(measured, options, effects, options_at)
-
-
-def _judged(
-    measured: Mapping[str, measure.Measured | None],
-    options: Options,
-    effects: Effects,
-    options_at: comparing.OptionsAt,
-) -> tuple[dict[str, Any], tuple[Problem, ...]]:
-    """Return the report of a run and the problems that kept it from a verdict, if any."""
-    generated_at = effects.generated_at
-    present = [one for one in measured.values() if one is not None]
-    problems = tuple(problem for one in present for problem in one.problems)
-    inputs = tuple(file for one in present for file in one.inputs)
-    if not present:
-        problems = (_nothing_to_judge(),)
-    try:
-        known = files.waivers(options.waivers)
-    except CannotJudge as error:
-        known, problems = None, (*problems, *error.problems)
-    if problems:
-        return _error_report(inputs, options, effects, problems), problems
-    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
-    if known:
-        file, listed = known
-        fates = waivers.sorted_out(listed, parts, generated_at[:10])
-        parts["waivers"] = {"path": file.path, "sha256": file.sha256, **fates}
-    outcomes = gate.judge(parts, gate_policy(options))
-    if options.baseline:
-        try:
-            with _baseline(options.baseline, options, effects, options_at) as base:
-                side = comparing.side(parts, options)
-                parts["comparison"] = comparing.against(base, side, options, options_at, generated_at)
-        except CannotJudge as error:
-            problems = measure.as_shown(error.problems, options)
-            return _error_report(inputs, options, effects, problems), problems
-        outcomes += regression.judge(parts["comparison"], comparing.guards(options))
-    return proof.with_digests(_report(gate.verdict(outcomes), outcomes, parts, inputs, options, effects)), ()
-
-
-def _report(
-    verdict: Verdict,
-    outcomes: Sequence[RuleOutcome],
-    parts: Mapping[str, Any],
-    inputs: Sequence[files.InputFile],
-    options: Options,
-    effects: Effects,
-) -> dict[str, Any]:
-    """Return the whole report in the shape of `schemas/report.schema.json`, but for its digests."""
-    settings = {name: getattr(options, name) for name in measure.SCORING}
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "safe-gate", "version": __version__},
-        "generated_at": effects.generated_at,
-        "verdict": verdict.value,
-        "rules": [outcome.as_json() for outcome in outcomes],
-        **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
-        **({"comparison": parts["comparison"]} if "comparison" in parts else {}),
-        "provenance": {
-            "commit": effects.context.head_sha,
-            "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-            "packs_sha256": (
-                packs.digest(options.rules, options.rules_off, options.rule_weights)
-                if verdict is not Verdict.ERROR
-                else ""
-            ),
-            "policy": {
-                **asdict(gate_policy(options)),
-                **comparing.guards(options).as_json(),
-                **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
-            },
-        },
-    }
-
-
-def _error_report(
-    inputs: Sequence[files.InputFile], options: Options, effects: Effects, problems: Sequence[Problem]
-) -> dict[str, Any]:
-    """Return the report of a run without a verdict: no scores, every problem."""
-    report = _report(Verdict.ERROR, (), {}, inputs, options, effects)
-    report["problems"] = [
-        {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
-        for p in in_order(problems)
-    ]
-    return report
-
-
 def _read_by(options: Options) -> Iterator[Path]:
     """Yield the working folder, which a config may lie in, and the files that a run would read."""
     yield from (Path(), Path(options.config), Path(options.waivers))
@@ -548,14 +418,6 @@ def _foreign_checkout(folder: str) -> Problem:
         " which this event must not trust; check out GITHUB_SHA, use the event pull_request, or set"
         " allow-head-checkout: true",
     )
-
-
-def _nothing_to_judge() -> Problem:
-    return _missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases")
-
-
-def _missing(what: str, expected: str) -> Problem:
-    return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
 
 
 def complain(problems: Sequence[Problem], effects: Effects) -> int:
@@ -581,7 +443,7 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
         paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
     except CannotJudge as error:
         problems = (*problems, *error.problems)
-        report = _error_report((), options, effects, problems)
+        report = judging.error_report(problems, options, effects)
         with suppress(CannotJudge):  # whatever could be written must not say that the gate passed
             files.write(json_path, jsonreport.to_json(report))
     if problems:

@@ -20,7 +20,7 @@ from safe_gate.github import Api
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import Context
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
-from safe_gate.options import CONFIG_FILE, Options
+from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
 from safe_gate.trees import Commit, Entry, Kind, Missing, Selection
 
 _MOST_BYTES = 2_000_000_000
@@ -63,8 +63,8 @@ class Source(Protocol):
 def patterns_of(options: Options) -> tuple[str, ...]:
     """Return the paths and globs of all files that a run under these options reads, from the working folder."""
     batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
-    config = options.config or CONFIG_FILE
-    return (*batches, *options.safe_outputs, *options.synthesis_cases, *options.rules, config)
+    beside = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
+    return (*batches, *options.safe_outputs, *options.synthesis_cases, *options.rules, *beside)
 
 
 @contextmanager

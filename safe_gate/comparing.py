@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Set
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -66,21 +66,21 @@ def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Op
 
     A pattern that names no file below the folder counts for nothing. Raises CannotJudge with every problem.
     """
-    present = _present(options, root)
-    scoring, rules_root = ruled or (present, root)
+    there = present(options, root)
+    scoring, rules_root = ruled or (there, root)
     found: dict[str, measure.Measured] = {}
-    if present.safe_batch:
+    if there.safe_batch:
         policy = measure.safe_policy(scoring)
-        found["safe_v0"] = measure.safe_v0_part(present, generated_at, root=root, policy=policy)
-    if present.synthesis_cases:
+        found["safe_v0"] = measure.safe_v0_part(there, generated_at, root=root, policy=policy)
+    if there.synthesis_cases:
         rules = measure.synthesis_rules(scoring, root=rules_root)
-        found["synthesis"] = measure.synthesis_part(present, root=root, rules=rules)
+        found["synthesis"] = measure.synthesis_part(there, root=root, rules=rules)
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
     return {name: found[name].part if name in found else None for name in EVALUATORS}
 
 
-def _present(options: Options, root: Path) -> Options:
+def present(options: Options, root: Path) -> Options:
     """Return options whose patterns all name a file below a folder."""
     test_dir = Path(options.safe_test_dir)
 
@@ -108,20 +108,20 @@ def against(
     generated_at: str,
     *,
     root: Path = HERE,
+    waived: Mapping[str, Set[str]] | None = None,
 ) -> dict[str, Any]:
     """Return the comparison of a run with its baseline, in the shape of the report.
 
-    `options` are the run's own; its rule packs lie below `root`. Raises CannotJudge with every problem
-    of the baseline: one that cannot be read is never a pass.
+    `options` are the run's own; its rule packs lie below `root`; `waived` is that of `regression.judge`.
+    Raises CannotJudge with every problem of the baseline: one that cannot be read is never a pass.
     """
-    named = _named(base, options, generated_at)
-    none = {"baseline": named, "status": "none", **dict.fromkeys(EVALUATORS)}
+    none = {"baseline": named(base, options, generated_at), "status": "none", **dict.fromkeys(EVALUATORS)}
     if base is None:
         return none
     try:
         old, today = _baseline(base, head, options, options_at, generated_at, root)
     except CannotJudge as error:
-        raise CannotJudge(*(_at(base, problem) for problem in error.problems)) from None
+        raise at_baseline(base, error) from None
     if not any(old.parts.values()):
         return none
     if old.is_withheld or head.is_withheld:  # stand-ins can be compared with stand-ins alone
@@ -131,8 +131,8 @@ def against(
         raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
     compared = regression.compare(old.parts, today, head.parts, guards(options), same_rules)
-    comparison = {"baseline": named, "status": "pass", **compared}
-    outcomes = regression.judge(comparison, guards(options))
+    comparison = {**none, "status": "pass", **compared}
+    outcomes = regression.judge(comparison, guards(options), waived)
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
 
 
@@ -162,7 +162,7 @@ def _baseline(
         return side_of_report(base.report or {}), None
     own = replace(options_at(base.root), text=options.text, cluster_key=options.cluster_key)
     parts = measured(own, generated_at, root=base.root)
-    old = side(parts, _present(own, base.root), root=base.root)
+    old = side(parts, present(own, base.root), root=base.root)
     if old.rules == head.rules:
         return old, parts
     today = measured(own, generated_at, root=base.root, ruled=(options, root))
@@ -174,14 +174,16 @@ def _withheld(parts: Parts) -> Parts:
     return {name: part and without_texts(name, part) for name, part in parts.items()}
 
 
-def _at(base: Baseline, problem: Problem) -> Problem:
-    """Return a problem of a baseline at its place there, written as git does."""
+def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
+    """Return an error of a baseline with its problems at their places there, written as git does."""
     if base.report is not None:
-        return problem
-    return replace(problem, place=Place(f"{base.commit[:7] or base.name}:{problem.place.path}", problem.place.line))
+        return error
+    at = f"{base.commit[:7] or base.name}:"
+    return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
 
 
-def _named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
+def named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
+    """Return what a baseline is called in the report, and how old it is."""
     made_at = base.made_at if base else ""
     return {
         "name": base.name if base else options.baseline,

@@ -6,10 +6,10 @@ Pure. Evaluators measure; only this module says what is good enough.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
-from typing import NamedTuple
+from dataclasses import asdict, dataclass, field
+from typing import Any, NamedTuple
 
-from safe_gate import waivers
+from safe_gate import regression, waivers, weakening
 from safe_gate.evaluators.synthesis import CHECKS
 from safe_gate.figures import apart, fixed, plural
 from safe_gate.groups import Limits, named
@@ -21,7 +21,8 @@ from safe_gate.stats import wilson
 class Policy:
     """The limit of each rule; None switches a rule off. Shares are fractions from 0 to 1.
 
-    `groups` are limits of rules on a group of cases, which count from `min_group` cases on.
+    `groups` are limits of rules on a group of cases, which count from `min_group` cases on; `guards` are
+    what of a comparison with a baseline breaks a run.
     """
 
     min_pass_rate: float | None
@@ -36,6 +37,12 @@ class Policy:
     max_vacuous: float | None = None
     min_group: int = 1
     groups: Limits = field(default_factory=dict)
+    guards: regression.Guards = field(default_factory=regression.Guards)
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the policy as the report shows it, the guards among its limits."""
+        limits = {name: value for name, value in asdict(self).items() if name != "guards"}
+        return {**limits, **self.guards.as_json()}
 
 
 class Count(NamedTuple):
@@ -250,6 +257,11 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
         )
     if report.get("waivers") is not None:
         outcomes.append(_waivers_hold(report["waivers"]))
+    if "comparison" in report:
+        let_pass = {name: frozenset(failure.case_id for failure in failures) for name, failures in waived.items()}
+        outcomes += regression.judge(report["comparison"], policy.guards, let_pass)
+    if "weakened" in report:
+        outcomes += weakening.judge(report["weakened"])
     return tuple(outcomes)
 
 

@@ -56,13 +56,26 @@ def safe_v0_part(
         result = safe_v0.score_case(case, policy)
         return safe_v0.Totals.of(result, policy), result.as_json()
 
-    measured, problems, inputs = sorted_out(_safe_cases(options, output, root=root), measure)
+    measured, problems, inputs = sorted_out(safe_v0_cases(options, output, root=root), measure)
     problems = problems or _lacking(measured, options)
     if problems:
         return Measured(None, as_shown(problems, options), inputs)
     totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
     part = safe_v0.report(totals, [result for _, result in measured], policy, generated_at)
     return Measured(part if options.text == "full" else without_texts("safe_v0", part), (), inputs)
+
+
+def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
+    """Yield the SAFE v0 cases that options name, with problems and files, as `batches.safe_cases` does."""
+    return batches.safe_cases(
+        options.safe_batch,
+        options.safe_outputs,
+        concern=options.safe_concern,
+        test_dir=options.safe_test_dir,
+        leave_out=(options.config, options.waivers, output),
+        cluster_key=options.cluster_key,
+        root=root,
+    )
 
 
 def synthesis_part(options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None) -> Measured:
@@ -95,7 +108,7 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
     counts: dict[str, int] = {}
     problems: tuple[Problem, ...] = ()
     if options.safe_batch:
-        cases, found, _ = sorted_out(_safe_cases(options), lambda case: case.place)
+        cases, found, _ = sorted_out(safe_v0_cases(options), lambda case: case.place)
         counts["safe_v0"] = len(cases)
         problems += found or _lacking(cases, options)
     if options.synthesis_cases:
@@ -103,18 +116,6 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
         counts["synthesis"] = len(cases)
         problems += found
     return counts, as_shown(problems, options)
-
-
-def _safe_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
-    return batches.safe_cases(
-        options.safe_batch,
-        options.safe_outputs,
-        concern=options.safe_concern,
-        test_dir=options.safe_test_dir,
-        leave_out=(options.config, options.waivers, output),
-        cluster_key=options.cluster_key,
-        root=root,
-    )
 
 
 def _lacking(cases: Sequence[Any], options: Options) -> tuple[Problem, ...]:

@@ -97,10 +97,7 @@ def _content(path: Path, name: str) -> JsonObject:
 def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
     """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
     report = {**report, "waivers": _waivers_again(report, name)}
-    policy = report["provenance"]["policy"]
-    outcomes = gate.judge(report, _policy(policy, name))
-    if "comparison" in report:
-        outcomes += regression.judge(report["comparison"], regression.Guards.of(policy))
+    outcomes = gate.judge(report, _policy(report["provenance"]["policy"], name))
     verdict = Verdict.ERROR if problems else gate.verdict(outcomes)
     if verdict != report["verdict"]:
         words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"
@@ -125,4 +122,6 @@ def _policy(policy: Mapping[str, Any], name: str) -> gate.Policy:
     for key, limit in limits.items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return gate.Policy(**limits, min_group=policy["min_group"], groups=policy["groups"])
+    return gate.Policy(
+        **limits, min_group=policy["min_group"], groups=policy["groups"], guards=regression.Guards.of(policy)
+    )

@@ -10,7 +10,7 @@ is more than as many changes without a direction would show by chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from typing import Any
@@ -218,10 +218,19 @@ def _sign(value: float) -> int:
 # --- judging ------------------------------------------------------------------------------------
 
 
-def judge(comparison: JsonObject, guards: Guards) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of every guard that is on, for each evaluator that was compared."""
-    parts = {name: comparison[name] for name in EVALUATORS if comparison[name]}
-    return tuple(outcome for name, part in parts.items() for outcome in _outcomes(name, part, guards))
+def judge(
+    comparison: JsonObject, guards: Guards, waived: Mapping[str, Set[str]] | None = None
+) -> tuple[RuleOutcome, ...]:
+    """Return the outcome of every guard that is on, for each evaluator that was compared.
+
+    The cases that are `waived`, by evaluator and id, break no guard on single cases but `protect`.
+    """
+    return tuple(
+        outcome
+        for name in EVALUATORS
+        if comparison[name]
+        for outcome in _outcomes(name, comparison[name], guards, (waived or {}).get(name, frozenset()))
+    )
 
 
 def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
@@ -244,14 +253,15 @@ def smallest_visible(comparison: JsonObject) -> float | None:
     return None if None in drops else max(drops, default=None)
 
 
-def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutcome]:
-    cases, changes, metrics = part["cases"], part["changes"], part["metrics"]
+def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:
+    cases, metrics = part["cases"], part["metrics"]
+    changes = [change for change in part["changes"] if change["id"] not in waived]
     removed, title = len(cases["removed"]), EVALUATORS[name].title
     case = f"{title} case"
     if not guards.allow_removed:
         one, many = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
         yield _count("allow-removed", name, removed, one, many)
-    newly = [change for change in changes if change["change"] == "newly failing"]
+    newly = [change for change in part["changes"] if change["change"] == "newly failing"]
     if guards.protect:
         lost = sum(change["protected"] for change in newly) + sum(one["protected"] for one in cases["removed"])
         one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
@@ -263,8 +273,8 @@ def _outcomes(name: str, part: JsonObject, guards: Guards) -> Iterator[RuleOutco
         falls = sum(change["steps"] >= _STEPS for change in changes)
         yield _count("label-drops", name, falls, f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail")
     if guards.max_regressions is not None:
-        allowed = guards.max_regressions
-        yield _count("max-regressions", name, len(newly), f"{case} newly fails", f"{case}s newly fail", allowed)
+        lost, allowed = sum(change["id"] not in waived for change in newly), guards.max_regressions
+        yield _count("max-regressions", name, lost, f"{case} newly fails", f"{case}s newly fail", allowed)
     worst = max(metrics, key=_drop, default=None)
     if worst is None:
         return

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, files, proof, regression
+from safe_gate import __version__, files, proof
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
 from safe_gate.options import Options, settings
@@ -24,6 +24,9 @@ MOST_DIFFERENCES = 10
 
 Made = tuple[JsonObject, Sequence[Problem]]
 """A report, and the problems that keep it from a verdict, if any."""
+
+Make = Callable[[Options, str, JsonObject], Made]
+"""What makes a report by settings, a time, and what was held against an earlier state, as it is recorded."""
 
 
 class Standing(StrEnum):
@@ -44,7 +47,7 @@ class Verification:
     reason: str
 
 
-def verify(path: str, make: Callable[[Options, str], Made]) -> Verification:
+def verify(path: str, make: Make) -> Verification:
     """Return whether a report holds; `make` scores and judges. Raises CannotJudge where that cannot be found out."""
     report = _read(path)
     recorded, contents = report["provenance"]["digests"], proof.digests(report)
@@ -126,20 +129,22 @@ def _inputs(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
     return changed, gone
 
 
-def _anew(path: str, report: JsonObject, make: Callable[[Options, str], Made]) -> JsonObject:
+def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
     """Return the report that a report's files and settings give. Raises CannotJudge if they give none.
 
-    The comparison with a baseline stands as it is recorded, and is judged again.
+    What was held against an earlier state stands as it is recorded, and is judged again.
     """
-    anew, problems = make(_options(path, report), report["generated_at"])
+    options, recorded = _options(path, report), {name: report[name] for name in _OF_ANOTHER_STATE if name in report}
+    if options.rules and (commit := report["provenance"].get("policy_commit")):
+        words = f"was judged by the rule packs of commit {commit[:12]}, which are not at hand"
+        raise CannotJudge(Problem(Place(files.shown(Path(path))), words, "", "provenance.policy_commit"))
+    anew, problems = make(options, report["generated_at"], recorded)
     if problems:
         raise CannotJudge(*problems)
-    if "comparison" not in report:
-        return anew
-    outcomes = regression.judge(report["comparison"], regression.Guards.of(report["provenance"]["policy"]))
-    rules = [*anew["rules"], *(outcome.as_json() for outcome in outcomes)]
-    verdict = Verdict.PASS if all(rule["passed"] for rule in rules) else Verdict.FAIL
-    return {**anew, "rules": rules, "verdict": verdict.value}
+    return {**anew, **recorded}
+
+
+_OF_ANOTHER_STATE = ("comparison", "weakened")
 
 
 def _options(path: str, report: JsonObject) -> Options:

@@ -5,7 +5,7 @@ A new evaluator is one folder here and one line in `EVALUATORS`; CONTRIBUTING sa
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from safe_gate.evaluators.safe_v0 import outcome as _safe_v0_outcome
@@ -14,6 +14,7 @@ from safe_gate.evaluators.safe_v0.section import finding as _safe_v0_finding
 from safe_gate.evaluators.safe_v0.section import section as _safe_v0
 from safe_gate.evaluators.synthesis import outcome as _synthesis_outcome
 from safe_gate.evaluators.synthesis.report import failures as _unexpected
+from safe_gate.evaluators.synthesis.score import is_negative as _is_negative
 from safe_gate.evaluators.synthesis.section import finding as _synthesis_finding
 from safe_gate.evaluators.synthesis.section import section as _synthesis
 from safe_gate.model import Failure, Finding, JsonObject, Metric, Outcome, Section
@@ -40,6 +41,8 @@ class Evaluator(NamedTuple):
     result; `measures` is what a case fails by, a metric or a check: the word that waivers use.
     `outcome` is what a result is compared by and `metrics` how; `guards` are the rules on single
     compared cases that mean something to it.
+    `groups_key` is where what a case asks (`Case.asks()`) names its groups, and `is_excused` tells whether
+    tags say that it is meant to fail.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
@@ -53,7 +56,9 @@ class Evaluator(NamedTuple):
     measures: str
     failures: Callable[[JsonObject], Iterator[Failure]]
     grouping: Grouping
+    groups_key: str
     quotes: frozenset[str]
+    is_excused: Callable[[Collection[str]], bool] = lambda _: False
     gives_away: frozenset[str] = frozenset()
     guards: frozenset[str] = frozenset()
 
@@ -67,6 +72,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
         outcome=_safe_v0_outcome.outcome,
         metrics=_safe_v0_outcome.COMPARED,
         guards=frozenset({"new-violations", "label-drops"}),
+        groups_key="archetype",
         measures="metric",
         failures=_below_pass,
         grouping=Grouping(
@@ -75,7 +81,9 @@ EVALUATORS: Mapping[str, Evaluator] = {
             figures=lambda part: part["by_archetype"],
             groups_of=lambda result: (result["archetype"],),
         ),
-        quotes=frozenset({"found", "missing", "violations", "new_violations", "signal", "term", "phrase"}),
+        quotes=frozenset(
+            {"found", "missing", "violations", "new_violations", "signal", "term", "phrase", "CR", "AH", "AC"}
+        ),
     ),
     "synthesis": Evaluator(
         title="Synthesis",
@@ -84,6 +92,8 @@ EVALUATORS: Mapping[str, Evaluator] = {
         finding=_synthesis_finding,
         outcome=_synthesis_outcome.outcome,
         metrics=_synthesis_outcome.COMPARED,
+        groups_key="tags",
+        is_excused=_is_negative,
         measures="check",
         failures=_unexpected,
         grouping=Grouping(

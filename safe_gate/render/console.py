@@ -17,6 +17,7 @@ from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
+from safe_gate.render import weakening
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
 from safe_gate.render.report import conclusion, known_failures, message, remarks, waiver_table
 from safe_gate.render.untrusted import plain, quoted
@@ -45,7 +46,11 @@ tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, 
 
 
 def scorecards(report: JsonObject) -> Iterator[str]:
-    """Yield the scorecard of every evaluator; one with a broken rule shows its Review cases' evidence too."""
+    """Yield in what the gate got weaker, then the scorecard of every evaluator.
+
+    One with a broken rule shows its Review cases' evidence too.
+    """
+    yield from weakened(report)
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
     names = [name for name in EVALUATORS if report[name] is not None]
     for name, section in zip(names, shown_sections(report), strict=True):
@@ -72,6 +77,21 @@ def scorecard(section: Section, *, everything: bool = False, reviews: bool = Fal
     )
 
 
+def weakened(report: JsonObject) -> Iterator[str]:
+    """Yield in what the gate itself got weaker, nothing where it did not."""
+    if headline := weakening.headline(report):
+        table = weakening.table(report)
+        more = len(report["weakened"]["findings"]) - len(table.rows)
+        yield "\n".join(
+            (
+                f"This change weakens the gate{quoted(headline)}",
+                _table(table, "simple_outline"),
+                *([f"... and {more} more: see the JSON report"] if more else ()),
+                "",
+            )
+        )
+
+
 def compared(report: JsonObject, *, everything: bool = False) -> str:
     """Return the comparison with a baseline as a scorecard; without one a sentence that says so."""
     if report["comparison"]["status"] == "none":
@@ -81,7 +101,7 @@ def compared(report: JsonObject, *, everything: bool = False) -> str:
 
 def rules(report: JsonObject) -> str:
     """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
-    absent = "".join(f"\n{quoted(sentence)}" for sentence in remarks(report))
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*remarks(report), *weakening.sentences(report)))
     verdict = f"Gate: {report['verdict'].upper()} ({conclusion(report)})"
     return f"{_known(report)}{outcomes(report['rules'])}{absent}\n{verdict}"
 

@@ -20,6 +20,7 @@ from safe_gate.model import (
     Untrusted,
     in_order,
 )
+from safe_gate.render import weakening
 from safe_gate.render.comparison import (
     NEWLY_FAILING,
     baseline_words,
@@ -120,6 +121,7 @@ def _lines(
     if problems:
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
+    yield from _weakened(report, rows)
     if "comparison" in report:
         yield from _compared(report["comparison"])
     if known := known_failures(report):
@@ -213,6 +215,21 @@ def _broken(report: JsonObject) -> Iterator[str]:
         yield ""
 
 
+def _weakened(report: JsonObject, rows: int) -> Iterator[str]:
+    """Yield in what the gate itself got weaker."""
+    headline = weakening.headline(report)
+    if not headline:
+        return
+    yield "> [!WARNING]"
+    yield f"> **This change weakens the gate**{_phrase(headline)}"
+    yield ""
+    if rows:
+        table = weakening.table(report)
+        yield from _table(table)
+        yield from _more(len(report["weakened"]["findings"]) - len(table.rows))
+        yield ""
+
+
 def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Section]:
     """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
@@ -240,6 +257,8 @@ def _cut(table: Table, rows: int) -> Iterator[str]:
 def _rules(report: JsonObject, rows: int) -> Iterator[str]:
     judged = tuple((f"`{r['rule']}`", _phrase(message(r)), "✅" if r["passed"] else "❌") for r in report["rules"])
     yield from _cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
+    for sentence in weakening.sentences(report):
+        yield from (_phrase(sentence), "")
 
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:

@@ -125,6 +125,9 @@ def departures(report: JsonObject) -> list[Phrase]:
     """Return a sentence for each setting that is not the default and that a reader of the report must know of."""
     policy = report["provenance"]["policy"]
     sentences: list[Phrase] = []
+    if commit := report["provenance"].get("policy_commit"):
+        judged_by = "Judged by the config file and the rule packs of the base commit ("
+        sentences.append((judged_by, Untrusted(commit[:7]), "), not by this change's own."))
     if policy.get("text") == "none":
         sentences.append(("Recorded text is withheld: a hash stands for each.",))
     if report["synthesis"] is None:

@@ -8,6 +8,7 @@ from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_
 from safe_gate.evaluators.synthesis.score import (
     CHECKS,
     GROUPS,
+    IN_FAVOUR,
     SENSITIVITIES,
     Case,
     Result,
@@ -20,6 +21,7 @@ from safe_gate.evaluators.synthesis.score import (
 __all__ = [
     "CHECKS",
     "GROUPS",
+    "IN_FAVOUR",
     "SENSITIVITIES",
     "Case",
     "Language",

@@ -6,7 +6,7 @@ Pure: a verdict is a function of the hits of the rule packs, and for the pivot o
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -45,8 +45,13 @@ class Case:
 
     @property
     def is_negative_example(self) -> bool:
-        """Tell whether the reply is meant to fail: tagged `negative_example` or `...-fail`."""
-        return any(tag == "negative_example" or tag.endswith("-fail") for tag in self.tags)
+        """Tell whether the reply is meant to fail."""
+        return is_negative(self.tags)
+
+
+def is_negative(tags: Collection[str]) -> bool:
+    """Tell tags of a reply that is meant to fail: `negative_example` or `...-fail` is one of them."""
+    return any(tag == "negative_example" or tag.endswith("-fail") for tag in tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -332,6 +337,9 @@ GROUPS: Mapping[str, tuple[str, str]] = {
     "pivot": ("topic_pivot", "assistant"),
 }
 """The check that each group of hits serves, and the field it is looked for in."""
+
+IN_FAVOUR = frozenset({"positive", "acknowledgment", "follow_up"})
+"""The groups whose hits let a reply pass; those of the others let it fail."""
 
 CHECKS: Mapping[str, Callable[[Turn], CheckResult]] = {
     "agency_language": agency_language,

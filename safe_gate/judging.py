@@ -1,0 +1,313 @@
+"""One run, from its inputs to its report: read, scored, held against what was, and judged.
+
+Effects arrive as arguments; nothing is shown or written here.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
+from dataclasses import asdict, dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from safe_gate import (
+    __version__,
+    baselines,
+    comparing,
+    files,
+    gate,
+    measure,
+    packs,
+    proof,
+    terms,
+    waivers,
+)
+from safe_gate.evaluators import EVALUATORS, synthesis
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
+from safe_gate.options import Options
+from safe_gate.publishing import Effects
+
+SCHEMA_VERSION = 1
+
+Made = tuple[dict[str, Any], tuple[Problem, ...]]
+"""The report of a run, and the problems that kept it from a verdict, if any."""
+
+
+def made(
+    options: Options, effects: Effects, options_at: comparing.OptionsAt, recorded: JsonObject | None = None
+) -> Made:
+    """Return the report of a run under these options.
+
+    `options_at` gives the settings with the config file of another folder, such as the base commit's.
+    `recorded` is what is to stand for what is held against an earlier state, where that is not found
+    anew. Raises CannotJudge where it cannot be told by whose settings to judge.
+    """
+    settings_at = with_todays_reports(options, options_at)
+    with _ruling(options, effects, settings_at) as ruling:
+        return _judged(ruling, options, effects, settings_at, recorded)
+
+
+def gate_policy(options: Options) -> gate.Policy:
+    """Return the limits of the gate's rules under these options."""
+    archetypes = {
+        name: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds")}
+        for name, own in (options.archetypes or {}).items()
+    }
+    limits = {"safe_v0": archetypes, "synthesis": options.tags or {}}
+    return gate.Policy(
+        **{name: getattr(options, name) for name in gate.LIMITS},
+        min_group=options.min_group,
+        groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in limits.items()},
+        guards=comparing.guards(options),
+    )
+
+
+_TODAYS = ("report_dir", "comment", "gate_id", "text")
+"""Settings of the config file that judge nothing, and are those of the run whoever's settings judge."""
+
+
+def with_todays_reports(options: Options, options_at: comparing.OptionsAt) -> comparing.OptionsAt:
+    """Return how settings are read below a folder, less what is said there of reports."""
+    todays = {name: getattr(options, name) for name in _TODAYS}
+    return lambda root: replace(options_at(root), **todays)
+
+
+@contextmanager
+def baseline(
+    spec: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> Iterator[baselines.Baseline | None]:
+    """Give a baseline with the files that the run reads, and with those that its own config file names there."""
+    context = effects.context
+
+    def opened(patterns: Sequence[str]) -> AbstractContextManager[baselines.Baseline | None]:
+        connect = partial(effects.connect, context.api_url, options, effects.out)
+        return baselines.opened(spec, patterns, context, connect, options, folder=effects.folder)
+
+    patterns = baselines.patterns_of(options)
+    with ExitStack() as stack:
+        base = stack.enter_context(opened(patterns))
+        own: tuple[str, ...] = ()
+        if base is not None and base.root is not None:
+            with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
+                own = baselines.patterns_of(options_at(base.root))
+        if not set(own) <= set(patterns):
+            base = stack.enter_context(opened((*patterns, *own)))
+        yield base
+
+
+@dataclass(frozen=True, slots=True)
+class _Ruling:
+    """By whose settings a run is judged: its own, or those of the base commit.
+
+    Their rule packs lie below `root`; `rules` are those packs read, None for the run's own, which are
+    read with the cases. `base` is None for the run's own.
+    """
+
+    options: Options
+    root: Path = files.HERE
+    rules: synthesis.Rules | None = None
+    base: baselines.Baseline | None = None
+
+    def breaks_on_weakened(self, own: Options) -> bool:
+        """Tell whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
+        return "fail" in (self.options.on_weakened, own.on_weakened)
+
+
+@contextmanager
+def _base_commit(
+    setting: str, instead: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> Iterator[baselines.Baseline | None]:
+    """Give the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
+    if not effects.context.in_actions:
+        words = "asks for the base commit of a GitHub event, and this is no job of GitHub Actions"
+        raise CannotJudge(Problem(Place(setting), f"{words}; set {instead}"))
+    with baseline("base", options, effects, options_at) as base:
+        yield base
+
+
+@contextmanager
+def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> Iterator[_Ruling]:
+    """Give the settings that judge, as long as they can be read. Raises CannotJudge."""
+    if options.policy_ref == "head":
+        yield _Ruling(options)
+        return
+    with _base_commit("policy-ref", "head here", options, effects, options_at) as base:
+        if base is None or base.root is None:
+            words = (
+                "is base, but this event has no base commit; set head for other events than pull requests and pushes"
+            )
+            raise CannotJudge(Problem(Place("policy-ref"), words))
+        try:
+            own = options_at(base.root)
+            rules = measure.synthesis_rules(own, root=base.root) if own.synthesis_cases else None
+        except CannotJudge as error:
+            raise comparing.at_baseline(base, error) from None
+        yield _Ruling(own, base.root, rules, base)
+
+
+def _judged(
+    ruling: _Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+    recorded: JsonObject | None,
+) -> Made:
+    """Return the report of a run; `options` are the run's own, whoever's settings judge."""
+    judging = ruling.options
+    measured = {
+        "safe_v0": measure.safe_v0_part(judging, effects.generated_at) if judging.safe_batch else None,
+        "synthesis": measure.synthesis_part(judging, rules=ruling.rules) if judging.synthesis_cases else None,
+    }
+    present = [one for one in measured.values() if one is not None]
+    problems = tuple(problem for one in present for problem in one.problems)
+    inputs = tuple(file for one in present for file in one.inputs)
+    if not present:
+        problems = (nothing_to_judge(),)
+    try:
+        known = files.waivers(judging.waivers, root=ruling.root)
+    except CannotJudge as error:
+        known, problems = None, (*problems, *error.problems)
+    if problems:
+        return error_report(problems, judging, effects, inputs), problems
+    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
+    if known:
+        file, listed = known
+        fates = waivers.sorted_out(listed, parts, effects.generated_at[:10])
+        parts["waivers"] = {"path": file.path, "sha256": file.sha256, **fates}
+    try:
+        parts |= _held_against(parts, ruling, options, effects, options_at) if recorded is None else recorded
+    except CannotJudge as error:
+        problems = measure.as_shown(error.problems, options)
+        return error_report(problems, judging, effects, inputs), problems
+    outcomes = gate.judge(parts, gate_policy(judging))
+    return proof.with_digests(_report(gate.verdict(outcomes), outcomes, parts, inputs, ruling, effects)), ()
+
+
+def _held_against(
+    parts: comparing.Parts,
+    ruling: _Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+) -> dict[str, Any]:
+    """Return what of the report is about an earlier state: the comparison with a baseline, and the weakened gate."""
+    judging, found = ruling.options, dict[str, Any]()
+    is_compared = bool(judging.baseline)
+    with baseline(judging.baseline, judging, effects, options_at) if is_compared else nullcontext() as base:
+        if is_compared:
+            side = comparing.side(parts, judging, root=ruling.root)
+            waived = {name: {one.case_id for one in failures} for name, failures in waivers.waived(parts).items()}
+            found["comparison"] = comparing.against(
+                base, side, judging, options_at, effects.generated_at, root=ruling.root, waived=waived
+            )
+        if base or ruling.base or ruling.breaks_on_weakened(options):
+            found["weakened"] = _weakened(base, ruling, options, effects, options_at)
+    return found
+
+
+def _weakened(
+    compared: baselines.Baseline | None,
+    ruling: _Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+) -> dict[str, Any]:
+    """Return in what the gate is weaker than on the base commit, or as far as only a report is at hand, than there.
+
+    What cannot be read is an error where a weaker gate breaks the run, else it is not known.
+    """
+    head, is_needed = terms.at(options), ruling.breaks_on_weakened(options)
+    for choice in _bases(compared, ruling, options, effects, options_at):
+        try:
+            with choice as base:
+                return terms.held_against(base, head, options, options_at, effects.generated_at)
+        except CannotJudge:
+            if is_needed:
+                raise
+    return terms.held_against(None, head, options, options_at, effects.generated_at)
+
+
+def _bases(
+    compared: baselines.Baseline | None,
+    ruling: _Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+) -> Iterator[AbstractContextManager[baselines.Baseline | None]]:
+    """Yield what to hold a run's terms against, the best first.
+
+    Where a weaker gate breaks the run that is the event's base commit if it has one: what to compare
+    outputs with may be named by a config file that came with the change.
+    """
+    is_needed, has_base = ruling.breaks_on_weakened(options), bool(effects.context.subject.base_sha)
+    is_commit = compared is not None and compared.root is not None
+    if ruling.base:
+        yield nullcontext(ruling.base)
+    elif is_commit and (ruling.options.baseline == "base" or not (is_needed and has_base)):
+        yield nullcontext(compared)
+    else:
+        if is_needed or has_base:
+            yield _base_commit(
+                "on-weakened", "warn here, or name a commit as the baseline", options, effects, options_at
+            )
+        yield nullcontext(compared)
+
+
+def _report(
+    verdict: Verdict,
+    outcomes: Sequence[RuleOutcome],
+    parts: Mapping[str, Any],
+    inputs: Sequence[files.InputFile],
+    ruling: _Ruling,
+    effects: Effects,
+) -> dict[str, Any]:
+    """Return the whole report in the shape of `schemas/report.schema.json`, but for its digests."""
+    options = ruling.options
+    settings = {name: getattr(options, name) for name in measure.SCORING}
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "tool": {"name": "safe-gate", "version": __version__},
+        "generated_at": effects.generated_at,
+        "verdict": verdict.value,
+        "rules": [outcome.as_json() for outcome in outcomes],
+        **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
+        **{name: parts[name] for name in ("comparison", "weakened") if name in parts},
+        "provenance": {
+            "commit": effects.context.head_sha,
+            "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
+            "packs_sha256": (
+                packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root)
+                if verdict is not Verdict.ERROR
+                else ""
+            ),
+            "policy": {
+                **gate_policy(options).as_json(),
+                **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
+            },
+            **({"policy_commit": ruling.base.commit} if ruling.base else {}),
+        },
+    }
+
+
+def error_report(
+    problems: Sequence[Problem], options: Options, effects: Effects, inputs: Sequence[files.InputFile] = ()
+) -> dict[str, Any]:
+    """Return the report of a run without a verdict: no scores, every problem."""
+    report = _report(Verdict.ERROR, (), {}, inputs, _Ruling(options), effects)
+    report["problems"] = [
+        {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
+        for p in in_order(problems)
+    ]
+    return report
+
+
+def nothing_to_judge() -> Problem:
+    """Return the problem of a run without inputs."""
+    return missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases")
+
+
+def missing(what: str, expected: str) -> Problem:
+    """Return the problem of a setting without which there is nothing to judge."""
+    return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")

@@ -1,0 +1,70 @@
+"""What a reader is shown of a weakened gate, as values in no format. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.figures import plural
+from safe_gate.model import JsonObject, Phrase, Table, Untrusted, Words
+from safe_gate.render.comparison import baseline_words
+
+ROWS = 10
+"""Rows that are shown at most: the JSON report has all."""
+
+
+def headline(report: JsonObject) -> Phrase:
+    """Return the words to go after "This change weakens the gate", none where it does not."""
+    weakened = report.get("weakened")
+    if not weakened or not weakened["findings"]:
+        return ()
+    ways = plural(len(weakened["findings"]), "way")
+    return (f" in {ways}, compared with ", *_against(weakened), _limits(weakened))
+
+
+def table(report: JsonObject) -> Table:
+    """Return the first ways in which the gate got weaker, with values before and after."""
+    shown = report["weakened"]["findings"][:ROWS]
+    return Table(("Weaker", "Which", "Part", "Change", "Before", "After"), "<<<<<<", tuple(_row(one) for one in shown))
+
+
+def sentences(report: JsonObject) -> Iterator[Phrase]:
+    """Yield what is to be said where nothing got weaker, or nothing is known."""
+    weakened = report.get("weakened")
+    if not weakened or weakened["findings"]:
+        return
+    if weakened["against"] is None:
+        yield ("Whether the gate itself got weaker is not known: there is no base commit to hold it against.",)
+    else:
+        yield ("The gate itself is as strict as at ", *_against(weakened), _limits(weakened), ".")
+
+
+def _against(weakened: JsonObject) -> Phrase:
+    return baseline_words({"baseline": weakened["against"]})
+
+
+def _limits(weakened: JsonObject) -> str:
+    return ", as far as a report tells: it records limits and digests" if weakened["partial"] else ""
+
+
+def _row(finding: JsonObject) -> tuple[Words, ...]:
+    kind, before, after = (finding[key] for key in ("kind", "before", "after"))
+    off = "off" if kind == "setting" and (before, after) != (None, None) else ""
+    return (
+        f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,
+        Untrusted(finding["id"]) if finding["id"] else "all",
+        Untrusted(finding["field"]) if finding["field"] else "",
+        finding["what"],
+        _value(before, off),
+        _value(after, off),
+    )
+
+
+def _value(value: Any, off: str) -> Words:
+    if value is None or value == []:
+        return off
+    if isinstance(value, list):
+        return Untrusted(", ".join(value))
+    return Untrusted(value) if isinstance(value, str) else json.dumps(value)

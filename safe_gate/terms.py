@@ -1,0 +1,119 @@
+"""Shell: what a run is judged by, found below a folder or recorded in a report. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+from safe_gate import comparing, files, measure, packs, weakening
+from safe_gate.baselines import Baseline
+from safe_gate.digests import digest
+from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
+from safe_gate.files import HERE
+from safe_gate.model import CannotJudge, JsonObject, Problem
+from safe_gate.options import Options
+from safe_gate.weakening import WEAKER, Asked, Rule, Terms, settings_of
+
+
+def held_against(
+    base: Baseline | None, head: Terms, options: Options, options_at: comparing.OptionsAt, generated_at: str
+) -> dict[str, Any]:
+    """Return in what a run's terms ask for less than those of its base, in the shape of the report.
+
+    None stands for a base commit that there is not. Raises CannotJudge with every problem of the base.
+    """
+    if base is None:
+        return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
+    before = of(base, options_at)
+    return weakening.section(
+        weakening.weakenings(before, head),
+        comparing.named(base, options, generated_at),
+        partial=before.rules is None or head.rules is None,
+        fails=weakening.fails(before, head),
+        texts=options.text == "full",
+    )
+
+
+def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:
+    """Return the terms of a report or of a commit. Raises CannotJudge with every problem of its files."""
+    if base.root is None:
+        return of_report(base.report or {})
+    try:
+        return at(options_at(base.root), root=base.root)
+    except CannotJudge as error:
+        raise comparing.at_baseline(base, error) from None
+
+
+def of_report(report: JsonObject) -> Terms:
+    """Return the terms that a report records: limits, and of cases and rules the digests alone."""
+    results = ((name, result) for name in EVALUATORS if report[name] for result in report[name]["results"])
+    cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
+    for name, result in results:
+        cases[name][result[EVALUATORS[name].id_key]] = Asked(result["digests"]["case"], None)
+    return Terms(settings_of(report), cases, None, report["provenance"]["packs_sha256"])
+
+
+def at(options: Options, *, root: Path = HERE) -> Terms:
+    """Return the terms under options, with the cases and a team's rule packs that lie below a folder.
+
+    Reads the cases and scores none. Raises CannotJudge with every problem.
+    """
+    there = comparing.present(options, root)
+    return Terms(
+        settings={name: getattr(options, name) for name in WEAKER},
+        cases={
+            "safe_v0": _safe_v0(there, root) if there.safe_batch else {},
+            "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
+        },
+        rules=_rules(there, root),
+        packs_sha256=packs.digest(there.rules, options.rules_off, options.rule_weights, root=root),
+        waivers=_waivers(options, root),
+    )
+
+
+def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:
+    """Return the waivers below a folder, none where their file is not there."""
+    path = options.waivers if files.exists(root / options.waivers) else ""
+    known = files.waivers(path, root=root)
+    return tuple(known[1]) if known else ()
+
+
+def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
+    def asked(case: safe_v0.Case) -> tuple[str, Asked]:
+        return case.test_id, Asked(case.digests()["case"], case.asks())
+
+    return _by_id(measure.sorted_out(measure.safe_v0_cases(options, root=root), asked), options)
+
+
+def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
+    def asked(case: synthesis.Case) -> tuple[str, Asked]:
+        return case.id, Asked(case.digests()["case"], {**case.asks(), "user": digest(case.user)})
+
+    return _by_id(measure.sorted_out(files.synthesis_cases(options.synthesis_cases, root=root), asked), options)
+
+
+def _by_id(
+    read: tuple[list[tuple[str, Asked]], tuple[Problem, ...], tuple[files.InputFile, ...]], options: Options
+) -> dict[str, Asked]:
+    cases, problems, _ = read
+    if problems:
+        raise CannotJudge(*measure.as_shown(problems, options))
+    return dict(cases)
+
+
+def _rules(options: Options, root: Path) -> dict[str, Rule]:
+    """Return the rules and learned packs that there are, whether or not they are switched off."""
+    own = packs.check(options.rules, root=root)
+    return {id_: rule for pack in (*packs.shipped(), *own) for id_, rule in _rules_of(pack)}
+
+
+def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
+    """Yield what of a pack can be switched off alone, with the digest of all that decides what it hits."""
+    around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
+    if "rules" in pack:
+        for rule in pack["rules"]:
+            yield rule["id"], Rule(digest({**around, "rule": rule}), pack["group"] in synthesis.IN_FAVOUR)
+    else:  # a correction's weights go both ways
+        lets_pass = "corrects" in pack or not synthesis.IN_FAVOUR.isdisjoint(pack["groups"])
+        yield pack["pack"], Rule(digest(around), lets_pass)

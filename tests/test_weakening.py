@@ -1,0 +1,670 @@
+"""In what a change weakens the gate itself: found, shown, and where asked a reason to fail."""
+
+from __future__ import annotations
+
+import copy
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate import files, packs, publication
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.options import Options, settings
+from safe_gate.render import console, markdown
+from safe_gate.weakening import BESIDE, WEAKER, Asked, Rule, Terms, What, in_force, weakenings
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.fake_github import PULL_REQUEST, outputs
+from tests.test_baselines import commit, git
+
+SafeGate = Callable[..., Ran]
+DEFAULTS = {name: getattr(Options(), name) for name in WEAKER}
+Found = tuple[str, str, str, str]
+
+
+def terms(**settings_: Any) -> Terms:
+    return Terms(DEFAULTS | settings_, {}, {}, "")
+
+
+def found(base: Terms, head: Terms) -> list[Found]:
+    return [(one.kind, one.id, one.field, one.what.value) for one in weakenings(base, head)]
+
+
+def both_ways(base: Terms, head: Terms) -> tuple[list[Found], list[Found]]:
+    return found(base, head), found(head, base)
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+
+def test_every_setting_either_judges_or_does_not() -> None:
+    names = {setting.name for setting in settings()}
+    assert WEAKER.keys() | BESIDE == names
+    assert not WEAKER.keys() & BESIDE
+
+
+def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
+    for name in WEAKER:
+        if name.startswith(("min_", "max_")) and name != "min_drop":
+            lower = name.startswith("min_")
+            to_weaker, to_stricter = both_ways(terms(**{name: 0.9}), terms(**{name: 0.8}))
+            expected = [("setting", name.replace("_", "-"), "", "lowered" if lower else "raised")]
+            assert (to_weaker if lower else to_stricter) == expected, name
+            assert (to_stricter if lower else to_weaker) == [], name
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "what"),
+    [
+        ("min_label_accuracy", 0.9, None, "switched off"),
+        ("max_regressions", 3, None, "switched off"),
+        ("max_score_drop", 0.1, 0.2, "raised"),
+        ("min_drop", 0.02, 0.1, "raised"),
+        ("alpha", 0.05, 0.01, "lowered"),
+        ("ah_review", 0.5, 0.4, "lowered"),
+        ("strict_ah", True, False, "switched off"),
+        ("allow_removed", False, True, "switched on"),
+        ("sensitivity", "strict", "balanced", "softened"),
+        ("sensitivity", "balanced", "lenient", "softened"),
+        ("on_weakened", "fail", "warn", "softened"),
+        ("policy_ref", "base", "head", "softened"),
+        ("baseline", "main", "", "dropped"),
+    ],
+)
+def test_a_setting_that_asks_for_less_is_named_and_its_opposite_is_not(
+    name: str, before: Any, after: Any, what: str
+) -> None:
+    base, head = terms(**{name: before}), terms(**{name: after})
+    assert both_ways(base, head) == ([("setting", name.replace("_", "-"), "", what)], [])
+    assert [(one.before, one.after) for one in weakenings(base, head)] == [(before, after)]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [("cr_weight", 1.0, 2.0), ("profile", "weighted", "spec"), ("cluster_key", "", "x_topic"), ("baseline", "a", "b")],
+)
+def test_what_may_go_either_way_is_named_both_ways(name: str, before: Any, after: Any) -> None:
+    named = [("setting", name.replace("_", "-"), "", "changed")]
+    assert both_ways(terms(**{name: before}), terms(**{name: after})) == (named, named)
+
+
+def test_entries_of_lists_and_mappings_are_named_each() -> None:
+    base = terms(protect=("b", "a"), rules_off=("x",), rule_weights={"r": 1.0, "s": 2.0})
+    head = terms(protect=("a", "c"), rules_off=("x", "y"), rule_weights={"r": 0.5})
+    assert found(base, head) == [
+        ("setting", "rules-off", "y", "added"),
+        ("setting", "rule-weights", "r", "changed"),
+        ("setting", "rule-weights", "s", "changed"),
+        ("setting", "protect", "b", "dropped"),
+    ]
+
+
+def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> None:
+    base = terms(cr_pass=0.8, archetypes={"A.b": {"thresholds": {"CR": {"pass": 0.9}}}})
+    assert both_ways(base, terms(cr_pass=0.8)) == (
+        [("setting", "archetypes", "A.b.thresholds.CR.pass", "lowered")],
+        [],
+    )
+    laxer = terms(cr_pass=0.8, archetypes={"A": {"thresholds": {"CR": {"pass": 0.1}}, "min-pass-rate": 0.5}})
+    assert both_ways(terms(cr_pass=0.8), laxer) == (
+        [("setting", "archetypes", "A.thresholds.CR.pass", "lowered")],
+        [("setting", "archetypes", "A.min-pass-rate", "switched off")],
+    )
+    assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 1.0}}})) == []  # as the general weight
+    weighed = [("setting", "archetypes", "A.weights.AH", "changed")]
+    assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 2.0}}})) == weighed
+    limited = terms(archetypes={"A": {"max-unexpected-failures": 1}})
+    assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "raised"
+
+
+_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "profile": st.sampled_from(["weighted", "spec"]),
+    "sensitivity": st.sampled_from(["strict", "balanced", "lenient"]),
+    "on_weakened": st.sampled_from(["warn", "fail"]),
+    "policy_ref": st.sampled_from(["head", "base"]),
+    "archetypes": st.none()
+    | st.dictionaries(
+        st.sampled_from("AB"),
+        st.fixed_dictionaries({"weights": st.dictionaries(st.sampled_from(["CR", "AH"]), st.sampled_from([1.0, 2.0]))}),
+    ),
+}
+
+
+def _value(name: str) -> st.SearchStrategy[Any]:
+    default = getattr(Options(), name)
+    if name in _VALUES:
+        return _VALUES[name]
+    if isinstance(default, bool):
+        return st.booleans()
+    if isinstance(default, str):
+        return st.sampled_from(["", "a", "b"])
+    if isinstance(default, tuple):
+        return st.lists(st.sampled_from("abc"), unique=True).map(tuple)
+    if name == "rule_weights":
+        return st.none() | st.dictionaries(st.sampled_from("rs"), st.sampled_from([0.5, 1.0]))
+    return st.sampled_from([0, 0.5, 1] + [None] * (default is None))
+
+
+SETTINGS = st.fixed_dictionaries({name: _value(name) for name in WEAKER})
+
+
+@given(SETTINGS, SETTINGS)
+def test_weaker_one_way_or_the_other_is_all_that_differs(some: dict[str, Any], others: dict[str, Any]) -> None:
+    one, other = (Terms(values, {}, {}, "") for values in (some, others))
+    assert weakenings(one, one) == []
+    named = {(finding.id, finding.field) for way in ((one, other), (other, one)) for finding in weakenings(*way)}
+    differ = {(name.replace("_", "-"), ".".join(path)) for name, path, a, b in in_force(some, others) if a != b}
+    assert named == differ
+    same = {name for name in WEAKER if some[name] == others[name] and name != "archetypes"}
+    assert not same & {id_.replace("-", "_") for id_, _ in named}
+
+
+# --- rules and waivers --------------------------------------------------------------------------
+
+
+def with_rules(off: tuple[str, ...] = (), **rules: Rule) -> Terms:
+    return Terms(DEFAULTS | {"rules_off": off}, {}, {name.replace("__", "/"): rule for name, rule in rules.items()}, "")
+
+
+def test_a_rule_dropped_or_edited_is_named_and_one_added_if_it_can_let_a_reply_pass() -> None:
+    strict, kind = Rule("1", lets_pass=False), Rule("2", lets_pass=True)
+    assert both_ways(with_rules(p__a=strict), with_rules()) == ([("rule", "p/a", "", "dropped")], [])
+    assert both_ways(with_rules(), with_rules(p__a=kind)) == (
+        [("rule", "p/a", "", "added")],
+        [("rule", "p/a", "", "dropped")],
+    )
+    edited = [("rule", "p/a", "", "changed")]
+    assert both_ways(with_rules(p__a=strict), with_rules(p__a=Rule("3", lets_pass=False))) == (edited, edited)
+
+
+@pytest.mark.parametrize("off", ["p", "p/a"])
+def test_a_rule_that_can_let_a_reply_pass_is_named_when_it_is_on_again(off: str) -> None:
+    for lets_pass in (True, False):
+        rule = Rule("1", lets_pass=lets_pass)
+        again = found(with_rules((off,), p__a=rule), with_rules(p__a=rule))
+        assert again == [("rule", off, "", "switched on")] * lets_pass
+
+
+def test_without_the_rules_their_digest_tells_that_they_differ() -> None:
+    one, other = (Terms({}, {}, None, sha256 * 64) for sha256 in "ab")
+    assert found(one, other) == [("rule", "", "", "changed")]
+    assert found(one, one) == []
+
+
+def test_a_waiver_added_or_prolonged_is_named() -> None:
+    def waived(*waivers: dict[str, str]) -> Terms:
+        return Terms({}, {}, {}, "", waivers)
+
+    short = {"id": "a", "check": "topic_pivot", "expires": "2026-01-01"}
+    long, other = short | {"expires": "2027-01-01"}, {"id": "a", "metric": "CR", "expires": "2026-01-01"}
+    assert both_ways(waived(short), waived(long)) == ([("waiver", "a", "topic_pivot", "prolonged")], [])
+    assert both_ways(waived(short), waived(short, other)) == ([("waiver", "a", "CR", "added")], [])
+
+
+# --- cases --------------------------------------------------------------------------------------
+
+
+def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> Terms:
+    plain: dict[str, Any] = {"checks": ["agency_language"], "expected": {}, "tags": [], "user": "0"}
+    if name == "safe_v0":
+        plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": []}
+    asked = Asked(json.dumps(asks), plain | asks)
+    return Terms(DEFAULTS | (settings_ or {}), {name: {"c": asked}}, {}, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "field", "what"),
+    [
+        ("safe_v0", {"CR": ["a", "b"]}, {"CR": ["b"]}, "CR", "dropped"),
+        ("safe_v0", {"AH": ["a", "b"]}, {"AH": ["b", "c"]}, "AH", "replaced"),
+        ("safe_v0", {"AC": ["a", "a"]}, {"AC": ["a"]}, "AC", "dropped"),
+        ("synthesis", {"checks": ["agency_language", "topic_pivot"]}, {}, "checks", "dropped"),
+        ("synthesis", {"expected": {"topic_pivot": True}}, {}, "expected.topic_pivot", "dropped"),
+        (
+            "synthesis",
+            {"expected": {"topic_pivot": True}},
+            {"expected": {"topic_pivot": None}},
+            "expected.topic_pivot",
+            "changed",
+        ),
+        ("synthesis", {}, {"tags": ["pivot-fail"]}, "tags", "added"),
+        ("synthesis", {}, {"user": "1"}, "user", "changed"),
+    ],
+)
+def test_less_asked_of_a_case_is_named(name: str, before: Any, after: Any, field: str, what: str) -> None:
+    assert found(asking(name, **before), asking(name, **after)) == [(name, "c", field, what)]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("safe_v0", {"CR": ["b"]}, {"CR": ["a", "b"]}),
+        ("safe_v0", {"archetype": "A"}, {"archetype": "B"}),
+        ("synthesis", {}, {"checks": ["agency_language", "topic_pivot"]}),
+        ("synthesis", {}, {"expected": {"topic_pivot": False}}),
+        ("synthesis", {"tags": ["x"]}, {"tags": ["y"]}),
+        ("synthesis", {"tags": ["negative_example"]}, {}),
+    ],
+)
+def test_more_asked_of_a_case_and_groups_without_rules_are_not(name: str, before: Any, after: Any) -> None:
+    assert found(asking(name, **before), asking(name, **after)) == []
+
+
+def test_a_group_that_something_is_asked_of_by_name_is_not_left_unseen() -> None:
+    protected = {"protect": ("x", "A")}
+    assert found(asking("synthesis", protected, tags=["x", "y"]), asking("synthesis", tags=["z"])) == [
+        ("setting", "protect", "A", "dropped"),
+        ("setting", "protect", "x", "dropped"),
+        ("synthesis", "c", "tags", "dropped"),
+    ]
+    changed = [("safe_v0", "c", "archetype", "changed")]
+    assert found(asking("safe_v0", protected), asking("safe_v0", protected, archetype="B")) == changed
+    laxer = {"archetypes": {"B": {"weights": {"CR": 1.0}}}}
+    assert found(asking("safe_v0", laxer), asking("safe_v0", laxer, archetype="B")) == changed
+
+
+def test_a_negative_example_may_not_leave_where_their_passes_are_counted() -> None:
+    counted = {"max_unexpected_passes": 0}
+    base, head = asking("synthesis", counted, tags=["pivot-fail"]), asking("synthesis", counted)
+    assert both_ways(base, head) == (
+        [("synthesis", "c", "tags", "dropped")],
+        [("synthesis", "c", "tags", "added")],
+    )
+
+
+def test_cases_that_are_gone_are_named_and_new_ones_are_not() -> None:
+    with_case, without = asking("safe_v0"), Terms(DEFAULTS, {}, {}, "")
+    assert both_ways(with_case, without) == ([("safe_v0", "c", "", "dropped")], [])
+
+
+def test_of_a_case_known_by_its_digest_alone_it_is_told_that_it_changed() -> None:
+    known, changed = (Terms({}, {"synthesis": {"c": Asked(sha256, None)}}, {}, "") for sha256 in "ab")
+    assert found(known, known) == []
+    assert found(known, changed) == [("synthesis", "c", "", "changed")]
+
+
+# --- the command line ---------------------------------------------------------------------------
+
+PACK: dict[str, Any] = {
+    "pack": "ours",
+    "check": "agency_language",
+    "group": "negative",
+    "field": "assistant",
+    "about": "Ours.",
+    "rules": [
+        {"id": "ours/stop", "pattern": "stop being", "why": "x", "hit": ["Stop being sad."], "miss": ["Stop."]},
+        {"id": "ours/over", "pattern": "zebra", "why": "x", "hit": ["A zebra."], "miss": ["A horse."]},
+    ],
+}
+
+
+def needles(*signals: str) -> dict[str, Any]:
+    return {
+        "signal_generation": {"must_find_signals": list(signals)},
+        "event_summary": {"must_contain_phrases": ["went home"]},
+        "followup_questions": {"forbidden_terms": ["policy"]},
+    }
+
+
+def put(config: dict[str, Any], *turns: dict[str, Any], cases: tuple[dict[str, Any], ...], pack: Any = PACK) -> None:
+    Path("ours.json").write_text(json.dumps(pack), "utf-8")
+    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    write_cases(Path("c.jsonl"), *turns)
+    write_batch(Path("b.json"), *cases)
+
+
+CONFIG: dict[str, Any] = {
+    "safe-batch": ["b"],
+    "synthesis-cases": ["c.jsonl"],
+    "rules": ["ours.json"],
+    "min-pass-rate": 0.9,
+    "protect": ["<b>@octo | x", "a"],
+}
+
+
+@pytest.fixture
+def base() -> str:
+    """Make a repository whose only commit has a gate and its cases; return the commit."""
+    git("init", "--quiet")
+    put(CONFIG, turn("a"), turn("</code> @octo | b"), cases=(safe_case("s", expectations=needles("fever", "fever")),))
+    return commit()
+
+
+def weaken(**settings_: Any) -> None:
+    """Weaken the gate in the working folder: a lower limit, an edited rule, a case that is gone, fewer signals."""
+    pack = copy.deepcopy(PACK)
+    pack["rules"][1]["pattern"] = "zebras?"
+    put(CONFIG | {"min-pass-rate": 0.5, "protect": ["a"]} | settings_, turn("a"), cases=(safe_case("s"),), pack=pack)
+
+
+WEAKENED = [
+    ("setting", "min-pass-rate", "", "lowered"),
+    ("setting", "protect", "<b>@octo | x", "dropped"),
+    ("rule", "ours/over", "", "changed"),
+    ("safe_v0", "s", "CR", "dropped"),
+    ("synthesis", "</code> @octo | b", "", "dropped"),
+]
+
+
+def report() -> dict[str, Any]:
+    """Return the report of the last run, which is valid."""
+    content: dict[str, Any] = files.document("reports/safe-gate.json", "report")
+    return content
+
+
+def section(name: str = "weakened") -> list[Found]:
+    keys = ("kind", "id", "field", "what")
+    return [tuple(one[key] for key in keys) for one in report()[name]["findings"]]
+
+
+def test_a_weakened_gate_is_shown_high_up_and_breaks_nothing_by_default(safe_gate: SafeGate, base: str) -> None:
+    weaken()
+    ran = safe_gate("run", "--baseline", base, "--allow-removed")
+    assert ran.code == 0, ran.log
+    assert section() == WEAKENED
+    assert report()["weakened"] | {"findings": []} == {
+        "against": report()["comparison"]["baseline"],
+        "partial": False,
+        "on_weakened": "warn",
+        "findings": [],
+    }
+    head, *rows = ran.out.split("\n")[:12]
+    assert head.startswith(f'This change weakens the gate in 5 ways, compared with "{base[:7]}"')
+    assert "".join(rows[3].split()) == "│setting│min-pass-rate││lowered│0.9│0.5│"
+    assert "".join(rows[6].split()) == "│SAFEv0case│s│CR│dropped│fever││"
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    assert text.index("**This change weakens the gate** in 5 ways") < text.index("**SAFE v0** ·")
+    assert "| rule | <code>ours&#47;over</code> |  | changed |  |  |" in text
+    assert (
+        "| setting | <code>protect</code> | <code>&#60;b&#62;<wbr>&#64;octo &#124; x</code> | dropped |  |  |" in text
+    )
+    assert "| Synthesis case | <code>&#60;&#47;code&#62; <wbr>&#64;octo &#124; b</code> |  | dropped |  |  |" in text
+    assert "@octo" not in text
+
+
+def test_at_most_ten_ways_are_shown(safe_gate: SafeGate, base: str) -> None:
+    put(CONFIG, *(turn(f"t{i}") for i in range(13)), cases=(safe_case("s"),))
+    many = commit()
+    put(CONFIG, turn("t0"), cases=(safe_case("s"),))
+    ran = safe_gate("run", "--baseline", many, "--allow-removed")
+    assert len(section()) == 12
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    assert text.count("| Synthesis case |") == 10
+    assert "… and 2 more: see the JSON report." in text
+    assert "... and 2 more: see the JSON report" in ran.out
+    counts = [*markdown.rungs(report(), (), limit=10)][-1]
+    assert "**This change weakens the gate** in 12 ways" in counts
+    assert "| Synthesis case |" not in counts
+
+
+def test_a_gate_that_asks_for_no_less_says_so_in_one_line(safe_gate: SafeGate, base: str) -> None:
+    put(CONFIG | {"min-pass-rate": 1.0}, turn("a"), turn("</code> @octo | b"), turn("c"), cases=(full(),))
+    ran = safe_gate("run", "--baseline", base, "--on-weakened", "fail")
+    assert (ran.code, section()) == (0, []), ran.log
+    assert "This change weakens" not in ran.out
+    assert f'The gate itself is as strict as at "{base[:7]}"' in ran.out
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    assert text.index("<b>Rules</b>") < text.index("The gate itself is as strict as at ")
+    assert "0 ways in which the gate itself got weaker, 0 allowed" in text
+
+
+def full() -> dict[str, Any]:
+    return safe_case("s", expectations=needles("fever", "fever"))
+
+
+def test_without_a_baseline_nothing_is_looked_at(safe_gate: SafeGate, base: str) -> None:
+    weaken()
+    ran = safe_gate("run")
+    assert ran.code == 0
+    assert "weakened" not in report()
+    assert "gate itself" not in ran.out
+
+
+def test_on_weakened_fail_breaks_the_run_and_its_stored_report(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    weaken()
+    in_actions(payload=pull_request(base))
+    ran = safe_gate("run", "--on-weakened", "fail")
+    assert ran.code == 1, ran.log
+    assert report()["rules"][-1] == {
+        "rule": "on-weakened",
+        "evaluator": "gate",
+        "value": 5,
+        "threshold": 0,
+        "passed": False,
+        "message": "5 ways in which the gate itself got weaker, 0 allowed",
+    }
+    assert report()["weakened"]["against"]["name"] == "base"
+    assert "comparison" not in report()
+    summary = Path("summary").read_text("utf-8")
+    assert f"weakens the gate** in 5 ways, compared with <code>{base[:7]}</code> (the base commit, " in summary
+    assert publication.read(Path("reports") / publication.NAME).report == report()
+    stored = json.loads((Path("reports") / publication.NAME).read_text("utf-8"))
+    stored["report"]["weakened"]["findings"] = []
+    (Path("reports") / publication.NAME).write_text(json.dumps(stored), "utf-8")
+    later = safe_gate("publish", "--dry-run")
+    assert later.code == 3
+    assert "report.verdict" in later.err
+
+
+def pull_request(base: str) -> dict[str, Any]:
+    payload: dict[str, Any] = copy.deepcopy(PULL_REQUEST)
+    payload["pull_request"]["base"]["sha"] = base
+    return payload
+
+
+def test_a_change_cannot_let_itself_pass(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    put(CONFIG | {"on-weakened": "fail"}, turn("a"), cases=(full(),))
+    strict = commit()
+    put(CONFIG | {"on-weakened": "warn"}, turn("a"), cases=(full(),))
+    assert safe_gate("run", "--baseline", strict).code == 1
+    assert section() == [("setting", "on-weakened", "", "softened")]
+    commit()
+    weaken(baseline="HEAD")  # what outputs are compared with comes with the change
+    in_actions(payload=pull_request(base))
+    monkeypatch.setenv("INPUT_ON-WEAKENED", "fail")
+    assert safe_gate("run", "--allow-removed").code == 1
+    assert section() == WEAKENED
+
+
+def test_a_rule_pack_that_is_no_longer_named_is_missed(safe_gate: SafeGate, base: str) -> None:
+    put({**CONFIG, "rules": []}, turn("a"), turn("</code> @octo | b"), cases=(full(),))
+    Path("ours.json").unlink()
+    assert safe_gate("run", "--baseline", base).code == 0
+    assert section() == [("rule", id_, "", "dropped") for id_ in ("ours/over", "ours/stop")]
+
+
+def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str) -> None:
+    corrected = next(pack for pack in packs.shipped() if pack["pack"] == "agency-learned")
+    correction = {
+        "pack": "team-agency",
+        "corrects": {"pack": "agency-learned", "sha256": packs.fingerprint(corrected)},
+        "about": "x",
+        "weights": {"!": [1.0, 0.0]},
+    }
+    Path("team.json").write_text(json.dumps(correction), "utf-8")
+    kind = {**PACK, "pack": "kind", "group": "positive", "rules": [{**PACK["rules"][0], "id": "kind/a"}]}
+    Path("kind.json").write_text(json.dumps(kind), "utf-8")
+    more = {**CONFIG, "rules": ["ours.json", "team.json", "kind.json"]}
+    put(more, turn("a"), turn("</code> @octo | b"), cases=(full(),))
+    assert safe_gate("run", "--baseline", base).code == 0
+    assert section() == [("rule", id_, "", "added") for id_ in ("kind/a", "team-agency")]
+
+
+def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, base: str) -> None:
+    assert safe_gate("run", "--report-dir", "old").code == 0
+    weaken(thresholds={"CR": {"pass": 0.7}}, strictAH=True, weights={"AC": 2})
+    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed")
+    assert ran.code == 0, ran.log
+    assert section() == [
+        ("setting", "min-pass-rate", "", "lowered"),
+        ("setting", "cr-pass", "", "lowered"),
+        ("setting", "ac-weight", "", "changed"),
+        ("setting", "allow-removed", "", "switched on"),
+        ("setting", "protect", "<b>@octo | x", "dropped"),
+        ("rule", "", "", "changed"),
+        ("safe_v0", "s", "", "changed"),
+        ("synthesis", "</code> @octo | b", "", "dropped"),
+    ]
+    assert "as far as a report tells: it records limits and digests" in ran.out
+    assert "│ rule           │ all" in ran.out
+
+
+def test_of_an_evaluator_that_a_report_does_not_have_no_threshold_is_known(safe_gate: SafeGate, base: str) -> None:
+    only = {"synthesis-cases": ["c.jsonl"], "rules": ["ours.json"]}
+    put(only, turn("a", expected={"topic_pivot": True, "agency_language": True}), cases=(full(),))
+    assert safe_gate("run", "--report-dir", "old").code == 0
+    put(only | {"thresholds": {"CR": {"pass": 0.6}}, "strictAH": True}, turn("a"), cases=(full(),))
+    assert safe_gate("run", "--baseline", "old/safe-gate.json").code == 0
+    assert section() == [("synthesis", "a", "", "changed")]
+
+
+def test_beside_a_report_the_events_base_commit_tells_more(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    assert safe_gate("run", "--report-dir", "old").code == 0
+    weaken()
+    in_actions(payload=pull_request(base))
+    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed").code == 0
+    assert (section(), report()["weakened"]["partial"]) == (WEAKENED, False)
+    in_actions(payload=pull_request("1" * 40))  # which nobody has
+    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed").code == 0
+    assert report()["weakened"]["partial"] is True
+    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed", "--on-weakened", "fail")
+    assert ran.code == 3
+    assert "base: " in ran.err
+
+
+def test_where_there_is_no_base_commit_it_is_said(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    refused = safe_gate("run", "--on-weakened", "fail")
+    assert refused.code == 3
+    assert (
+        "on-weakened: asks for the base commit of a GitHub event, and this is no job of GitHub Actions; "
+        "set warn here, or name a commit as the baseline"
+    ) in refused.err
+    in_actions(event="schedule", payload={})
+    ran = safe_gate("run", "--on-weakened", "fail")
+    assert ran.code == 0, ran.log
+    assert report()["weakened"]["against"] is None
+    assert "Whether the gate itself got weaker is not known: there is no base commit to hold it against." in ran.out
+
+
+def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:
+    weaken()
+    ran = safe_gate("run", "--baseline", base, "--allow-removed", "--text", "none")
+    assert ran.code == 0, ran.log
+    assert section() == WEAKENED
+    shown = report()["weakened"]["findings"][3]["before"]
+    assert len(shown) == 1
+    assert "fever" not in json.dumps(report()) + Path("reports/safe-gate.md").read_text("utf-8") + ran.log
+
+
+def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate, base: str) -> None:
+    weaken()
+    ran = safe_gate("compare", base, ".", "--allow-removed", "--out", "out.json")
+    assert ran.code == 0, ran.log
+    assert ran.out.startswith("This change weakens the gate in 5 ways")
+    assert len(json.loads(Path("out.json").read_text("utf-8"))["weakened"]["findings"]) == 5
+    assert safe_gate("compare", base, ".", "--allow-removed", "--on-weakened", "fail").code == 1
+    assert safe_gate("run", "--report-dir", "new").code == 0
+    of_reports = safe_gate("compare", "new/safe-gate.json", "new/safe-gate.json", "--on-weakened", "fail")
+    assert of_reports.code == 0, of_reports.log
+    assert "This change weakens" not in of_reports.out
+
+
+# --- policy-ref: base ---------------------------------------------------------------------------
+
+
+def test_the_base_commits_policy_judges_the_cases_at_hand(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    fails = turn("new", assistant="There is a zebra.", checks=["agency_language"])
+    cases = full(), safe_case("t", output={"signals": [], "summary": "", "followup_questions": []})
+    put({**CONFIG, "min-pass-rate": 0.1, "rules": [], "report-dir": "mine"}, turn("a"), fails, cases=cases)
+    Path("ours.json").unlink()
+    assert safe_gate("run", "--max-unexpected-failures", "1").code == 0
+    in_actions(payload=pull_request(base))
+    ran = safe_gate("run", "--policy-ref", "base", "--max-unexpected-failures", "1")
+    assert ran.code == 1, ran.log
+    found = files.document("mine/safe-gate.json", "report")
+    assert found["provenance"]["policy_commit"] == base
+    assert found["provenance"]["policy"]["min_pass_rate"] == 0.9
+    assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == ["min-pass-rate"]
+    hits = found["synthesis"]["results"][1]["checks"]["agency_language"]["negative_hits"]
+    assert "ours/over" in {hit["rule"] for hit in hits}
+    assert packs.digest() != found["provenance"]["packs_sha256"]
+    words = (
+        f'Judged by the config file and the rule packs of the base commit ("{base[:7]}"), not by this change\'s own.'
+    )
+    assert words in ran.out
+    keys = ("kind", "id", "what")
+    assert [tuple(one[key] for key in keys) for one in found["weakened"]["findings"]] == [
+        ("setting", "min-pass-rate", "lowered"),
+        ("rule", "ours/over", "dropped"),
+        ("rule", "ours/stop", "dropped"),
+        ("synthesis", "</code> @octo | b", "dropped"),
+    ]
+    assert found["weakened"]["on_weakened"] == "warn"
+
+
+def test_the_base_commits_policy_says_whether_its_terms_must_be_known(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    for on_weakened, code in (("fail", 3), ("warn", 0)):
+        put(CONFIG | {"on-weakened": on_weakened}, {"id": "no case"}, cases=(full(),))
+        broken = commit()
+        put(CONFIG, turn("a"), cases=(full(),))
+        in_actions(payload=pull_request(broken))
+        ran = safe_gate("run", "--policy-ref", "base")
+        assert ran.code == code, ran.log
+        assert (f"{broken[:7]}:c.jsonl:1" in ran.err) == (code == 3)
+
+
+def test_without_the_base_commits_policy_there_is_no_verdict(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    refused = safe_gate("run", "--policy-ref", "base")
+    assert refused.code == 3
+    assert "policy-ref: asks for the base commit of a GitHub event, and this is no job of GitHub Actions" in refused.err
+    in_actions(event="schedule", payload={})
+    none = safe_gate("run", "--policy-ref", "base")
+    assert none.code == 3
+    assert "policy-ref: is base, but this event has no base commit; set head for other events" in none.err
+    Path("safe.config.json").write_text('{"min-pass-rate": 2}', "utf-8")
+    broken = commit()
+    put(CONFIG, turn("a"), cases=(full(),))
+    in_actions(payload=pull_request(broken))
+    ran = safe_gate("run", "--policy-ref", "base")
+    assert ran.code == 3
+    assert f"{broken[:7]}:safe.config.json" in ran.err
+    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> None:
+    weaken()
+    assert safe_gate("run", "--baseline", base, "--allow-removed").code == 0
+    evil = "<img src=x>@octo | `\n::error::x\x1b[2J"
+    finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
+    stored = report() | {"weakened": report()["weakened"] | {"findings": [finding]}}
+    for text in markdown.rungs(stored, (), limit=markdown.COMMENT_LIMIT):
+        assert "<img" not in text
+        assert "@octo" not in text
+    for text in console.scorecards(stored):
+        assert "\x1b" not in text
+        assert "\n::error" not in text
+
+
+def test_what_of_a_weakened_gate_is_ours_is_told_from_what_is_recorded() -> None:
+    schema = json.loads((Path(files.__file__).parent.parent / "schemas" / "report.schema.json").read_text("utf-8"))
+    finding = schema["$defs"]["weakened"]["properties"]["findings"]["items"]["properties"]
+    assert finding["what"]["enum"] == [what.value for what in What]
+    assert finding["kind"]["enum"] == ["setting", "rule", "waiver", *EVALUATORS]
