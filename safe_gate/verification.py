@@ -62,7 +62,9 @@ def verify(path: str, make: Callable[[Options], Made]) -> Verification:
     elif differing or made != recorded:
         standing, reason = Standing.DOES_NOT_HOLD, "its files give another report"
     else:
-        standing, reason = Standing.HOLDS, f"{plural(len(report['provenance']['inputs']), 'file')} give the same report"
+        inputs = report["provenance"]["inputs"]
+        standing = Standing.HOLDS
+        reason = plural(len(inputs), "file gives the same report", "files give the same report")
     rows = (
         (name, one[:12], _held(one, contents[name]), _held(one, made[name]) if made else "not computed")
         for name, one in recorded.items()
@@ -134,10 +136,14 @@ def _anew(path: str, report: JsonObject, make: Callable[[Options], Made]) -> Jso
     anew, problems = make(_options(path, report))
     if problems:
         raise CannotJudge(*problems)
-    ours = {rule.name for rule in gate.RULES}
-    rules = [*anew["rules"], *(rule for rule in report["rules"] if rule["rule"] not in ours)]
+    rules = [*anew["rules"], *_other_rules(report)]
     verdict = Verdict.PASS if all(rule["passed"] for rule in rules) else Verdict.FAIL
     return {**anew, "rules": rules, "verdict": verdict.value}
+
+
+def _other_rules(report: JsonObject) -> list[JsonObject]:
+    ours = {rule.name for rule in gate.RULES}
+    return [rule for rule in report["rules"] if rule["rule"] not in ours]
 
 
 def _options(path: str, report: JsonObject) -> Options:
@@ -180,5 +186,6 @@ def _told_apart(differing: Sequence[proof.Difference]) -> Iterator[Phrase]:
 
 def _not_recomputed(report: JsonObject, anew: JsonObject) -> Iterator[Phrase]:
     """Yield what of a report no file of it tells: what a baseline or a person added."""
-    if anew and (added := sorted(report.keys() - anew.keys())):
-        yield (f"Not recomputed, but left as the report has it: {', '.join(added)}.",)
+    added = [*sorted(report.keys() - anew.keys()), *(f"the rule {rule['rule']}" for rule in _other_rules(report))]
+    if anew and added:
+        yield ("Not recomputed, but left as the report has it: ", Untrusted(", ".join(added)), ".")
