@@ -65,7 +65,9 @@ def verify(path: str, make: Make) -> Verification:
     elif differing or made != recorded:
         standing, reason = Standing.DOES_NOT_HOLD, "its files give another report"
     else:
-        standing, reason = Standing.HOLDS, f"{plural(len(report['provenance']['inputs']), 'file')} give the same report"
+        inputs = report["provenance"]["inputs"]
+        standing = Standing.HOLDS
+        reason = plural(len(inputs), "file gives the same report", "files give the same report")
     rows = (
         (name, one[:12], _held(one, contents[name]), _held(one, made[name]) if made else "not computed")
         for name, one in recorded.items()
@@ -188,5 +190,6 @@ def _told_apart(differing: Sequence[proof.Difference]) -> Iterator[Phrase]:
 
 def _not_recomputed(report: JsonObject, anew: JsonObject) -> Iterator[Phrase]:
     """Yield what of a report no file of it tells: what a baseline or a person added."""
-    if anew and (added := sorted(report.keys() - anew.keys())):
+    added = sorted({*(report.keys() - anew.keys()), *(name for name in _OF_ANOTHER_STATE if name in report)})
+    if anew and added:
         yield (f"Not recomputed, but left as the report has it: {', '.join(added)}.",)

@@ -49,7 +49,7 @@ def test_every_setting_either_judges_or_does_not() -> None:
 
 def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
     for name in WEAKER:
-        if name.startswith(("min_", "max_")) and name != "min_drop":
+        if name.startswith(("min_", "max_")) and name not in ("min_drop", "min_group"):
             lower = name.startswith("min_")
             to_weaker, to_stricter = both_ways(terms(**{name: 0.9}), terms(**{name: 0.8}))
             expected = [("setting", name.replace("_", "-"), "", "lowered" if lower else "raised")]
@@ -330,7 +330,12 @@ CONFIG: dict[str, Any] = {
 def base() -> str:
     """Make a repository whose only commit has a gate and its cases; return the commit."""
     git("init", "--quiet")
-    put(CONFIG, turn("a"), turn("</code> @octo | b"), cases=(safe_case("s", expectations=needles("fever", "fever")),))
+    put(
+        CONFIG,
+        turn("a"),
+        turn("</code> @octo | b", tags=["<b>@octo | x"]),
+        cases=(safe_case("s", expectations=needles("fever", "fever")),),
+    )
     return commit()
 
 
@@ -387,9 +392,9 @@ def test_a_weakened_gate_is_shown_high_up_and_breaks_nothing_by_default(safe_gat
 
 
 def test_at_most_ten_ways_are_shown(safe_gate: SafeGate, base: str) -> None:
-    put(CONFIG, *(turn(f"t{i}") for i in range(13)), cases=(safe_case("s"),))
+    put(CONFIG | {"protect": []}, *(turn(f"t{i}") for i in range(13)), cases=(safe_case("s"),))
     many = commit()
-    put(CONFIG, turn("t0"), cases=(safe_case("s"),))
+    put(CONFIG | {"protect": []}, turn("t0"), cases=(safe_case("s"),))
     ran = safe_gate("run", "--baseline", many, "--allow-removed")
     assert len(section()) == 12
     text = Path("reports/safe-gate.md").read_text("utf-8")
@@ -402,7 +407,13 @@ def test_at_most_ten_ways_are_shown(safe_gate: SafeGate, base: str) -> None:
 
 
 def test_a_gate_that_asks_for_no_less_says_so_in_one_line(safe_gate: SafeGate, base: str) -> None:
-    put(CONFIG | {"min-pass-rate": 1.0}, turn("a"), turn("</code> @octo | b"), turn("c"), cases=(full(),))
+    put(
+        CONFIG | {"min-pass-rate": 1.0},
+        turn("a"),
+        turn("</code> @octo | b", tags=["<b>@octo | x"]),
+        turn("c"),
+        cases=(full(),),
+    )
     ran = safe_gate("run", "--baseline", base, "--on-weakened", "fail")
     assert (ran.code, section()) == (0, []), ran.log
     assert "This change weakens" not in ran.out
@@ -461,9 +472,9 @@ def pull_request(base: str) -> dict[str, Any]:
 def test_a_change_cannot_let_itself_pass(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    put(CONFIG | {"on-weakened": "fail"}, turn("a"), cases=(full(),))
+    put(CONFIG | {"on-weakened": "fail", "protect": ["a"]}, turn("a"), cases=(full(),))
     strict = commit()
-    put(CONFIG | {"on-weakened": "warn"}, turn("a"), cases=(full(),))
+    put(CONFIG | {"on-weakened": "warn", "protect": ["a"]}, turn("a"), cases=(full(),))
     assert safe_gate("run", "--baseline", strict).code == 1
     assert section() == [("setting", "on-weakened", "", "softened")]
     commit()
@@ -475,7 +486,7 @@ def test_a_change_cannot_let_itself_pass(
 
 
 def test_a_rule_pack_that_is_no_longer_named_is_missed(safe_gate: SafeGate, base: str) -> None:
-    put({**CONFIG, "rules": []}, turn("a"), turn("</code> @octo | b"), cases=(full(),))
+    put({**CONFIG, "rules": []}, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
     Path("ours.json").unlink()
     assert safe_gate("run", "--baseline", base).code == 0
     assert section() == [("rule", id_, "", "dropped") for id_ in ("ours/over", "ours/stop")]
@@ -493,7 +504,7 @@ def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str
     kind = {**PACK, "pack": "kind", "group": "positive", "rules": [{**PACK["rules"][0], "id": "kind/a"}]}
     Path("kind.json").write_text(json.dumps(kind), "utf-8")
     more = {**CONFIG, "rules": ["ours.json", "team.json", "kind.json"]}
-    put(more, turn("a"), turn("</code> @octo | b"), cases=(full(),))
+    put(more, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
     assert safe_gate("run", "--baseline", base).code == 0
     assert section() == [("rule", id_, "", "added") for id_ in ("kind/a", "team-agency")]
 
@@ -517,13 +528,13 @@ def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, b
     assert "│ rule           │ all" in ran.out
 
 
-def test_of_an_evaluator_that_a_report_does_not_have_no_threshold_is_known(safe_gate: SafeGate, base: str) -> None:
+def test_a_report_tells_thresholds_and_of_a_case_that_it_changed(safe_gate: SafeGate, base: str) -> None:
     only = {"synthesis-cases": ["c.jsonl"], "rules": ["ours.json"]}
     put(only, turn("a", expected={"topic_pivot": True, "agency_language": True}), cases=(full(),))
     assert safe_gate("run", "--report-dir", "old").code == 0
     put(only | {"thresholds": {"CR": {"pass": 0.6}}, "strictAH": True}, turn("a"), cases=(full(),))
     assert safe_gate("run", "--baseline", "old/safe-gate.json").code == 0
-    assert section() == [("synthesis", "a", "", "changed")]
+    assert section() == [("setting", "cr-pass", "", "lowered"), ("synthesis", "a", "", "changed")]
 
 
 def test_beside_a_report_the_events_base_commit_tells_more(
