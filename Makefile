@@ -6,12 +6,19 @@ RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo test lint fix bench train checks gains lock clean
+.PHONY: demo regression test lint fix bench train checks gains lock clean
 
 demo: $(RUNNABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
 	  --report-dir reports || [ $$? -eq 1 ] && echo 'The gate failed, as one batch of the examples is made to show.'
 	@echo 'See why a case fails: $(BIN)/safe-gate explain EMP-028 --cases examples/empathy.jsonl'
+
+regression: $(RUNNABLE) ## hold the regression planted in examples/regressed against examples/
+	@$(BIN)/safe-gate run --safe-batch examples/clinical/golden_set.json --synthesis-cases examples/empathy.jsonl \
+	  --report-dir reports/before >/dev/null
+	@$(BIN)/safe-gate run --safe-batch examples/clinical/golden_set.json \
+	  --safe-outputs examples/regressed/golden_set.outputs.jsonl --synthesis-cases examples/regressed/empathy.jsonl \
+	  --baseline reports/before/safe-gate.json --report-dir reports || [ $$? -eq 1 ]
 
 test: lint ## the whole test suite
 	$(BIN)/python -m pytest --cov --cov-report=term-missing

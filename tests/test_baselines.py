@@ -664,5 +664,5 @@ def test_the_patterns_of_a_run_are_all_that_it_reads() -> None:
     options = Options(
         safe_batch=("a", "/b"), safe_test_dir="t", safe_outputs=("o",), synthesis_cases=("c",), rules=("r",), config="k"
     )
-    assert patterns_of(options) == ("t/a", "/b", "o", "c", "r", "k")
-    assert patterns_of(Options()) == ("safe.config.json",)
+    assert patterns_of(options) == ("t/a", "/b", "o", "c", "r", "k", "safe-gate.waivers.json")
+    assert patterns_of(Options()) == ("safe.config.json", "safe-gate.waivers.json")

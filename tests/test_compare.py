@@ -11,10 +11,11 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, Gate
 
 BAD = "You'll be fine, I promise."
+EXAMPLES = REPOSITORY / "examples"
 ALL = ("--safe-batch", "b.json", "--synthesis-cases", "c.jsonl")
 
 
@@ -248,3 +249,26 @@ def test_a_push_that_creates_a_branch_has_no_baseline_yet(gate: Gate) -> None:
     step = gate("pass", "--baseline", "base", event="push", payload={"after": commit_, "before": before})
     assert step.ran.code == 0
     assert "There is no baseline yet" in step.summary
+
+
+def test_the_regression_planted_in_the_examples_is_found(
+    safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(EXAMPLES.parent)
+    batch = ("--safe-batch", "examples/clinical/golden_set.json")
+    old, new = tmp_path / "old", tmp_path / "new"
+    cases = ("--synthesis-cases", "examples/empathy.jsonl")
+    assert safe_gate("run", *batch, *cases, "--report-dir", old).code == 0
+    outputs = ("--safe-outputs", "examples/regressed/golden_set.outputs.jsonl")
+    cases = ("--synthesis-cases", "examples/regressed/empathy.jsonl")
+    against = ("--baseline", old / "safe-gate.json", "--max-regressions", "0", "--report-dir", new)
+    assert safe_gate("run", *batch, *outputs, *cases, *against).code == 1
+    comparison = report(str(new / "safe-gate.json"))["comparison"]
+    changes = {
+        name: {one["id"]: one["change"] for one in comparison[name]["changes"]} for name in ("safe_v0", "synthesis")
+    }
+    assert changes == {
+        "safe_v0": dict.fromkeys(("I25-GOLDEN-002", "I25-GOLDEN-005"), "newly failing"),
+        "synthesis": dict.fromkeys(("EMP-007", "EMP-014", "EMP-018"), "newly failing"),
+    }
+    assert comparison["synthesis"]["cases"]["removed"] == [{"id": "EMP-024", "protected": False}]

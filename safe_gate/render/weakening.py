@@ -25,9 +25,15 @@ def headline(report: JsonObject) -> Phrase:
 
 
 def table(report: JsonObject) -> Table:
-    """Return the first ways in which the gate got weaker, with values before and after."""
-    shown = report["weakened"]["findings"][:ROWS]
-    return Table(("Weaker", "Which", "Part", "Change", "Before", "After"), "<<<<<<", tuple(_row(one) for one in shown))
+    """Return the first ways in which the gate got weaker, with values before and after where there are any."""
+    rows = [_row(one) for one in report["weakened"]["findings"][:ROWS]]
+    header = ("Weaker", "Which", "Part", "Change", "Before", "After")
+    told = [place for place in range(len(header)) if any(row[place] for row in rows)]
+    return Table(
+        tuple(header[place] for place in told),
+        "<" * len(told),
+        tuple(tuple(row[place] for place in told) for row in rows),
+    )
 
 
 def sentences(report: JsonObject) -> Iterator[Phrase]:
