@@ -6,10 +6,11 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import fixed, percent, plural
-from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
+from safe_gate.figures import fixed, percent, plural, with_interval
+from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, Words
 from safe_gate.regression import smallest_visible
 from safe_gate.render.report import sections
+from safe_gate.stats import wilson
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 _NAMED = 5
@@ -122,7 +123,8 @@ def _row(name: str, metric: JsonObject) -> tuple[str, ...]:
     same = metric["worse"] == metric["better"] == 0
     return (
         f"{EVALUATORS[name].title}: {metric['metric'].replace('_', ' ')}",
-        *(percent(metric[run], 1) for run in ("baseline", "today", "head")),
+        *(percent(metric[run], 1) for run in ("baseline", "today")),
+        _with_interval(metric),
         _signed(metric["today"] - metric["baseline"]),
         _signed(metric["head"] - metric["today"]),
         f"{_signed(interval['low'])} to {_signed(interval['high'])}" if interval and not same else "",
@@ -130,6 +132,12 @@ def _row(name: str, metric: JsonObject) -> tuple[str, ...]:
         str(metric["better"]),
         "" if same else fixed(p, 3) if p >= 0.001 else "below 0.001",
     )
+
+
+def _with_interval(metric: JsonObject) -> str:
+    """Return this run's mean, a share of cases with its interval."""
+    mean, cases = metric["head"], metric["cases"]
+    return with_interval(mean, *wilson(round(mean * cases), cases)) if metric["test"] == Test.SIGN else percent(mean, 1)
 
 
 def _signed(share: float) -> str:
