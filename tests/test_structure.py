@@ -35,9 +35,14 @@ def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], dict[str, Any]]:
         "event_summary": {"must_contain_phrases": [MARK]},
         "followup_questions": {"forbidden_terms": [f"a {MARK}", f"b {MARK}"]},
     }
-    output = {"signals": [], "summary": "", "followup_questions": [f"a {MARK}"]}
-    names = {"concern_id": MARK, "archetype": MARK, "expectations": expectations, "output": output}
-    write_batch(Path(f"{MARK}.json"), *(safe_case(f"{MARK} {i}", **names) for i in range(3)))
+    names = {"concern_id": MARK, "archetype": MARK, "expectations": expectations}
+    good = {"signals": [MARK, f"{MARK} 2"], "summary": MARK, "followup_questions": []}
+    write_batch(Path(f"{MARK}.json"), *(safe_case(f"{MARK} {i}", **names, output=good) for i in range(4)))
+    write_cases(Path(f"{MARK}.jsonl"), *(turn(f"{MARK} {i}", tags=[MARK]) for i in range(5)))
+    safe_gate("run", "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl")
+    Path("reports/safe-gate.json").rename(f"{MARK}.old.json")
+    bad = {"signals": [], "summary": "", "followup_questions": [f"a {MARK}"]}
+    write_batch(Path(f"{MARK}.json"), *(safe_case(f"{MARK} {i}", **names, output=bad) for i in range(3)))
     reply = f"You should stop {MARK} so sad. I know exactly how you feel, {MARK}. You'll definitely be fine {MARK}."
     turns = [turn(f"{MARK} {i}", assistant=reply, tags=[f"{MARK} {i}"], expected={"topic_pivot": True}) for i in (1, 2)]
     write_cases(Path(f"{MARK}.jsonl"), *turns)
@@ -47,7 +52,8 @@ def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], dict[str, Any]]:
     fates = [{"id": f"{MARK} {i}", "check": "topic_pivot"} for i in (1, 3)] + [{"id": f"{MARK} 4", "metric": "CR"}]
     Path("waivers.json").write_text(json.dumps({"waivers": [one | fields for one in fates]}), "utf-8")
     inputs = "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl", "--waivers", "waivers.json"
-    assert safe_gate("run", *inputs, "--config", "groups.json").code == 1
+    against = "--baseline", f"{MARK}.old.json", "--protect", MARK
+    assert safe_gate("run", *inputs, "--config", "groups.json", *against).code == 1
     template = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
 
     def run(text: str) -> dict[str, Any]:
@@ -113,7 +119,8 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], dict[
     def log(text: str) -> str:
         report = recorded(text)
         cards = [console.scorecard(section, everything=True) for section in sections(report)]
-        return "\n".join((*cards, console.rules(report)))
+        held = [*console.weakened(report), console.compared(report, everything=True)]
+        return "\n".join((*cards, *held, console.rules(report)))
 
     lines = len(log(WORDS).split("\n"))
 
