@@ -110,6 +110,12 @@ class _Triple:
         return "still failing"
 
     @property
+    def is_news(self) -> bool:
+        """Whether the case is to be told of: all but those that pass as before, and say nothing newly forbidden."""
+        drifted = self.baseline.passed != self.today.passed
+        return drifted or self.change != "still passing" or not self.head.violations <= self.today.violations
+
+    @property
     def because(self) -> list[str]:
         """What differs between the runs: rules where the verdict of the same output does."""
         return [
@@ -148,11 +154,7 @@ def _compared(
             "removed": [{"id": i, "protected": _is_protected(before[i], guards)} for i in removed],
         },
         "metrics": [one for metric, (_, test) in evaluator.metrics.items() for one in _metric(metric, test, triples)],
-        "changes": [
-            _change(t, results[t.head.id], guards)
-            for t in triples
-            if t.change != "still passing" or t.baseline.passed != t.today.passed
-        ],
+        "changes": [_change(t, results[t.head.id], guards) for t in triples if t.is_news],
     }
 
 

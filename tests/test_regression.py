@@ -199,6 +199,14 @@ def test_a_guard_breaks_for_its_reason_alone(guards: Guards, head: list[Any], br
     assert found == broken
 
 
+def test_one_forbidden_term_for_another_is_a_new_one_though_no_score_tells() -> None:
+    base, head = (part(result("1", (1, 0.9, 1))) for _ in range(2))
+    head["safe_v0"]["results"][0]["details"]["AH"]["violations"] = ["guideline"]
+    head["safe_v0"]["results"][0]["digests"]["output"] = digest("another")
+    _, _, broken = judged(base, head, Guards())
+    assert broken == {"new-violations"}
+
+
 def test_an_evaluator_that_is_gone_lost_all_its_cases() -> None:
     base = part(result("1", (1, 1, 1)))
     found, _, broken = judged(base, {"safe_v0": None, "synthesis": None}, Guards())
