@@ -248,6 +248,21 @@ def test_waivers_and_a_baseline_go_together(safe_gate: Callable[..., Ran], text:
     assert broken(report()) == {("protect", "synthesis")}
 
 
+def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    violated = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
+    write(case=lambda name: safe_case(name, **({"output": violated} if name == "S-1" else {})))
+    safe_gate("run", *ALL, "--baseline", base)
+    assert broken(report()) == {("new-violations", "safe_v0"), ("label-drops", "safe_v0")}
+    assert safe_gate("compare", base, ".", *ALL).code == 1
+    safe_gate("bless", "--waivers", "--reason", "known", "--owner", "me", "--expires", "2099-01-01")
+    assert safe_gate("run", *ALL, "--baseline", base).code == 0
+    for head in (".", "reports/safe-gate.json", commit()):
+        done = safe_gate("compare", base, head, *ALL)
+        assert done.code == 0, done.log
+
+
 def test_a_report_with_a_comparison_fits_its_schema(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()
