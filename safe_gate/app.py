@@ -35,6 +35,7 @@ from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 from safe_gate.verification import Standing
+from safe_gate.waivers import let_pass
 
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
@@ -74,17 +75,20 @@ def compare(
         if new is None:
             raise CannotJudge(_no_commit(head))
         if new.root is None:
-            side, settings = comparing.side_of_report(new.report or {}), options
+            parts, settings = new.report or {}, options
+            side = comparing.side_of_report(parts)
         else:
             settings = options_at(new.root)
-            parts = comparing.measured(settings, effects.generated_at, root=new.root)
-            side = comparing.side(parts, settings, root=new.root)
-        found = comparing.against(old, side, settings, options_at, effects.generated_at, root=new.root or files.HERE)
+            measured = comparing.measured(settings, effects.generated_at, root=new.root)
+            side = comparing.side(measured, settings, root=new.root)
+            parts = judging.with_waivers(measured, settings, effects, root=new.root)
+        root, known = new.root or files.HERE, let_pass(parts)
+        found = comparing.against(old, side, settings, options_at, effects.generated_at, root=root, waived=known)
         weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
         raise CannotJudge(_no_commit(base))
     report = {**side.parts, "comparison": found}
-    outcomes = regression.judge(found, comparing.guards(settings)) + weakening.judge(weakened)
+    outcomes = regression.judge(found, comparing.guards(settings), known) + weakening.judge(weakened)
     rules = [outcome.as_json() for outcome in outcomes]
     if out:
         files.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))

@@ -48,8 +48,7 @@ def side_of_report(report: JsonObject) -> Side:
     """Return the run that left a report."""
     provenance, version = report["provenance"], report["tool"]["version"]
     policy = provenance["policy"]
-    parts = {name: report[name] for name in EVALUATORS}
-    return _side(parts, version, provenance["packs_sha256"], policy["profile"], policy["sensitivity"], policy["text"])
+    return _side(report, version, provenance["packs_sha256"], policy["profile"], policy["sensitivity"], policy["text"])
 
 
 def _side(parts: Parts, version: str, packs_sha256: str, profile: str, sensitivity: str, text: str) -> Side:
@@ -125,12 +124,11 @@ def against(
     if not any(old.parts.values()):
         return none
     if old.is_withheld or head.is_withheld:  # stand-ins can be compared with stand-ins alone
-        old, head = (replace(one, parts=_withheld(one.parts)) for one in (old, head))
-        today = today and _withheld(today)
+        old, today, head = _withheld(old), today and _withheld(today), _withheld(head)
     if problems := tuple(_named_nothing(old, head, options)):
         raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
-    compared = regression.compare(old.parts, today, head.parts, guards(options), same_rules)
+    compared = regression.compare(old.parts, today and today.parts, head.parts, guards(options), same_rules)
     comparison = {**none, "status": "pass", **compared}
     outcomes = regression.judge(comparison, guards(options), waived)
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
@@ -156,22 +154,23 @@ def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]
 
 def _baseline(
     base: Baseline, head: Side, options: Options, options_at: OptionsAt, generated_at: str, root: Path
-) -> tuple[Side, Parts | None]:
+) -> tuple[Side, Side | None]:
     """Return the baseline as it was judged, and its outputs judged by the run's rules if they are at hand."""
     if base.root is None:
         return side_of_report(base.report or {}), None
     own = replace(options_at(base.root), text=options.text, cluster_key=options.cluster_key)
-    parts = measured(own, generated_at, root=base.root)
-    old = side(parts, present(own, base.root), root=base.root)
+    old = side(measured(own, generated_at, root=base.root), present(own, base.root), root=base.root)
     if old.rules == head.rules:
-        return old, parts
-    today = measured(own, generated_at, root=base.root, ruled=(options, root))
-    is_of_head = side(today, options, root=root).rules == head.rules  # not so where head is a report made by others
-    return old, today if is_of_head else None
+        return old, old
+    today = side(measured(own, generated_at, root=base.root, ruled=(options, root)), options, root=root)
+    return old, today if today.rules == head.rules else None  # not so where head is a report made by others
 
 
-def _withheld(parts: Parts) -> Parts:
-    return {name: part and without_texts(name, part) for name, part in parts.items()}
+def _withheld(one: Side) -> Side:
+    """Return a run with stand-ins for texts: its own where it has some, for one of one would be another."""
+    if one.is_withheld:
+        return one
+    return replace(one, parts={name: part and without_texts(name, part) for name, part in one.parts.items()})
 
 
 def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:

@@ -258,8 +258,7 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     if report.get("waivers") is not None:
         outcomes.append(_waivers_hold(report["waivers"]))
     if "comparison" in report:
-        let_pass = {name: frozenset(failure.case_id for failure in failures) for name, failures in waived.items()}
-        outcomes += regression.judge(report["comparison"], policy.guards, let_pass)
+        outcomes += regression.judge(report["comparison"], policy.guards, waivers.let_pass(report))
     if "weakened" in report:
         outcomes += weakening.judge(report["weakened"])
     return tuple(outcomes)

@@ -172,10 +172,7 @@ def _judged(
     if problems:
         return error_report(problems, judging, effects, inputs), problems
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
-    if known:
-        file, listed = known
-        fates = waivers.sorted_out(listed, parts, effects.generated_at[:10])
-        parts["waivers"] = {"path": file.path, "sha256": file.sha256, **fates}
+    parts |= _waivers_part(known, parts, effects)
     try:
         parts |= _held_against(parts, ruling, options, effects, options_at) if recorded is None else recorded
     except CannotJudge as error:
@@ -183,6 +180,21 @@ def _judged(
         return error_report(problems, judging, effects, inputs), problems
     outcomes = gate.judge(parts, gate_policy(judging))
     return proof.with_digests(_report(gate.verdict(outcomes), outcomes, parts, inputs, ruling, effects)), ()
+
+
+def with_waivers(parts: comparing.Parts, options: Options, effects: Effects, *, root: Path) -> dict[str, Any]:
+    """Return evaluators' parts with what became of the waivers below a folder. Raises CannotJudge."""
+    return {**parts, **_waivers_part(files.waivers(options.waivers, root=root), parts, effects)}
+
+
+def _waivers_part(
+    known: tuple[files.InputFile, list[JsonObject]] | None, parts: comparing.Parts, effects: Effects
+) -> dict[str, Any]:
+    if known is None:
+        return {"waivers": None}
+    file, listed = known
+    fates = waivers.sorted_out(listed, parts, effects.generated_at[:10])
+    return {"waivers": {"path": file.path, "sha256": file.sha256, **fates}}
 
 
 def _held_against(
@@ -198,7 +210,7 @@ def _held_against(
     with baseline(judging.baseline, judging, effects, options_at) if is_compared else nullcontext() as base:
         if is_compared:
             side = comparing.side(parts, judging, root=ruling.root)
-            waived = {name: {one.case_id for one in failures} for name, failures in waivers.waived(parts).items()}
+            waived = waivers.let_pass(parts)
             found["comparison"] = comparing.against(
                 base, side, judging, options_at, effects.generated_at, root=ruling.root, waived=waived
             )

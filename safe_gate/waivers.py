@@ -57,6 +57,11 @@ def waived(report: JsonObject) -> Mapping[str, tuple[Failure, ...]]:
     }
 
 
+def let_pass(report: JsonObject) -> Mapping[str, frozenset[str]]:
+    """Return by evaluator the ids of the cases that are `waived`."""
+    return {name: frozenset(one.case_id for one in failures) for name, failures in waived(report).items()}
+
+
 def _failures(name: str, report: JsonObject) -> Iterator[Failure]:
     """Yield the failing cases of an evaluator, none if it did not run."""
     if report[name] is not None:

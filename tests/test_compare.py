@@ -215,6 +215,17 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) ->
     for base, head in (("full", "none"), ("none", "full"), ("none", "none")):
         done = safe_gate("compare", f"{base}/safe-gate.json", f"{head}/safe-gate.json")
         assert done.code == 0, done.log
+    violated = {"signals": [], "summary": "She went home.", "followup_questions": ["The policy?"]}
+    write(case=lambda name: safe_case(name, output=violated))
+    commit()
+    safe_gate("run", *ALL, "--report-dir", "full")
+    safe_gate("run", *ALL, "--report-dir", "none", "--text", "none")
+    for base, head in (("HEAD", "full/safe-gate.json"), ("none/safe-gate.json", "HEAD"), ("HEAD", "none/safe-gate.json")):
+        for text in ("full", "none"):
+            done = safe_gate("compare", base, head, *ALL, "--text", text)
+            assert done.code == 0, done.log
+    write(case=lambda name: safe_case(name, **terms))
+    safe_gate("run", *ALL, "--report-dir", "full")
     write(
         case=lambda name: safe_case(
             name, **terms, output={"signals": [], "summary": "secret", "followup_questions": ["zebra"]}
@@ -225,6 +236,38 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) ->
     for name in ("reports/safe-gate.json", "reports/safe-gate.md"):
         assert "zebra" not in Path(name).read_text()
         assert "went home" not in Path(name).read_text()
+
+
+@pytest.mark.parametrize("text", ["full", "none"])
+def test_waivers_and_a_baseline_go_together(safe_gate: Callable[..., Ran], text: str) -> None:
+    write()
+    base = commit()
+    write(bad=("T-1",))
+    safe_gate("run", *ALL)
+    safe_gate("bless", "--waivers", "--reason", "known", "--owner", "me", "--expires", "2099-01-01")
+    arguments = ("run", *ALL, "--baseline", base, "--max-regressions", "0", "--text", text)
+    done = safe_gate(*arguments)
+    assert done.code == 0, done.log
+    assert report()["comparison"]["synthesis"]["changes"][0]["change"] == "newly failing"
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+    assert safe_gate(*arguments, "--protect", "T-1").code == 1
+    assert broken(report()) == {("protect", "synthesis")}
+
+
+def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    violated = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
+    write(case=lambda name: safe_case(name, **({"output": violated} if name == "S-1" else {})))
+    safe_gate("run", *ALL, "--baseline", base)
+    assert broken(report()) == {("new-violations", "safe_v0"), ("label-drops", "safe_v0")}
+    assert safe_gate("compare", base, ".", *ALL).code == 1
+    safe_gate("bless", "--waivers", "--reason", "known", "--owner", "me", "--expires", "2099-01-01")
+    assert safe_gate("run", *ALL, "--baseline", base).code == 0
+    for head in (".", "reports/safe-gate.json", commit()):
+        done = safe_gate("compare", base, head, *ALL)
+        assert done.code == 0, done.log
 
 
 def test_a_report_with_a_comparison_fits_its_schema(safe_gate: Callable[..., Ran]) -> None:

@@ -10,7 +10,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural, with_interval
 from safe_gate.groups import named
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
-from safe_gate.waivers import FATES, waived
+from safe_gate.waivers import FATES, let_pass
 
 _NAMED = 5
 
@@ -33,7 +33,7 @@ def conclusion(report: JsonObject) -> str:
 def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator; a case that waivers let pass is marked, and only to review."""
     names = (name for name in EVALUATORS if report[name] is not None)
-    known = {name: {failure.case_id for failure in failures} for name, failures in waived(report).items()}
+    known = let_pass(report)
     return tuple(
         replace(section, findings=tuple(_marked(finding, known[name]) for finding in section.findings))
         for name, section in zip(names, evaluators.sections(report), strict=True)
