@@ -220,7 +220,11 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) ->
     commit()
     safe_gate("run", *ALL, "--report-dir", "full")
     safe_gate("run", *ALL, "--report-dir", "none", "--text", "none")
-    for base, head in (("HEAD", "full/safe-gate.json"), ("none/safe-gate.json", "HEAD"), ("HEAD", "none/safe-gate.json")):
+    for base, head in (
+        ("HEAD", "full/safe-gate.json"),
+        ("none/safe-gate.json", "HEAD"),
+        ("HEAD", "none/safe-gate.json"),
+    ):
         for text in ("full", "none"):
             done = safe_gate("compare", base, head, *ALL, "--text", text)
             assert done.code == 0, done.log
@@ -277,6 +281,17 @@ def test_a_report_with_a_comparison_fits_its_schema(safe_gate: Callable[..., Ran
     safe_gate("run", *ALL, "--baseline", base)
     done = safe_gate("validate", "reports/safe-gate.json")
     assert done.code == 0, done.log
+
+
+def test_a_report_with_a_case_twice_is_no_baseline(safe_gate: Callable[..., Ran]) -> None:
+    write(bad=("T-1",))
+    safe_gate("run", *ALL, "--report-dir", "old")
+    forged = report("old/safe-gate.json")
+    forged["synthesis"]["results"].append({**forged["synthesis"]["results"][0], "id": "T-1"})
+    Path("forged.json").write_text(json.dumps(forged))
+    done = safe_gate("run", *ALL, "--baseline", "forged.json")
+    assert done.code == 3
+    assert "T-1: has two results of this case" in done.err
 
 
 def test_the_base_of_a_pull_request_is_a_baseline(gate: Gate) -> None:
