@@ -143,10 +143,12 @@ _NO_REPORT: Mapping[str, str] = {
 
 def _report(path: str) -> Baseline:
     place = Place(files.shown(Path(path)))
-    kind = files.kind_of(Path(path))
-    if kind != "report":
-        raise CannotJudge(Problem(place, _NO_REPORT[kind]))
-    report: JsonObject = files.document(path, kind)
+    try:
+        report: JsonObject = files.document(path, "report")
+    except CannotJudge:
+        if (kind := files.kind_of(Path(path))) != "report":
+            raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
+        raise
     if report["verdict"] == Verdict.ERROR:
         words = "is the report of a run that could not judge: it holds nothing to compare; name one with a verdict"
         raise CannotJudge(Problem(place, words))

@@ -40,16 +40,19 @@ def parse(text: str, *, comments: bool = False) -> Any:
     """
     if comments:
         text = blank_comments(text)
-    if text.count("[") + text.count("{") > MAX_DEPTH:
-        _check_depth(text)
     try:
-        return json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+        value = json.loads(text, parse_constant=_refuse, parse_float=_finite, object_pairs_hook=_unique)
+    except RecursionError:
+        raise _too_deep(text) from None
     except json.JSONDecodeError as error:
         raise _syntax_error(text, error) from None
     except _RefusedError as refused:
         raise JsonError(str(refused), _line_of(text, refused), refused.text_free) from None
     except ValueError:  # an integer of thousands of digits
         raise JsonError("a number has too many digits", 1) from None
+    if _is_deep(value):
+        raise _too_deep(text)
+    return value
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
@@ -168,7 +171,27 @@ def _line_of(text: str, refused: _RefusedError) -> int:
     return 1
 
 
-def _check_depth(text: str) -> None:
+def _is_deep(value: Any) -> bool:
+    """Tell whether values are nested more than `MAX_DEPTH` deep, level by level: a large text has few levels."""
+    level = [value]
+    for _ in range(MAX_DEPTH):
+        level = [
+            inner
+            for outer in level
+            if outer.__class__ in _CONTAINERS
+            for inner in (outer.values() if outer.__class__ is dict else outer)
+            if inner.__class__ in _CONTAINERS
+        ]
+        if not level:
+            return False
+    return True
+
+
+_CONTAINERS = (dict, list)
+
+
+def _too_deep(text: str) -> JsonError:
+    """Return what is wrong with a text that is nested too deep, at the line where it gets so."""
     depth, line = 0, 1
     for match in _TOKEN.finditer(text):
         token = match[0]
@@ -177,6 +200,7 @@ def _check_depth(text: str) -> None:
         elif token in "[{":
             depth += 1
             if depth > MAX_DEPTH:
-                raise JsonError(f"values are nested more than {MAX_DEPTH} deep", line)
+                break
         elif token in "]}":
             depth -= 1
+    return JsonError(f"values are nested more than {MAX_DEPTH} deep", line)

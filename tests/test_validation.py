@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from safe_gate.jsontext import JsonError, parse
 from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
@@ -417,3 +418,12 @@ def test_outputs_given_as_a_batch_are_refused_unless_their_batch_is_there(safe_g
     ran = safe_gate("score", "--batch", "c", "b.outputs.jsonl")
     assert ran.code == 3
     assert "b.outputs.jsonl: is a file of recorded outputs, not a batch" in ran.err
+
+
+def test_values_may_be_nested_a_hundred_deep_and_no_deeper() -> None:
+    assert parse("[" * 100 + "]" * 100) is not None
+    assert parse('{"a":' * 99 + "[]" + "}" * 99) is not None
+    for text in ("[" * 101 + "]" * 101, "\n" + "[" * 100_000, '{"a":' * 101 + "1" + "}" * 101):
+        with pytest.raises(JsonError, match="nested more than 100 deep") as error:
+            parse(text)
+        assert error.value.line == text.count("\n") + 1

@@ -16,13 +16,13 @@ COMPARED = {
 
 def outcome(result: JsonObject) -> Outcome:
     """Return what one entry of `results[]` says of its case."""
-    label = Label(result["label"])
+    label = result["label"]
     return Outcome(
         id=result["test_id"],
-        passed=label is Label.PASS,
+        passed=label == Label.PASS,
         rank=_RANKS[label],
-        words=label.value,
-        scores={"pass": float(label is Label.PASS), **{metric: result["scores"][metric] for metric in METRICS}},
+        words=label,
+        scores={"pass": float(label == Label.PASS), **{metric: result["scores"][metric] for metric in METRICS}},
         violations=frozenset(result["details"]["AH"]["violations"]),
         groups=frozenset([result["archetype"]]),
         cluster=result.get("cluster", ""),
