@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate import files, proof, regression
+from safe_gate import baselines, files, regression
 from safe_gate.evaluators import EVALUATORS, safe_v0
 from safe_gate.figures import plural
 from safe_gate.model import (
@@ -69,7 +69,7 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     Raises CannotJudge for a report that has no verdict or does not fit its digests, and for a
     baseline that is there and cannot be read.
     """
-    report = _report(path)
+    report = baselines.report(path)
     _refuse_unsound(grounds)
     old = files.document(target, "report") if Path(target).exists() else None
     changes = sorted(_changes(old, report) if old else _failing(report))
@@ -185,7 +185,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
     or has passed by `today`.
     """
-    failures = sorted(_failures(_report(path)))
+    failures = sorted(_failures(baselines.report(path)))
     _refuse_unsound(grounds, today)
     failing = [failure.case_id for failure in failures]
     if strangers := [one for one in ids if one not in failing]:
@@ -252,18 +252,6 @@ def _waived(waiver: JsonObject) -> _Failure:
 
 
 # --- both ---------------------------------------------------------------------------------------
-
-
-def _report(path: str) -> JsonObject:
-    """Return a report that has a verdict and fits its digests. Raises CannotJudge for any other."""
-    report: JsonObject = files.document(path, "report")
-    place = Place(files.shown(Path(path)))
-    if report["verdict"] == Verdict.ERROR:
-        raise CannotJudge(Problem(place, "has no verdict, so there is nothing to approve; correct its problems first"))
-    if report["provenance"].get("digests") != proof.digests(report):
-        words = "its digests are not those of its contents, so it is not what a run wrote; run again"
-        raise CannotJudge(Problem(place, words, "", "provenance.digests"))
-    return report
 
 
 _LONGEST = {"reason": 2000, "owner": 200}  # characters, as the schemas say

@@ -135,7 +135,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
 
     assert "reports/safe-gate.json: cannot be read" in refused("--baseline", BASELINE)
     assert safe_gate("run").code == 3
-    assert "has no verdict, so there is nothing to approve" in refused("--baseline", BASELINE)
+    assert "has no verdict, for its run could not judge" in refused("--baseline", BASELINE)
     run(safe_gate, [turn("t", assistant=BAD)])
     for target in ((), ("--baseline", "main"), ("--baseline", "base")):
         assert "--baseline: names no file to write; expected the path of a baseline" in refused(*target)
