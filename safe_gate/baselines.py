@@ -37,10 +37,10 @@ _BRING = "bring the commit into the clone (actions/checkout with fetch-depth: 0,
 class Baseline:
     """What a run is compared to: an earlier report, or the files of a commit.
 
-    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of that which the report judged, `made_at`
-    when the commit or the report was made (ISO 8601 in UTC); both "" where that is not known. `report` is
-    as a run wrote it; `root` is the folder that stands for the working folder (see `files.expand`)
-    and holds those files of the commit that were asked for. One of the two is None.
+    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
+    the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
+    where that is not known. `report` is as a run wrote it; `root` is the folder that stands for the working
+    folder (see `files.expand`) and holds those files of the commit that were asked for. One of the two is None.
     """
 
     name: str
