@@ -304,7 +304,9 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
 
 
 @pytest.mark.usefixtures("failed")
-@pytest.mark.parametrize("text", ["{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{", TWICE])
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{", TWICE]
+)
 def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate, text: str) -> None:
     WAIVERS.write_text(text, "utf-8")
     ran = safe_gate("bless", "--waivers", *SIGNED)

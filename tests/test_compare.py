@@ -201,7 +201,9 @@ def test_the_commit_that_a_baseline_judged_is_named(gate: Gate) -> None:
     assert step.ran.code == 0
     assert made["provenance"]["commit"]
     assert report()["comparison"]["baseline"]["commit"] == made["provenance"]["commit"]
-    assert f"Compared with <code>{made['provenance']['commit'][:7]}</code> (<code>old<wbr>&#46;json</code>" in step.summary
+    assert (
+        f"Compared with <code>{made['provenance']['commit'][:7]}</code> (<code>old<wbr>&#46;json</code>" in step.summary
+    )
 
 
 def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
@@ -247,7 +249,11 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) ->
     commit()
     safe_gate("run", *ALL, "--report-dir", "full")
     safe_gate("run", *ALL, "--report-dir", "none", "--text", "none")
-    for base, head in (("HEAD", "full/safe-gate.json"), ("none/safe-gate.json", "HEAD"), ("HEAD", "none/safe-gate.json")):
+    for base, head in (
+        ("HEAD", "full/safe-gate.json"),
+        ("none/safe-gate.json", "HEAD"),
+        ("HEAD", "none/safe-gate.json"),
+    ):
         for text in ("full", "none"):
             done = safe_gate("compare", base, head, *ALL, "--text", text)
             assert done.code == 0, done.log
