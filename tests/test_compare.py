@@ -157,6 +157,17 @@ def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: C
     assert safe_gate("compare", base, ".", *ALL).code == 3
 
 
+def test_a_base_without_a_config_file_is_read_by_what_names_its_cases_now(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    Path("safe.config.json").write_text(json.dumps({"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}))
+    write(bad=("T-1",))
+    assert safe_gate("run", "--baseline", base, "--max-regressions", "0", "--max-unexpected-failures", "9").code == 1
+    assert broken(report()) == {("max-regressions", "synthesis")}
+    assert safe_gate("compare", base, ".", "--max-regressions", "0").code == 1
+    assert safe_gate("compare", ".", base, "--max-regressions", "0").code == 0
+
+
 def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
     write()
     Path("c.jsonl").write_text('{"id": 1}\n')
