@@ -69,7 +69,7 @@ def compare(
     from safe_gate.render.comparison import headline
 
     base, head = specs
-    options_at = judging.with_todays_reports(options, options_at)
+    options_at = judging.with_todays(options, options_at)
     opened = partial(judging.baseline, options=options, effects=effects, options_at=options_at)
     with opened(base) as old, opened(head) as new:
         if new is None:

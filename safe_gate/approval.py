@@ -13,13 +13,12 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate import files, proof, regression
-from safe_gate.evaluators import EVALUATORS, safe_v0
+from safe_gate import baselines, files, regression
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
 from safe_gate.model import (
     CannotJudge,
     JsonObject,
-    Label,
     Outcome,
     Phrase,
     Place,
@@ -69,7 +68,7 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     Raises CannotJudge for a report that has no verdict or does not fit its digests, and for a
     baseline that is there and cannot be read.
     """
-    report = _report(path)
+    report = baselines.report(path)
     _refuse_unsound(grounds)
     old = files.document(target, "report") if Path(target).exists() else None
     changes = sorted(_changes(old, report) if old else _failing(report))
@@ -185,7 +184,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
     or has passed by `today`.
     """
-    failures = sorted(_failures(_report(path)))
+    failures = sorted(_failures(baselines.report(path)))
     _refuse_unsound(grounds, today)
     failing = [failure.case_id for failure in failures]
     if strangers := [one for one in ids if one not in failing]:
@@ -207,7 +206,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
             *(
                 ("Expired, and not renewed by this: ", Untrusted(one.case_id), f", {one.name}.")
                 for one, waiver in sorted(there.items())
-                if str(waiver.get("expires")) < today
+                if waiver["expires"] < today
             ),
         ),
         {**content, "waivers": sorted((*content["waivers"], *added), key=_waived)} if new else None,
@@ -216,54 +215,27 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
 
 
 def _failures(report: JsonObject) -> Iterator[_Failure]:
-    """Yield what cases fail by that are not meant to: checks, and metrics below their threshold of Pass."""
-    safe, turns = report["safe_v0"], report["synthesis"]
-    for result in safe["results"] if safe else ():
-        for metric in safe_v0.METRICS:
-            is_low = result["scores"][metric] < safe["policy"]["thresholds"][metric]["pass"]
-            if result["label"] != Label.PASS and is_low:
-                yield _Failure(result["test_id"], "metric", metric)
-    for result in turns["results"] if turns else ():
-        for name, check in result["checks"].items():
-            if not check["pass"] and not result["is_negative_example"]:
-                yield _Failure(result["id"], "check", name)
+    """Yield what cases fail by that are not meant to: what waivers are held against."""
+    for name, evaluator in EVALUATORS.items():
+        for failure in evaluator.failures(report[name]) if report[name] else ():
+            yield from (_Failure(failure.case_id, evaluator.measures, by) for by in failure.by)
 
 
 def _waivers(target: str) -> JsonObject:
-    """Return what a file of waivers holds, none if it is not there."""
+    """Return what a file of waivers holds, none if it is not there. Raises CannotJudge for what no run would read."""
     if not Path(target).exists():
         return {"waivers": []}
-    content = files.content(target)
-    listed = content.get("waivers") if isinstance(content, dict) else None
-    if not isinstance(listed, list) or not all(isinstance(one, dict) and _is_waiver(one) for one in listed):
-        words = "is no file of waivers; expected an object with waivers, each with an id and a check or a metric"
-        raise CannotJudge(Problem(Place(files.shown(Path(target))), words))
-    found: JsonObject = content
-    return found
-
-
-def _is_waiver(waiver: JsonObject) -> bool:
-    return all(isinstance(text, str) for text in _waived(waiver))
+    files.waivers(target)
+    content: JsonObject = files.content(target)
+    return content
 
 
 def _waived(waiver: JsonObject) -> _Failure:
     kind = "check" if "check" in waiver else "metric"
-    return _Failure(waiver.get("id", 0), kind, waiver.get(kind, 0))
+    return _Failure(waiver["id"], kind, waiver[kind])
 
 
 # --- both ---------------------------------------------------------------------------------------
-
-
-def _report(path: str) -> JsonObject:
-    """Return a report that has a verdict and fits its digests. Raises CannotJudge for any other."""
-    report: JsonObject = files.document(path, "report")
-    place = Place(files.shown(Path(path)))
-    if report["verdict"] == Verdict.ERROR:
-        raise CannotJudge(Problem(place, "has no verdict, so there is nothing to approve; correct its problems first"))
-    if report["provenance"].get("digests") != proof.digests(report):
-        words = "its digests are not those of its contents, so it is not what a run wrote; run again"
-        raise CannotJudge(Problem(place, words, "", "provenance.digests"))
-    return report
 
 
 _LONGEST = {"reason": 2000, "owner": 200}  # characters, as the schemas say

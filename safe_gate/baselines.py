@@ -6,14 +6,17 @@ temporary folder for as long as the baseline is open.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
+from datetime import datetime
 from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from safe_gate import files
+from safe_gate import files, proof
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.files import HERE
 from safe_gate.git import Clone
 from safe_gate.github import Api
@@ -34,10 +37,10 @@ _BRING = "bring the commit into the clone (actions/checkout with fetch-depth: 0,
 class Baseline:
     """What a run is compared to: an earlier report, or the files of a commit.
 
-    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the commit's full id, `made_at`
-    when the commit or the report was made (ISO 8601 in UTC); both "" where that is not known. `report` is
-    valid under its schema; `root` is the folder that stands for the working folder (see `files.expand`)
-    and holds those files of the commit that were asked for. One of the two is None.
+    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
+    the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
+    where that is not known. `report` is as a run wrote it; `root` is the folder that stands for the working
+    folder (see `files.expand`) and holds those files of the commit that were asked for. One of the two is None.
     """
 
     name: str
@@ -90,7 +93,8 @@ def opened(
     elif spec == ".":
         yield _working_folder()
     elif spec != "base" and files.exists(Path(spec)) and Path(spec).is_file():
-        yield _report(spec)
+        made = report(spec)
+        yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made, None)
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)
         with TemporaryDirectory(prefix="safe-gate-") as temporary:
@@ -136,23 +140,46 @@ _NO_REPORT: Mapping[str, str] = {
     "safe-output": "is a file of recorded outputs, not a report of safe-gate run; name a commit that holds it",
     "synthesis-case": "is a file of Synthesis cases, not a report of safe-gate run; name a commit that holds it",
     "rule-pack": "is a rule pack, not a report of safe-gate run",
+    "waivers": "is a file of waivers, not a report of safe-gate run",
     "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
 }
 """What a file is that is no report, by its kind as `files.kind_of` tells it."""
 
 
-def _report(path: str) -> Baseline:
+def report(path: str) -> JsonObject:
+    """Return a report as a run wrote it: it has a verdict and fits its digests, and names every case once.
+
+    Raises CannotJudge for any other file.
+    """
     place = Place(files.shown(Path(path)))
     try:
-        report: JsonObject = files.document(path, "report")
+        found: JsonObject = files.document(path, "report")
     except CannotJudge:
         if (kind := files.kind_of(Path(path))) != "report":
             raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
         raise
-    if report["verdict"] == Verdict.ERROR:
-        words = "is the report of a run that could not judge: it holds nothing to compare; name one with a verdict"
-        raise CannotJudge(Problem(place, words))
-    return Baseline(path, "", report["generated_at"], report, None)
+    if found["verdict"] == Verdict.ERROR:
+        words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
+        raise CannotJudge(Problem(place, f"{words}; name a report with a verdict"))
+    if found["provenance"].get("digests") != proof.digests(found):
+        words = "its digests are not those of its contents, so it is not what a run wrote; run again"
+        raise CannotJudge(Problem(place, words, "", "provenance.digests"))
+    if problems := tuple(_beyond_the_schema(found, place)):
+        raise CannotJudge(*problems)
+    return found
+
+
+def _beyond_the_schema(found: JsonObject, place: Place) -> Iterator[Problem]:
+    """Yield what no run writes, whatever its digests say: a day that there is none, a case twice."""
+    try:
+        datetime.fromisoformat(found["generated_at"])
+    except ValueError:
+        yield Problem(place, f"is {found['generated_at']}, which is no time", "", "generated_at")
+    for name, evaluator in EVALUATORS.items():
+        ids = Counter(result[evaluator.id_key] for result in (found[name] or {"results": ()})["results"])
+        for case_id, times in sorted(ids.items()):
+            if times > 1:
+                yield Problem(place, f"has this case {times} times; expected each once", case_id, f"{name}.results")
 
 
 def _ref(spec: str) -> str:

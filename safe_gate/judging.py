@@ -44,7 +44,7 @@ def made(
     `recorded` is what is to stand for what is held against an earlier state, where that is not found
     anew. Raises CannotJudge where it cannot be told by whose settings to judge.
     """
-    settings_at = with_todays_reports(options, options_at)
+    settings_at = with_todays(options, options_at)
     with _ruling(options, effects, settings_at) as ruling:
         return _judged(ruling, options, effects, settings_at, recorded)
 
@@ -64,14 +64,22 @@ def gate_policy(options: Options) -> gate.Policy:
     )
 
 
-_TODAYS = ("report_dir", "comment", "gate_id", "text")
+_OF_REPORTS = ("report_dir", "comment", "gate_id", "text")
 """Settings of the config file that judge nothing, and are those of the run whoever's settings judge."""
 
+_OF_INPUTS = ("safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases")
+"""Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
 
-def with_todays_reports(options: Options, options_at: comparing.OptionsAt) -> comparing.OptionsAt:
-    """Return how settings are read below a folder, less what is said there of reports."""
-    todays = {name: getattr(options, name) for name in _TODAYS}
-    return lambda root: replace(options_at(root), **todays)
+
+def with_todays(options: Options, options_at: comparing.OptionsAt) -> comparing.OptionsAt:
+    """Return how settings are read below a folder: those of the run for reports, and for inputs if it names none."""
+
+    def settings_at(root: Path) -> Options:
+        own = options_at(root)
+        names = _OF_REPORTS if own.safe_batch or own.synthesis_cases else (*_OF_REPORTS, *_OF_INPUTS)
+        return replace(own, **{name: getattr(options, name) for name in names})
+
+    return settings_at
 
 
 @contextmanager

@@ -16,6 +16,7 @@ from enum import StrEnum
 from typing import Any
 
 from safe_gate import stats
+from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import fixed, plural
 from safe_gate.model import JsonObject, Outcome, RuleOutcome, Test
@@ -71,7 +72,7 @@ def compare(
     guards: Guards,
     same_rules: Mapping[str, bool],
 ) -> dict[str, Any]:
-    """Return the comparison of each evaluator that the baseline has, in the shape of the report.
+    """Return the comparison of each evaluator that either run has, in the shape of the report.
 
     The three runs are evaluators' parts of reports by name. `today` is None where the baseline's
     outputs are not at hand: then a case whose digests are the same stands today where head stands, and
@@ -79,24 +80,26 @@ def compare(
     """
     parts: dict[str, Any] = dict.fromkeys(EVALUATORS)
     for name in EVALUATORS:
-        if (old := baseline[name]) is not None:  # without a head all its cases are gone
+        if baseline[name] or head[name]:  # without the one all cases are added, without the other all are gone
             again = today[name] if today else None
-            parts[name] = _compared(name, old, again, head[name], guards, same_rules=same_rules[name])
+            parts[name] = _compared(name, baseline[name], again, head[name], guards, same_rules=same_rules[name])
     metrics = [metric for part in parts.values() if part for metric in part["metrics"]]
     adjusted = stats.holm([metric["p"] for metric in metrics])
     for metric, p in zip(metrics, adjusted, strict=True):
         metric["p_adjusted"] = p
-        metric["smallest_drop"] = stats.smallest_drop(metric["units"], guards.alpha / len(metrics))
+        share = guards.alpha / len(metrics)
+        metric["smallest_drop"] = stats.smallest_drop(metric["units"], share, least_cases=stats.LEAST_CASES)
     return parts
 
 
 @dataclass(frozen=True, slots=True)
 class _Triple:
-    """One case in three runs."""
+    """One case in three runs, and the cluster that it counts with, "" for none."""
 
     baseline: Outcome
     today: Outcome
     head: Outcome
+    cluster: str
 
     @property
     def change(self) -> str:
@@ -126,21 +129,29 @@ class _Triple:
 
 
 def _compared(
-    name: str, old: JsonObject, again: JsonObject | None, new: JsonObject | None, guards: Guards, *, same_rules: bool
+    name: str,
+    old: JsonObject | None,
+    again: JsonObject | None,
+    new: JsonObject | None,
+    guards: Guards,
+    *,
+    same_rules: bool,
 ) -> dict[str, Any]:
     evaluator = EVALUATORS[name]
     before, rescored, after = (
         {outcome.id: outcome for outcome in map(evaluator.outcome, part["results"])} if part else {}
         for part in (old, again, new)
     )
-    results = {result[evaluator.id_key]: result for result in old["results"]}
+    results = {result[evaluator.id_key]: result for result in old["results"]} if old else {}
+    was_clustered = any(outcome.cluster for outcome in before.values())
     triples, unseparated = [], 0
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
         is_same = (was.case, was.output) == (now.case, now.output)
         today = rescored.get(case_id) or (now if is_same else was)
         unseparated += not (rescored or is_same or same_rules)
-        triples.append(_Triple(was, today, now))
+        cluster = _shared_cluster(was, now) if was_clustered else now.cluster
+        triples.append(_Triple(was, today, now, cluster))
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     return {
         "cases": {
@@ -156,6 +167,11 @@ def _compared(
         "metrics": [one for metric, (_, test) in evaluator.metrics.items() for one in _metric(metric, test, triples)],
         "changes": [_change(t, results[t.head.id], guards) for t in triples if t.is_news],
     }
+
+
+def _shared_cluster(was: Outcome, now: Outcome) -> str:
+    """Return a cluster of the cases that both runs put together: a change must not merge what it makes worse."""
+    return digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""
 
 
 def _is_protected(outcome: Outcome, guards: Guards) -> bool:
@@ -185,7 +201,7 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[dict[
     read = [t for t in triples if all(name in run.scores for run in (t.baseline, t.today, t.head))]
     if not read:
         return
-    pairs = [(t.head.cluster, t.head.scores[name] - t.today.scores[name]) for t in read]
+    pairs = [(t.cluster, t.head.scores[name] - t.today.scores[name]) for t in read]
     folded = stats.by_cluster(pairs)
     worse, better = (sum(difference * sign > 0 for _, difference in pairs) for sign in (-1, 1))
     interval = None
@@ -282,19 +298,22 @@ def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> 
         return
     if guards.max_score_drop is not None:
         drop = max(0.0, _drop(worst))
+        holds = not _is_below(guards.max_score_drop, drop)
         words = f"{_title(name, worst)} falls by {_points(drop)} on average" if drop else f"No {title} metric falls"
         message = f"{words}, {_points(guards.max_score_drop)} allowed"
-        yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, drop <= guards.max_score_drop, message)
+        yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, holds, message)
     yield _significance(name, metrics, guards)
 
 
 def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> RuleOutcome:
     """Return the outcome of the tests of an evaluator's metrics: whether a drop is real and matters."""
     mattering = [metric for metric in metrics if _matters(metric, guards)]
-    proven = [metric for metric in mattering if _is_real(metric, guards)]
+    proven = [metric for metric in mattering if _is_real(metric, guards) and _is_enough(metric)]
     if worst := max(proven or mattering, key=_drop, default=None):
         fall = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
-        relation = "more than chance shows" if proven else "which chance may show"
+        few = f"on balance fewer than {stats.LEAST_CASES} cases"
+        unproven = "which chance may show" if _is_enough(worst) else few
+        relation = "more than chance shows" if proven else unproven
         message = f"{fall}, {relation} (p {_p(worst)})"
     else:
         message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"
@@ -313,11 +332,19 @@ def _drop(metric: JsonObject) -> float:
 
 
 def _matters(metric: JsonObject, guards: Guards) -> bool:
-    """Tell whether a drop is worth stopping for: in size, and for a yes or no in whole cases."""
-    if metric["test"] == Test.SIGN:
-        net: int = metric["worse"] - metric["better"]
-        return net >= stats.least_net(metric["cases"], guards.min_drop)
-    return _drop(metric) > 0 and round(_drop(metric) - guards.min_drop, 12) >= 0
+    """Tell whether a drop is worth stopping for, in size."""
+    return _drop(metric) > 0 and not _is_below(_drop(metric), guards.min_drop)
+
+
+def _is_enough(metric: JsonObject) -> bool:
+    """Tell whether a drop of a yes or no is more than that of a case or two."""
+    net: int = metric["worse"] - metric["better"]
+    return metric["test"] != Test.SIGN or net >= stats.LEAST_CASES
+
+
+def _is_below(drop: float, limit: float) -> bool:
+    """Tell whether a difference of means is below a limit, but for what doubles lose."""
+    return round(drop - limit, 12) < 0
 
 
 def _is_real(metric: JsonObject, guards: Guards) -> bool:

@@ -134,19 +134,25 @@ def _inputs(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
 def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
     """Return the report that a report's files and settings give. Raises CannotJudge if they give none.
 
-    What was held against an earlier state stands as it is recorded, and is judged again.
+    What follows from an earlier state stands as it is recorded, and is judged again.
     """
-    options, recorded = _options(path, report), {name: report[name] for name in _OF_ANOTHER_STATE if name in report}
-    if options.rules and (commit := report["provenance"].get("policy_commit")):
+    options, recorded = _options(path, report), {name: report[name] for name in _of_an_earlier_state(report)}
+    commit = report["provenance"].get("policy_commit")
+    if options.rules and commit:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not at hand"
         raise CannotJudge(Problem(Place(files.shown(Path(path))), words, "", "provenance.policy_commit"))
     anew, problems = make(options, report["generated_at"], recorded)
     if problems:
         raise CannotJudge(*problems)
-    return {**anew, **recorded}
+    provenance = {**anew["provenance"], **({"policy_commit": commit} if commit else {})}
+    return {**anew, **recorded, "provenance": provenance}
 
 
-_OF_ANOTHER_STATE = ("comparison", "weakened")
+def _of_an_earlier_state(report: JsonObject) -> Iterator[str]:
+    """Yield what of a report follows from files of an earlier state, with `policy_commit` its waivers too."""
+    yield from (name for name in ("comparison", "weakened") if name in report)
+    if "policy_commit" in report["provenance"]:
+        yield "waivers"
 
 
 def _options(path: str, report: JsonObject) -> Options:
@@ -190,6 +196,7 @@ def _told_apart(differing: Sequence[proof.Difference]) -> Iterator[Phrase]:
 
 def _not_recomputed(report: JsonObject, anew: JsonObject) -> Iterator[Phrase]:
     """Yield what of a report no file of it tells: what a baseline or a person added."""
-    added = sorted({*(report.keys() - anew.keys()), *(name for name in _OF_ANOTHER_STATE if name in report)})
+    earlier = (name for name in _of_an_earlier_state(report) if report[name])
+    added = sorted({*(report.keys() - anew.keys()), *earlier})
     if anew and added:
         yield (f"Not recomputed, but left as the report has it: {', '.join(added)}.",)

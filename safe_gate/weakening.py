@@ -243,7 +243,7 @@ def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
 def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
     for name, path, was, is_ in in_force(before, after):
         if what := _judgement(name, path)(was, is_):
-            is_entry = path and True in (was, is_)
+            is_entry = path and (was is True or is_ is True)
             yield Weakening(
                 "setting",
                 name.replace("_", "-"),

@@ -632,8 +632,8 @@ def test_a_report_is_a_baseline(report: Path) -> None:
 def test_a_report_without_a_verdict_holds_nothing_to_compare(safe_gate: Callable[..., Ran], report: Path) -> None:
     assert safe_gate("run", "--cases", "nowhere.jsonl").code == 3
     assert refusal(open_(str(report))) == (
-        "reports/safe-gate.json: is the report of a run that could not judge: it holds nothing to compare;"
-        " name one with a verdict"
+        "reports/safe-gate.json: has no verdict, for its run could not judge: there is nothing to compare or to"
+        " approve; name a report with a verdict"
     )
 
 

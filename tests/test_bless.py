@@ -21,6 +21,8 @@ BASELINE = Path("evals/baseline.json")
 WAIVERS = Path("safe-gate.waivers.json")
 SIGNED = ("--reason", " the model's old habit ", "--owner", "ada", "--expires", "2030-01-31")
 REASON = ("--reason", "agreed on Monday")
+ONE = {"id": "t", "check": "topic_pivot", "reason": "r", "owner": "o", "expires": "2030-01-31"}
+TWICE = json.dumps({"waivers": [ONE, ONE]})
 
 
 def run(safe_gate: SafeGate, turns: list[Any], cases: list[Any] | None = None, *flags: str) -> None:
@@ -135,7 +137,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
 
     assert "reports/safe-gate.json: cannot be read" in refused("--baseline", BASELINE)
     assert safe_gate("run").code == 3
-    assert "has no verdict, so there is nothing to approve" in refused("--baseline", BASELINE)
+    assert "has no verdict, for its run could not judge" in refused("--baseline", BASELINE)
     run(safe_gate, [turn("t", assistant=BAD)])
     for target in ((), ("--baseline", "main"), ("--baseline", "base")):
         assert "--baseline: names no file to write; expected the path of a baseline" in refused(*target)
@@ -261,6 +263,21 @@ def test_waivers_there_are_kept_and_expired_ones_named(safe_gate: SafeGate) -> N
     assert waived() == ["a\x1b/CR", "t/agency_language", "t/topic_pivot", "t/unverifiable_reassurance"]
 
 
+def test_what_fails_by_the_thresholds_of_its_archetype_is_waived(safe_gate: SafeGate, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1772323200")
+    expectations = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": list("abcdef")}}
+    output = {"signals": ["abcde"], "summary": "She went home.", "followup_questions": []}
+    case = safe_case("s", archetype="Auditor", expectations=expectations, output=output)
+    thresholds = {"CR": {"pass": 1.0}, "AC": {"pass": 0.5, "review": 0.1}}
+    Path("safe.config.json").write_text(json.dumps({"archetypes": {"Auditor": {"thresholds": thresholds}}}))
+    run(safe_gate, [turn("t")], [case])
+    assert read()["verdict"] == "fail"
+    assert safe_gate("bless", "--waivers", *SIGNED).code == 0
+    assert waived() == ["s/CR"]
+    run(safe_gate, [turn("t")], [case])
+    assert read()["verdict"] == "pass"
+
+
 @pytest.mark.usefixtures("failed")
 def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gate: SafeGate) -> None:
     for left_out in range(0, 6, 2):
@@ -287,7 +304,9 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
 
 
 @pytest.mark.usefixtures("failed")
-@pytest.mark.parametrize("text", ["{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{"])
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{", TWICE]
+)
 def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate, text: str) -> None:
     WAIVERS.write_text(text, "utf-8")
     ran = safe_gate("bless", "--waivers", *SIGNED)

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 
+from safe_gate.proof import with_digests
 from tests.conftest import GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, Gate
 
@@ -163,6 +164,17 @@ def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: C
     assert safe_gate("compare", base, ".", *ALL).code == 3
 
 
+def test_a_base_without_a_config_file_is_read_by_what_names_its_cases_now(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    Path("safe.config.json").write_text(json.dumps({"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}))
+    write(bad=("T-1",))
+    assert safe_gate("run", "--baseline", base, "--max-regressions", "0", "--max-unexpected-failures", "9").code == 1
+    assert broken(report()) == {("max-regressions", "synthesis")}
+    assert safe_gate("compare", base, ".", "--max-regressions", "0").code == 1
+    assert safe_gate("compare", ".", base, "--max-regressions", "0").code == 0
+
+
 def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
     write()
     Path("c.jsonl").write_text('{"id": 1}\n')
@@ -175,6 +187,41 @@ def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: 
     for name, content in (("a.json", "{"), ("b.report.json", '{"schema_version": 1}')):
         Path(name).write_text(content)
         assert safe_gate("run", *ALL, "--baseline", name).code == 3
+
+
+def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    made = report("old/safe-gate.json")
+
+    def refusal(forged: dict[str, Any]) -> str:
+        Path("forged.json").write_text(json.dumps(forged))
+        done = safe_gate("run", *ALL, "--baseline", "forged.json")
+        assert done.code == 3
+        assert "internal error" not in done.log
+        return done.err
+
+    results = made["synthesis"]["results"]
+    failing = {**made, "synthesis": {**made["synthesis"], "results": [{**one, "pass": False} for one in results]}}
+    assert "forged.json: provenance.digests: its digests are not those of its contents" in refusal(failing)
+    twice = {**made, "synthesis": {**made["synthesis"], "results": [*results, results[0]]}}
+    assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(with_digests(twice))
+    late = {**made, "generated_at": "2026-02-31T00:00:00Z"}
+    assert "forged.json: generated_at: is 2026-02-31T00:00:00Z, which is no time" in refusal(late)
+    assert "forged.json: is a file of waivers, not a report" in refusal({"waivers": []})
+
+
+def test_the_commit_that_a_baseline_judged_is_named(gate: Gate) -> None:
+    assert gate("pass").ran.code == 0
+    made = report()
+    Path("old.json").write_text(json.dumps(made))
+    step = gate("pass", "--baseline", "old.json")
+    assert step.ran.code == 0
+    assert made["provenance"]["commit"]
+    assert report()["comparison"]["baseline"]["commit"] == made["provenance"]["commit"]
+    assert (
+        f"Compared with <code>{made['provenance']['commit'][:7]}</code> (<code>old<wbr>&#46;json</code>" in step.summary
+    )
 
 
 def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
@@ -281,17 +328,6 @@ def test_a_report_with_a_comparison_fits_its_schema(safe_gate: Callable[..., Ran
     safe_gate("run", *ALL, "--baseline", base)
     done = safe_gate("validate", "reports/safe-gate.json")
     assert done.code == 0, done.log
-
-
-def test_a_report_with_a_case_twice_is_no_baseline(safe_gate: Callable[..., Ran]) -> None:
-    write(bad=("T-1",))
-    safe_gate("run", *ALL, "--report-dir", "old")
-    forged = report("old/safe-gate.json")
-    forged["synthesis"]["results"].append({**forged["synthesis"]["results"][0], "id": "T-1"})
-    Path("forged.json").write_text(json.dumps(forged))
-    done = safe_gate("run", *ALL, "--baseline", "forged.json")
-    assert done.code == 3
-    assert "T-1: has two results of this case" in done.err
 
 
 def test_the_base_of_a_pull_request_is_a_baseline(gate: Gate) -> None:

@@ -158,6 +158,26 @@ def test_a_drop_that_is_real_and_matters_fails_and_one_that_is_neither_warns() -
         assert (found, rules) == (said, broken), worse
 
 
+def test_a_drop_of_a_case_or_two_is_told_and_fails_nothing() -> None:
+    base = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
+    head = part(*(result(str(i), (1, 1, 0.75 if i < 2 else 1)) for i in range(20)))
+    guards = Guards(alpha=0.9, min_drop=0.05)
+    found, said, broken = judged(base, head, guards)
+    assert (said, broken) == (Status.WARN, set())
+    (message,) = [one.message for one in judge(found, guards) if one.rule == "min-drop"]
+    share = "The share of cases labelled Pass falls by 10.0 points"
+    assert message == f"{share} (2 cases worse, 0 better), on balance fewer than 3 cases (p 1)"
+
+
+@pytest.mark.parametrize("failing", range(8))
+def test_a_drop_of_just_as_much_as_is_allowed_is_allowed(failing: int) -> None:
+    base, head = (
+        part(*(result(str(i), (1, 1, 0.5 if i < worse else 1)) for i in range(10))) for worse in (failing, failing + 1)
+    )
+    assert judged(base, head, Guards(max_score_drop=0.1))[2] == set()
+    assert judged(base, head, Guards(max_score_drop=0.0999))[2] == {"max-score-drop"}
+
+
 def test_a_set_that_cannot_see_a_drop_says_so() -> None:
     base = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
     head = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
@@ -175,6 +195,20 @@ def test_cases_of_a_cluster_count_once() -> None:
     found, said, broken = judged(base, head, Guards())
     assert found["safe_v0"]["metrics"][0]["units"] == 1
     assert (said, broken) == (Status.WARN, set())
+
+
+def test_a_change_cannot_merge_into_one_cluster_what_it_makes_worse() -> None:
+    def run(score: float, *clusters: str) -> Part:
+        return part(*(result(str(i), (score, 1, 1), cluster=one) for i, one in enumerate(clusters)))
+
+    base = run(1, *(f"topic {i // 2}" for i in range(20)))
+    for head in (run(0.5, *["one"] * 20), run(0.5, *(f"topic {i // 2}" for i in range(20)))):
+        found, said, _ = judged(base, head, Guards())
+        assert (found["safe_v0"]["metrics"][0]["units"], said) == (10, Status.FAIL)
+    found, _, _ = judged(base, run(0.5, *[""] * 20), Guards())
+    assert found["safe_v0"]["metrics"][0]["units"] == 20
+    found, _, _ = judged(run(1, *[""] * 20), head, Guards())
+    assert found["safe_v0"]["metrics"][0]["units"] == 10
 
 
 @pytest.mark.parametrize(
@@ -212,3 +246,10 @@ def test_an_evaluator_that_is_gone_lost_all_its_cases() -> None:
     found, _, broken = judged(base, {"safe_v0": None, "synthesis": None}, Guards())
     assert found["safe_v0"]["cases"]["removed"] == [{"id": "1", "protected": False}]
     assert broken == {"allow-removed"}
+
+
+def test_an_evaluator_that_is_new_adds_all_its_cases() -> None:
+    head = part(result("1", (0, 1, 1)))
+    found, said, broken = judged({"safe_v0": None, "synthesis": None}, head, Guards(max_regressions=0))
+    assert found["safe_v0"]["cases"]["added"] == [{"id": "1", "passed": False}]
+    assert (said, broken) == (Status.PASS, set())

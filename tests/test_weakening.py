@@ -117,6 +117,10 @@ def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> N
     assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 1.0}}})) == []  # as the general weight
     weighed = [("setting", "archetypes", "A.weights.AH", "changed")]
     assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 2.0}}})) == weighed
+    (one,) = weakenings(
+        terms(archetypes={"A": {"min-pass-rate": 1.0}}), terms(archetypes={"A": {"min-pass-rate": 0.5}})
+    )
+    assert (one.what, one.before, one.after) == ("lowered", 1.0, 0.5)
     limited = terms(archetypes={"A": {"max-unexpected-failures": 1}})
     assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "raised"
 
@@ -625,6 +629,29 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
         ("synthesis", "</code> @octo | b", "dropped"),
     ]
     assert found["weakened"]["on_weakened"] == "warn"
+
+
+def test_what_the_base_commits_policy_judged_can_be_verified(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    bad = turn("a", assistant="Stop crying. It's over.", checks=["agency_language"])
+    waiver = {"id": "a", "check": "agency_language", "reason": "known", "owner": "me", "expires": "2099-01-01"}
+    put({"synthesis-cases": ["c.jsonl"]}, bad, cases=(full(),))
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    in_actions(payload=pull_request(commit()))
+    for waivers in ([{**waiver, "expires": "2098-01-01"}], [{**waiver, "id": "b"}], []):
+        Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
+        assert safe_gate("run", "--policy-ref", "base", "--max-unexpected-failures", "0").code == 0
+        ran = safe_gate("verify", "reports/safe-gate.json")
+        assert ran.code == 0, ran.log
+        assert "Not recomputed, but left as the report has it: waivers, weakened.\n" in ran.out
+    assert safe_gate("run", "--max-unexpected-failures", "0").code == 1
+    put(CONFIG, turn("a"), cases=(full(),))
+    in_actions(payload=pull_request(base))
+    assert safe_gate("run", "--policy-ref", "base").code == 0
+    ran = safe_gate("verify", "reports/safe-gate.json")
+    assert ran.code == 3
+    assert f"was judged by the rule packs of commit {base[:12]}, which are not at hand" in ran.err
 
 
 def test_the_base_commits_policy_says_whether_its_terms_must_be_known(

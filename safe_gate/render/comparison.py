@@ -113,9 +113,9 @@ _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 def _blindness(comparison: JsonObject) -> str:
     smallest = smallest_visible(comparison)
     if smallest is None:
-        return "Inconclusive: no drop was seen, but these cases are too few to show any beyond chance."
+        return "Inconclusive: no drop that matters was seen, but these cases are too few to show any beyond chance."
     points = fixed(100 * smallest, 1)
-    return f"Inconclusive: no drop was seen, but these cases cannot show one below {points} points."
+    return f"Inconclusive: no drop that matters was seen, but these cases cannot show one below {points} points."
 
 
 def _row(name: str, metric: JsonObject) -> tuple[str, ...]:
