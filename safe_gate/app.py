@@ -96,8 +96,10 @@ def compare(
         effects.out(table)
     effects.out(console.compared(report, everything=verbose))
     effects.out(console.outcomes(rules))
-    effects.out(f"Compare: {found['status'].upper()} ({headline(found)})")
-    return EXIT_CODES[gate.verdict(outcomes)]
+    verdict = gate.verdict(outcomes)
+    said = found["status"] if verdict is Verdict.PASS else verdict.value
+    effects.out(f"Compare: {said.upper()} ({headline(found)})")
+    return EXIT_CODES[verdict]
 
 
 def _no_commit(spec: str) -> Problem:

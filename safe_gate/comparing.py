@@ -114,7 +114,12 @@ def against(
     `options` are the run's own; its rule packs lie below `root`; `waived` is that of `regression.judge`.
     Raises CannotJudge with every problem of the baseline: one that cannot be read is never a pass.
     """
-    none = {"baseline": named(base, options, generated_at), "status": "none", **dict.fromkeys(EVALUATORS)}
+    none: dict[str, Any] = {
+        "baseline": named(base, options, generated_at),
+        "status": "none",
+        "without_baseline": [],
+        **dict.fromkeys(EVALUATORS),
+    }
     if base is None:
         return none
     try:
@@ -130,7 +135,8 @@ def against(
         raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
     compared = regression.compare(old.parts, today.parts if today else None, head.parts, guards(options), same_rules)
-    comparison = {**none, "status": "pass", **compared}
+    without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
+    comparison = {**none, "status": "pass", "without_baseline": without, **compared}
     outcomes = regression.judge(comparison, guards(options), waived)
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
 

@@ -215,6 +215,9 @@ def _held_against(
     """Return what of the report is about an earlier state: the comparison with a baseline, and the weakened gate."""
     judging, found = ruling.options, dict[str, Any]()
     is_compared = bool(judging.baseline)
+    if judging.baseline == ".":
+        words = "is the working folder, which the run itself is about; name a commit or an earlier report"
+        raise CannotJudge(Problem(Place("baseline"), words))
     with baseline(judging.baseline, judging, effects, options_at) if is_compared else nullcontext() as base:
         if is_compared:
             side = comparing.side(parts, judging, root=ruling.root)

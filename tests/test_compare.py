@@ -372,3 +372,58 @@ def test_the_regression_planted_in_the_examples_is_found(
         "synthesis": dict.fromkeys(("EMP-007", "EMP-014", "EMP-018"), "newly failing"),
     }
     assert comparison["synthesis"]["cases"]["removed"] == [{"id": "EMP-024", "protected": False}]
+
+
+def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_none(
+    safe_gate: Callable[..., Ran],
+) -> None:
+    write()
+    base = commit()
+    Path("c.jsonl").rename("d.jsonl")
+    done = safe_gate("run", "--safe-batch", "b.json", "--synthesis-cases", "d.jsonl", "--baseline", base)
+    assert done.code == 0, done.log
+    said = "Synthesis has no baseline yet: the baseline has no cases where this run has them."
+    assert said in done.out
+    assert said in Path("reports/safe-gate.md").read_text()
+
+
+def test_a_case_that_fails_by_new_rules_alone_is_told_with_its_evidence(safe_gate: Callable[..., Ran]) -> None:
+    half = {
+        "expectations": {
+            **safe_case("x")["expectations"],
+            "event_summary": {"must_contain_phrases": ["went home", "x"]},
+        }
+    }
+    write(case=lambda name: safe_case(name, **half))
+    Path("safe.config.json").write_text('{"thresholds": {"AC": {"pass": 0.5}}}')
+    base = commit()
+    Path("safe.config.json").write_text("{}")
+    done = safe_gate("run", *ALL, "--baseline", base, "--min-pass-rate", "0", "--max-regressions", "0")
+    assert done.code == 0, done.log
+    assert "0 newly failing, 0 fixed, 6 still failing, 6 of them by today's rules alone" in done.out
+    assert "S-0 (b.json:1) fails by today's rules" in done.out
+    assert "Review: AC 0.50<br>fails by today's rules" in Path("reports/safe-gate.md").read_text()
+
+
+def test_a_run_cannot_be_its_own_baseline_and_guards_without_one_are_named(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    done = safe_gate("run", *ALL, "--baseline", ".")
+    assert done.code == 3
+    assert "baseline: is the working folder, which the run itself is about" in done.err
+    done = safe_gate("run", *ALL, "--max-regressions", "0", "--protect", "T-1")
+    assert done.code == 0
+    assert (
+        "No baseline is named, so nothing was compared, and nothing was judged by protect, max-regressions." in done.out
+    )
+
+
+def test_compare_says_fail_whatever_breaks_it(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    write(
+        case=lambda name: safe_case(
+            name, expectations={**safe_case("x")["expectations"], "followup_questions": {"forbidden_terms": []}}
+        )
+    )
+    done = safe_gate("compare", base, *ALL, "--on-weakened", "fail")
+    assert (done.code, done.out.splitlines()[-1].startswith("Compare: FAIL ")) == (1, True)

@@ -59,10 +59,17 @@ def headline(comparison: JsonObject) -> str:
     both = sum(part["cases"]["both"] for part in parts)
     changed = sum(len(part["cases"]["changed_outputs"]) for part in parts)
     words = [f"{changes.count(kind)} {kind}" for kind in ("newly failing", "fixed", "still failing")]
+    by_rules = sum(_fails_by_rules(change) for part in parts for change in part["changes"])
+    words += [f"{by_rules} of them by today's rules alone"] * bool(by_rules)
     for kind in ("added", "removed"):
         count = sum(len(part["cases"][kind]) for part in parts)
         words += [f"{count} {kind}"] * bool(count)
     return f"{', '.join(words)} · {changed} of {plural(both, 'output')} changed"
+
+
+def _fails_by_rules(change: JsonObject) -> bool:
+    """Tell a case that passed and fails because rules changed: no change of the outputs, but news all the same."""
+    return change["change"] == "still failing" and bool(change["passed"][0])
 
 
 def notes(comparison: JsonObject) -> Iterator[Phrase]:
@@ -73,6 +80,9 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
         lacks = "holds none of these cases" if base["made_at"] else "is not there"
         yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
+    for missing in comparison["without_baseline"]:
+        words = f"{EVALUATORS[missing].title} has no baseline yet: the baseline has no cases where this run has them."
+        yield (f"{words} Only its absolute rules were judged.",)
     if comparison["status"] == "warn":
         yield ("Unproven drop: some metric fell, but not by as much as matters, or not beyond what chance shows.",)
     if comparison["status"] == "inconclusive":
@@ -102,11 +112,16 @@ def _with_news(section: Section, part: JsonObject) -> Section:
 
 def _news(part: JsonObject) -> Mapping[str, str]:
     """Return what is new about cases that fail, by id."""
-    told = {change["id"]: _NEWS[change["change"]] for change in part["changes"] if change["change"] in _NEWS}
+    told = {
+        change["id"]: _BY_RULES if _fails_by_rules(change) else _NEWS[change["change"]]
+        for change in part["changes"]
+        if change["change"] in _NEWS
+    }
     return {**told, **{one["id"]: "new case" for one in part["cases"]["added"]}}
 
 
 NEWLY_FAILING = "newly failing"
+_BY_RULES = "fails by today's rules"
 _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
@@ -178,10 +193,11 @@ def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
     moved = [f"{metric} {_score(was)} to {_score(is_)}" for metric, (_, was, is_) in _scores(name, change)]
     because = f" by {' and '.join(change['because'])}" if change["because"] else ""
     protected = ", protected" if change["protected"] else ""
+    what = _BY_RULES if _fails_by_rules(change) else f"{change['change']}{because}"
     return Finding(
         case_id=Untrusted(change["id"]),
-        severity=Severity.FAILING if change["change"] == "newly failing" else Severity.REVIEW,
-        what=f"{change['change']}{protected}{because}" + (f": {', '.join(moved)}" if moved else ""),
+        severity=Severity.FAILING if what.startswith((NEWLY_FAILING, _BY_RULES)) else Severity.REVIEW,
+        what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
         evidence=(*_told("before", before), *_told("now", now)),
         place=now.place,
     )

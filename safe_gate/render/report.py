@@ -92,7 +92,16 @@ _FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
 
 def remarks(report: JsonObject) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
-    return [*not_run(report), *_not_gated(report), *departures(report)]
+    return [*not_run(report), *_not_compared(report), *_not_gated(report), *departures(report)]
+
+
+def _not_compared(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on rules that ask for a baseline where none is named: they judged nothing."""
+    policy = report["provenance"]["policy"]
+    asked = [name for name in ("protect", "max_regressions", "max_score_drop") if policy[name] not in (None, [])]
+    if asked and "comparison" not in report and report["verdict"] != "error":
+        names = ", ".join(name.replace("_", "-") for name in asked)
+        yield (f"No baseline is named, so nothing was compared, and nothing was judged by {names}.",)
 
 
 def _not_gated(report: JsonObject) -> Iterator[Phrase]:

@@ -44,7 +44,7 @@ def sentences(report: JsonObject) -> Iterator[Phrase]:
     if weakened["against"] is None:
         yield ("Whether the gate itself got weaker is not known: there is no base commit to hold it against.",)
     else:
-        yield ("The gate itself is as strict as at ", *_against(weakened), _limits(weakened), ".")
+        yield ("By config, rules and cases the gate is as strict as at ", *_against(weakened), _limits(weakened), ".")
 
 
 def _against(weakened: JsonObject) -> Phrase:
