@@ -349,7 +349,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     """Return what the command line says, by name. Raises CannotJudge for words that no option takes."""
-    namespace, unknown = _parser().parse_known_args(argv)
+    namespace, unknown = _parser(argv).parse_known_args(argv)
     arguments = vars(namespace)
     if not unknown:
         return arguments
@@ -368,7 +368,8 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     raise CannotJudge(Problem(Place("command line"), words))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a command line; only the commands it may be of know their flags, to save the time."""
     parser = _Parser(
         prog="safe-gate",
         description="Decides before a merge whether recorded outputs of a language-model application got worse.",
@@ -380,6 +381,8 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=codes, allow_abbrev=False
         )
+        if name not in argv:
+            continue
         for setting in settings():
             if setting.flags_of(name):
                 _add_flag(command, setting, setting.flags_of(name))
