@@ -19,8 +19,8 @@ from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
+    from safe_gate.effects import Effects
     from safe_gate.github import Api
-    from safe_gate.publishing import Effects
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -413,8 +413,8 @@ def _generated_at(environ: Mapping[str, str]) -> str:
 
 
 def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
+    from safe_gate.effects import Effects
     from safe_gate.github import event, files, repository
-    from safe_gate.publishing import Effects
 
     return Effects(
         out=lambda line: _print(line, sys.stdout),
