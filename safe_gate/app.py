@@ -7,39 +7,22 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from safe_gate import (
-    approval,
-    batches,
-    comparing,
-    files,
-    gate,
-    judging,
-    measure,
-    outlook,
-    packs,
-    publishing,
-    regression,
-    terms,
-    train,
-    verification,
-    weakening,
-)
+from safe_gate import batches, files, measure
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
-from safe_gate.github.checkout import foreign_checkout
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Untrusted, Verdict
 from safe_gate.options import WAIVERS_FILE, Options
-from safe_gate.publishing import Effects
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
-from safe_gate.verification import Standing
-from safe_gate.waivers import let_pass
+
+if TYPE_CHECKING:
+    from safe_gate import approval, comparing, outlook, verification
+    from safe_gate.effects import Effects
 
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
-_EXIT_CODES_OF_VERIFY = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
 
 # --- the commands -------------------------------------------------------------------------------
 
@@ -49,6 +32,9 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
 
     `options_at` gives the settings with the config file of another folder, such as the baseline's.
     """
+    from safe_gate import judging
+    from safe_gate.github.checkout import foreign_checkout
+
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
     report, problems = judging.made(options, effects, options_at)
@@ -65,6 +51,7 @@ def compare(
     verbose: bool,
 ) -> int:
     """Hold one run against another, each a report, a commit or the working folder. Returns 0, 1 or 3."""
+    from safe_gate import comparing, gate, judging, regression, terms, waivers, weakening
     from safe_gate.render import console
     from safe_gate.render.comparison import headline
 
@@ -82,7 +69,7 @@ def compare(
             measured = comparing.measured(settings, effects.generated_at, root=new.root)
             side = comparing.side(measured, settings, root=new.root)
             parts = judging.with_waivers(measured, settings, effects, root=new.root)
-        root, known = new.root or files.HERE, let_pass(parts)
+        root, known = new.root or files.HERE, waivers.let_pass(parts)
         found = comparing.against(old, side, settings, options_at, effects.generated_at, root=root, waived=known)
         weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
@@ -109,6 +96,8 @@ def _no_commit(spec: str) -> Problem:
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
+    from safe_gate import judging
+
     problems = measure.as_shown(problems, options)
     return _conclude(judging.error_report(problems, Options(), effects), problems, options, effects)
 
@@ -125,6 +114,7 @@ def examine(
     name there; None if the settings have `problems`. Nothing is scored, written or sent; secrets are
     not shown.
     """
+    from safe_gate import outlook
     from safe_gate.render import console
 
     if origins is not None:
@@ -153,7 +143,7 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     if searches and (known := options.waivers or WAIVERS_FILE * Path(WAIVERS_FILE).exists()):
         searches["waivers"] = [known], partial(files.expand, suffix=".json")
     if not searches:
-        return [("nothing", "")], [judging.nothing_to_judge()]
+        return [("nothing", "")], [measure.nothing_to_judge()]
     facts: outlook.Facts = [
         (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()
@@ -178,6 +168,8 @@ def power(options: Options, effects: Effects, *, cases: int | None) -> int:
 
 def publish(options: Options, effects: Effects) -> int:
     """Post what a run without write access left behind. Returns 0 if the comment is as it should be, 3 if not."""
+    from safe_gate import publishing
+
     try:
         return EXIT_CODES[Verdict.PASS if publishing.post_later(options, effects) else Verdict.ERROR]
     except CannotJudge as error:
@@ -188,7 +180,7 @@ def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> 
     """Score SAFE v0 batches alone (SAFE v0 spec section 7). Returns 0, 1, 2 or 3."""
     if not options.safe_batch:
         return complain(
-            (judging.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
+            (measure.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
         )
     measured = measure.safe_v0_part(options, effects.generated_at, output)
     if measured.part is None:
@@ -204,7 +196,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
 
     if not options.synthesis_cases:
         return complain(
-            (judging.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
+            (measure.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
         )
     measured = measure.synthesis_part(options)
     if measured.part is None:
@@ -226,7 +218,7 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
     from safe_gate.render.explain import explanation
 
     if not options.synthesis_cases:
-        return complain((judging.missing("--cases", "the JSONL file that holds the case"),), effects)
+        return complain((measure.missing("--cases", "the JSONL file that holds the case"),), effects)
     rules = measure.synthesis_rules(options)
     problems: list[Problem] = []
     ids: list[str] = []
@@ -254,6 +246,8 @@ def list_rules(options: Options, effects: Effects) -> int:
 
 def try_packs(paths: Sequence[str], effects: Effects) -> int:
     """Run the texts that the rules of pack files promise to hit and to miss. Returns 0 or 3."""
+    from safe_gate import packs
+
     found = packs.check(paths)
     rules = sum(len(pack.get("rules", ())) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: every text is hit and missed as promised")
@@ -265,6 +259,7 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
 
     Without a folder nothing is written. Returns 0; too few labels and the like are CannotJudge.
     """
+    from safe_gate import train
     from safe_gate.render import console
 
     lesson = train.train(patterns, options)
@@ -289,7 +284,9 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
 
 def verify(paths: Sequence[str], effects: Effects) -> int:
     """Recompute reports from what they hold and from the files they name. Returns 0, 1 or 3, the worst of them."""
+    from safe_gate import verification
     from safe_gate.render import console
+    from safe_gate.verification import Standing
 
     found = set()
     for path in paths:
@@ -304,11 +301,14 @@ def verify(paths: Sequence[str], effects: Effects) -> int:
             effects.out(console.sentence(remark))
         effects.out(f"{console.path_words(path)}: {one.standing} ({one.reason})")
         found.add(one.standing)
-    return next(code for standing, code in _EXIT_CODES_OF_VERIFY.items() if standing in found)
+    codes = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
+    return next(code for standing, code in codes.items() if standing in found)
 
 
 def _made_anew(options: Options, generated_at: str, recorded: JsonObject, effects: Effects) -> verification.Made:
     """Return the report that a run at another time would have made."""
+    from safe_gate import judging
+
     return judging.made(options, replace(effects, generated_at=generated_at), lambda _: options, recorded)
 
 
@@ -326,6 +326,7 @@ def bless(
 
     Returns 0, 1 if it is refused, or 3.
     """
+    from safe_gate import approval
     from safe_gate.render import console
 
     report = report or (Path(options.report_dir) / "safe-gate.json").as_posix()
@@ -439,6 +440,7 @@ def complain(problems: Sequence[Problem], effects: Effects) -> int:
 
 def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Print, write and publish a report; return the exit code of its verdict."""
+    from safe_gate import judging, publishing
     from safe_gate.render import console, markdown
 
     paths = {"report-json": "", "report-markdown": ""}
@@ -469,26 +471,33 @@ def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *,
 
     `output` names the file of the JSON report, or of the only format there is.
     """
-    from safe_gate.render import console, markdown
+    from safe_gate.render import console
+
+    def in_markdown() -> str:
+        from safe_gate.render.markdown import section_report
+
+        return section_report(section)
 
     formats = set(options.report_formats)
     if "all" in formats:
         formats = {"json", "console", "markdown"}
     section = EVALUATORS["safe_v0"].section(part)
-    texts = {"json": jsonreport.to_json(part), "markdown": markdown.section_report(section)}
-    card = console.scorecard(section, everything=verbose)
-    texts["console"] = card
+    drawn: dict[str, Callable[[], str]] = {
+        "json": lambda: jsonreport.to_json(part),
+        "console": lambda: console.scorecard(section, everything=verbose),
+        "markdown": in_markdown,
+    }
     main = "json" if "json" in formats else min(formats)
     for name in sorted(formats):
         if output and name == main:
             path = Path(output)
         elif name == "console" or (name == "json" and formats == {"json"}):
-            effects.out(texts[name].removesuffix("\n"))
+            effects.out(drawn[name]().removesuffix("\n"))
             continue
         else:
             suffix = "md" if name == "markdown" else "json"
             path = Path(options.report_dir) / f"SAFE_v0_{_file_name(part)}.{suffix}"
-        files.write(path, texts[name])
+        files.write(path, drawn[name]())
         effects.out(f"Report: {console.path_words(files.shown(path))}")
 
 

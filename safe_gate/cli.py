@@ -19,8 +19,8 @@ from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
+    from safe_gate.effects import Effects
     from safe_gate.github import Api
-    from safe_gate.publishing import Effects
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -349,7 +349,7 @@ class _Parser(argparse.ArgumentParser):
 
 def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     """Return what the command line says, by name. Raises CannotJudge for words that no option takes."""
-    namespace, unknown = _parser().parse_known_args(argv)
+    namespace, unknown = _parser(argv).parse_known_args(argv)
     arguments = vars(namespace)
     if not unknown:
         return arguments
@@ -368,7 +368,8 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     raise CannotJudge(Problem(Place("command line"), words))
 
 
-def _parser() -> argparse.ArgumentParser:
+def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
+    """Return the parser of a command line; only the commands it may be of know their flags, to save the time."""
     parser = _Parser(
         prog="safe-gate",
         description="Decides before a merge whether recorded outputs of a language-model application got worse.",
@@ -380,6 +381,8 @@ def _parser() -> argparse.ArgumentParser:
         command = commands.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=codes, allow_abbrev=False
         )
+        if name not in argv:
+            continue
         for setting in settings():
             if setting.flags_of(name):
                 _add_flag(command, setting, setting.flags_of(name))
@@ -410,8 +413,8 @@ def _generated_at(environ: Mapping[str, str]) -> str:
 
 
 def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
+    from safe_gate.effects import Effects
     from safe_gate.github import event, files, repository
-    from safe_gate.publishing import Effects
 
     return Effects(
         out=lambda line: _print(line, sys.stdout),

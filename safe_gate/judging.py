@@ -24,10 +24,10 @@ from safe_gate import (
     terms,
     waivers,
 )
+from safe_gate.effects import Effects
 from safe_gate.evaluators import EVALUATORS, synthesis
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
 from safe_gate.options import Options
-from safe_gate.publishing import Effects
 
 SCHEMA_VERSION = 1
 
@@ -172,7 +172,7 @@ def _judged(
     problems = tuple(problem for one in present for problem in one.problems)
     inputs = tuple(file for one in present for file in one.inputs)
     if not present:
-        problems = (nothing_to_judge(),)
+        problems = (measure.nothing_to_judge(),)
     try:
         known = files.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
@@ -324,13 +324,3 @@ def error_report(
         for p in in_order(problems)
     ]
     return report
-
-
-def nothing_to_judge() -> Problem:
-    """Return the problem of a run without inputs."""
-    return missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases")
-
-
-def missing(what: str, expected: str) -> Problem:
-    """Return the problem of a setting without which there is nothing to judge."""
-    return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")

@@ -123,6 +123,16 @@ def _lacking(cases: Sequence[Any], options: Options) -> tuple[Problem, ...]:
     return () if cases else (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
 
 
+def nothing_to_judge() -> Problem:
+    """Return the problem of a run without inputs."""
+    return missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases")
+
+
+def missing(what: str, expected: str) -> Problem:
+    """Return the problem of a setting without which there is nothing to judge."""
+    return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
+
+
 def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:
     """Return problems as they may be shown: with `text: none` they quote no recorded text."""
     return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))

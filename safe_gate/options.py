@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
+from functools import cache
 from typing import Any, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
@@ -377,8 +378,13 @@ class Options:
     )
 
 
-def settings() -> Iterator[Setting]:
-    """Yield every option with its names worked out, in the order they are declared."""
+@cache
+def settings() -> tuple[Setting, ...]:
+    """Return every option with its names worked out, in the order they are declared."""
+    return tuple(_settings())
+
+
+def _settings() -> Iterator[Setting]:
     kinds = get_type_hints(Options)
     for option in fields(Options):
         facts = option.metadata

@@ -8,10 +8,11 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 
 from safe_gate import files, outlook, publication
+from safe_gate.effects import Effects
 from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
 from safe_gate.github.event import Context
 from safe_gate.model import CannotJudge, JsonObject, Origin, Place, Problem, Untrusted, Verdict
@@ -19,24 +20,6 @@ from safe_gate.options import Options
 from safe_gate.publication import Publication
 from safe_gate.render import jsonreport
 from safe_gate.render.untrusted import plain
-
-
-@dataclass(frozen=True, slots=True)
-class Effects:
-    """What a run does to the world: lines to two streams, a time, and GitHub.
-
-    `connect` gives GitHub's API at an address, with the token and the certificates of the options, and
-    with where to say that it waits; `folder` is the working folder's path in the repository, "" at its root.
-    """
-
-    out: Callable[[str], None]
-    err: Callable[[str], None]
-    generated_at: str
-    context: Context
-    connect: Callable[[str, Options, Callable[[str], None]], Api]
-    write_outputs: Callable[[str, Mapping[str, str]], None]
-    append_summary: Callable[[str, Sequence[str]], None]
-    folder: str = ""
 
 
 def tell(

@@ -1,24 +1,29 @@
 """Shell: what the user set, from flags, action inputs, environment and config file, in that order.
 
 The environment and the config file's reader arrive as arguments. `pydantic-settings` merges the
-sources and converts; what may be set at all is data in `options.py`.
+sources and converts; what may be set at all is data in `options.py`. Where only texts and switches are
+set, or nothing, there is nothing to convert, and it is not even imported.
 """
 
 from __future__ import annotations
 
 import json
 import math
+from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Annotated, Any
-
-from pydantic import BeforeValidator, Field, ValidationError, create_model
-from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
+from functools import partial
+from itertools import chain
+from typing import TYPE_CHECKING, Annotated, Any
 
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE, Options, Setting, settings
 from safe_gate.validate import suggestion
+
+if TYPE_CHECKING:
+    from pydantic import ValidationError
+    from pydantic_settings import BaseSettings
 
 ConfigReader = Callable[[str], tuple[str, Mapping[str, Any]] | None]
 
@@ -82,10 +87,7 @@ def resolve(
     origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
     places = {name: origin.place for name, origin in origins.items()}
     values = [{name: value for name, (_, value) in source.items()} for source in sources]
-    try:
-        options = Options(**_model(values)().model_dump())
-    except ValidationError as error:
-        raise CannotJudge(*problems, *_explain(error, places)) from None
+    options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, places, problems)
     problems += _contradictions(options, places)
     if problems:
         raise CannotJudge(*problems)
@@ -110,8 +112,43 @@ def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config
     )
 
 
-def _model(sources: list[dict[str, Any]]) -> type[BaseSettings]:
+_PLAIN = (str, bool, tuple[str, ...])
+"""Kinds that are what they should be once `_converted`."""
+
+
+def _without_pydantic(values: Mapping[str, Any]) -> Options | None:
+    """Return the options if plain ones alone are set, None if there is a value to convert or to refuse.
+
+    Importing pydantic takes longer than most runs.
+    """
+    given = [(setting, values[setting.name]) for setting in settings() if setting.name in values]
+    if any(setting.kind not in _PLAIN for setting, _ in given):
+        return None
+    try:
+        converted = {setting.name: _converted(value, setting) for setting, value in given}
+        "".join(chain.from_iterable(one for one in converted.values() if not isinstance(one, bool))).encode()
+    except ValueError:  # of encoding, too: half a surrogate pair is no text
+        return None
+    plain: dict[str, Any] = {name: tuple(one) if isinstance(one, list) else one for name, one in converted.items()}
+    return Options(**plain)
+
+
+def _by_pydantic(
+    values: Sequence[Mapping[str, Any]], places: Mapping[str, Place], problems: Sequence[Problem]
+) -> Options:
+    """Return the options that sources set, the first wins. Raises CannotJudge with what is wrong beside `problems`."""
+    from pydantic import ValidationError
+
+    try:
+        return Options(**_model(values)().model_dump())
+    except ValidationError as error:
+        raise CannotJudge(*problems, *_explain(error, places)) from None
+
+
+def _model(sources: Sequence[Mapping[str, Any]]) -> type[BaseSettings]:
     """Return a settings class with a field for each option that merges the sources, first wins."""
+    from pydantic import create_model
+    from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
     class Sources(BaseSettings):
         # The library's own sources are left out, a `.env` file of the checkout among them.
@@ -119,7 +156,7 @@ def _model(sources: list[dict[str, Any]]) -> type[BaseSettings]:
         def settings_customise_sources(
             cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
         ) -> tuple[PydanticBaseSettingsSource, ...]:
-            return tuple(InitSettingsSource(settings_cls, source) for source in sources)
+            return tuple(InitSettingsSource(settings_cls, dict(source)) for source in sources)
 
     fields: dict[str, Any] = {setting.name: _field(setting) for setting in settings()}
     return create_model("Settings", __base__=Sources, **fields)
@@ -127,24 +164,7 @@ def _model(sources: list[dict[str, Any]]) -> type[BaseSettings]:
 
 def _field(setting: Setting) -> tuple[Any, Any]:
     """Return an option as a pydantic field: its type, its limits and its default."""
-
-    def convert(value: Any) -> Any:
-        if isinstance(value, str):
-            value = value.strip()
-            if setting.kind is bool:
-                if value not in _BOOLEANS:
-                    raise ValueError("not a boolean")
-                return _BOOLEANS[value]
-            if setting.is_list or setting.is_mapping:
-                value = value.split("\n")
-        if setting.is_mapping and value is not None:
-            return _numbers_by_id(value, setting)
-        if setting.is_list:
-            value = [entry.strip() for entry in value if entry.strip()]
-        chosen = value if isinstance(value, list | tuple) else [value]
-        if setting.choices and not set(chosen) <= set(setting.choices):
-            raise ValueError("not a choice")
-        return value
+    from pydantic import BeforeValidator, Field
 
     is_number = (setting.low is not None or setting.high is not None) and not setting.is_mapping
     least, most = ("gt", "lt") if setting.excluded else ("ge", "le")
@@ -152,7 +172,31 @@ def _field(setting: Setting) -> tuple[Any, Any]:
     if setting.kind in (float, float | None):
         # NaN would make every comparison false: a threshold that nothing fails.
         limits["allow_inf_nan"] = False
-    return Annotated[setting.kind, BeforeValidator(convert)], Field(default=setting.default, **limits)
+    convert = BeforeValidator(partial(_converted, setting=setting))
+    return Annotated[setting.kind, convert], Field(default=setting.default, **limits)
+
+
+def _converted(value: Any, setting: Setting) -> Any:
+    """Return a value as its source gave it without blanks around it, in entries if it is a list.
+
+    Raises ValueError for a text that is no boolean, or none of the option's choices.
+    """
+    if isinstance(value, str):
+        value = value.strip()
+        if setting.kind is bool:
+            if value not in _BOOLEANS:
+                raise ValueError("not a boolean")
+            return _BOOLEANS[value]
+        if setting.is_list or setting.is_mapping:
+            value = value.split("\n")
+    if setting.is_mapping and value is not None:
+        return _numbers_by_id(value, setting)
+    if setting.is_list:
+        value = [entry.strip() for entry in value if entry.strip()]
+    chosen = value if isinstance(value, list | tuple) else [value]
+    if setting.choices and not set(chosen) <= set(setting.choices):
+        raise ValueError("not a choice")
+    return value
 
 
 def _numbers_by_id(value: Sequence[str] | Mapping[str, float], setting: Setting) -> dict[str, float]:

@@ -7,15 +7,12 @@ own quote whole values, which may be a megabyte or hostile.
 
 from __future__ import annotations
 
-import difflib
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
-
-import jsonschema_rs
 
 from safe_gate.figures import plural
 from safe_gate.jsontext import Path
@@ -63,6 +60,8 @@ class Schema:
     """A JSON Schema ready to judge values."""
 
     def __init__(self, schema: Mapping[str, Any]) -> None:
+        import jsonschema_rs  # what validates nothing needs none of it
+
         self._schema = schema
         self._quick = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
         self.properties = tuple(schema.get("properties", {}))
@@ -95,6 +94,8 @@ def suggestion(word: str, known: Iterable[str] | Mapping[str, str]) -> str:
 
     A mapping says how each of its keys, which are compared, is shown.
     """
+    import difflib  # only what is wrong needs it
+
     shown = known if isinstance(known, Mapping) else {one: one for one in known}
     close = difflib.get_close_matches(word, sorted(shown), n=1)
     return f" (did you mean {json.dumps(shown[close[0]])}?)" if close else ""

@@ -5,11 +5,8 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-
-from safe_gate.render.markdown import SUMMARY_LIMIT
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -17,6 +14,8 @@ def write_outputs(path: str, values: Mapping[str, str]) -> None:
 
     Raises OSError if the file cannot be written.
     """
+    import uuid  # takes long to import
+
     with Path(path).open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         for name, value in values.items():
             delimiter = f"ghadelimiter_{uuid.uuid4()}"
@@ -29,6 +28,8 @@ def append_summary(path: str, texts: Sequence[str]) -> None:
     The runner drops a step's summary of more than `SUMMARY_LIMIT` bytes whole, and an earlier part of
     the step may have written to it. Raises OSError if the file cannot be written or has no room left.
     """
+    from safe_gate.render.markdown import SUMMARY_LIMIT
+
     with Path(path).open("ab") as file:
         room = SUMMARY_LIMIT - (file.tell() if file.seekable() else 0)
         for text in texts:

@@ -7,10 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
-
-import tabulate
-from tabulate import DataRow, Line, TableFormat
-from wcwidth import wcswidth
+from functools import cache
+from typing import TYPE_CHECKING
 
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import Rules
@@ -23,6 +21,9 @@ from safe_gate.render.report import conclusion, known_failures, message, remarks
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.stats import wilson
 
+if TYPE_CHECKING:
+    from tabulate import TableFormat
+
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 20
 """Problems are shown so many a file: the JSON report has all."""
@@ -31,18 +32,6 @@ MOST_ROWS = 100
 
 _MARKS = {True: "ok", False: "BROKEN"}
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
-_BOX = TableFormat(
-    lineabove=None,
-    linebelowheader=Line("╠", "─", "┼", "╣"),
-    linebetweenrows=None,
-    linebelow=None,
-    headerrow=DataRow("║", "│", "║"),
-    datarow=DataRow("║", "│", "║"),
-    padding=1,
-    with_header_hide=None,
-)
-
-tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
 
 
 def scorecards(report: JsonObject) -> Iterator[str]:
@@ -241,12 +230,12 @@ def _place(path: str, line: int) -> str:
 def _box(section: Section) -> Iterator[str]:
     title = "".join(plain(words) for words in section.title)
     counts = "    ".join(section.counts)
-    metrics = _table(section.metrics, _BOX).split("\n")
+    metrics = _table(section.metrics, _box_format()).split("\n")
     lacking = max(_width(line) for line in (title, counts, section.footer)) + 4 - _width(metrics[0])
     if lacking > 0:  # the last column takes up what the longest line needs
         widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
         last = max(_width(str(row[-1])) for row in ((section.metrics.header), *section.metrics.rows))
-        metrics = _table(section.metrics, _BOX, (*widths[:-1], max(widths[-1], last) + lacking)).split("\n")
+        metrics = _table(section.metrics, _box_format(), (*widths[:-1], max(widths[-1], last) + lacking)).split("\n")
     inner = _width(metrics[0]) - 2
     yield f"╔{'═' * inner}╗"
     yield f"║{_centre(title, inner)}║"
@@ -306,6 +295,9 @@ def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[
 
 def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:
     widths = min_widths or table.min_widths or (0,) * len(table.header)
+    import tabulate  # takes as long to import as a hundred cases to score
+
+    tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
     alignments = [_ALIGN[sign] for sign in table.align]
     return tabulate.tabulate(
         [[plain(cell, 60) for cell in row] for row in table.rows],
@@ -321,7 +313,25 @@ def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = 
     )
 
 
+@cache
+def _box_format() -> TableFormat:
+    from tabulate import DataRow, Line, TableFormat
+
+    return TableFormat(
+        lineabove=None,
+        linebelowheader=Line("╠", "─", "┼", "╣"),
+        linebetweenrows=None,
+        linebelow=None,
+        headerrow=DataRow("║", "│", "║"),
+        datarow=DataRow("║", "│", "║"),
+        padding=1,
+        with_header_hide=None,
+    )
+
+
 def _width(text: str) -> int:
+    from wcwidth import wcswidth
+
     return max(wcswidth(text), 0)
 
 

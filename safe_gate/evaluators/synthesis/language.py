@@ -25,7 +25,7 @@ class Language(StrEnum):
 
 # Letters of other scripts: not Latin ones and not letter-like signs.
 _FOREIGN_LETTER = re.compile(r"[^\W\d_\u0000-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u218f\uff21-\uff5a]")
-_LATIN_LETTER = re.compile(r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]")
+_LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and seldom asked for
 # Words between blanks, less what stands around them: no links, no tags, no code.
 _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
 _INSIDE_WORD = re.compile("['-]")
@@ -59,7 +59,7 @@ class Languages:
         """Return the language of a normalised text."""
         if not text.isascii():
             foreign = len(_FOREIGN_LETTER.findall(text))
-            if foreign > 1 and foreign > len(_LATIN_LETTER.findall(text)):
+            if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
         at_a_glance = set(text.lower().split())
         if len(self.english & at_a_glance) >= max(_PLENTY, 2 * len(self.other & at_a_glance)):

@@ -1,0 +1,114 @@
+"""Fast to start: what is slow to import is imported by the commands that need it, and by no other."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from safe_gate import settings
+from safe_gate.model import CannotJudge
+from safe_gate.options import Setting
+from safe_gate.options import settings as every_setting
+from tests.conftest import safe_case, turn, write_batch, write_cases
+
+_CHOICES = sorted({choice for setting in every_setting() for choice in setting.choices})
+_TEXTS = st.sampled_from(
+    [*_CHOICES, "true", "False", "yes", "", " ", " a ", "a\nb", " \n", "0.5", "7", "\udc80", "x\ud800"]
+)
+
+
+def _flag(setting: Setting) -> st.SearchStrategy[tuple[str, Any]]:
+    """Return what the command line may give for a setting."""
+    several = setting.is_list or setting.is_mapping
+    values = st.booleans() if setting.kind is bool else st.lists(_TEXTS, min_size=1, max_size=3) if several else _TEXTS
+    return st.tuples(st.just(setting.name), values)
+
+
+_GIVEN = [setting for setting in every_setting() if setting.flags_of("run") and setting.name != "config"]
+_FLAGS = st.lists(st.sampled_from(_GIVEN).flatmap(_flag), max_size=3).map(dict)
+_NAMES = [name for setting in _GIVEN for name in (*setting.env, f"INPUT_{setting.name.upper()}")]
+_ENVIRON = st.dictionaries(st.sampled_from(_NAMES), _TEXTS, max_size=2)
+_CONFIG = st.sampled_from(
+    [{}, {"comment": "never"}, {"rules": ["a.json", " b "], "allow-removed": True}, {"alpha": 0.01}]
+)
+
+
+@given(flags=_FLAGS, environ=_ENVIRON, config=_CONFIG)
+@example(flags={}, environ={}, config={})
+@example(flags={"safe_batch": ["a", " b\n"], "strict_ah": True}, environ={"SAFE_GATE_COMMENT": " never "}, config={})
+@example(flags={"rules": ["x\ud800"]}, environ={}, config={})
+def test_settings_are_the_same_whether_pydantic_is_imported_or_not(
+    flags: Mapping[str, Any], environ: Mapping[str, str], config: Mapping[str, Any]
+) -> None:
+    def resolved() -> object:
+        try:
+            return settings.resolve(flags, environ, lambda _: ("safe.config.json", config))
+        except CannotJudge as error:
+            return error.problems
+
+    quick = resolved()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(settings, "_without_pydantic", lambda _: None)
+        assert resolved() == quick
+
+
+_TABLES = {"tabulate", "wcwidth"}
+_SETTINGS = {
+    "annotated_types",
+    "dotenv",
+    "pydantic",
+    "pydantic_core",
+    "pydantic_settings",
+    "typing_extensions",
+    "typing_inspection",
+}
+_NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
+    "version": (["--version"], set()),
+    "help": (["run", "--help"], set()),
+    "score": (["score", "--batch", "b"], {"jsonschema_rs", "re2", *_TABLES}),
+    "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "re2"}),
+    "eval": (["eval", "--cases", "c.jsonl"], {"jsonschema_rs", "re2", *_TABLES}),
+    "run": (["run", "--batch", "b", "--cases", "c.jsonl"], {"jsonschema_rs", "re2", *_TABLES}),
+    "a number is set": (
+        ["eval", "--cases", "c.jsonl", "--fail-on", "1"],
+        {"jsonschema_rs", "re2", *_TABLES, *_SETTINGS},
+    ),
+    "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "re2"}),
+}
+_COUNT = """
+import sys
+before = set(sys.modules)  # what `.pth` files of the environment import
+from safe_gate.cli import main
+try:
+    code = main()
+except SystemExit as end:  # of --help
+    code = end.code
+files = (getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - before)
+names = {file.replace("\\\\", "/").rpartition("/site-packages/")[2].split("/")[0] for file in files if "site-packages" in file}
+print(code, *sorted(name.partition(".")[0] for name in names), file=sys.stderr)
+"""
+
+
+@pytest.mark.parametrize("needed", _NEEDED.values(), ids=_NEEDED)
+def test_a_command_imports_only_the_libraries_it_needs(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, needed: tuple[list[str], set[str]]
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("c.jsonl"), turn("a"))
+    arguments, libraries = needed
+    environ = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "SAFE_", "INPUT_"))}
+    ran = subprocess.run(
+        [sys.executable, "-I", "-c", _COUNT, *arguments], capture_output=True, text=True, check=True, env=environ
+    )
+    code, *imported = ran.stderr.splitlines()[-1].split()
+    assert code == "0", ran.stdout + ran.stderr
+    assert set(imported) - {"safe_gate"} <= libraries
