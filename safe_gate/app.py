@@ -21,6 +21,7 @@ from safe_gate import (
     packs,
     publishing,
     regression,
+    shards,
     terms,
     train,
     verification,
@@ -48,10 +49,40 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
 
     `options_at` gives the settings with the config file of another folder, such as the baseline's.
     """
+    return _run(options, effects, options_at, None)
+
+
+def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> int:
+    """Judge by the shards of a run, and report and publish as that run in one would. Returns 0, 1 or 3."""
+    return _run(options, effects, options_at, shards.read(options.shards))
+
+
+def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, merged: shards.Shards | None) -> int:
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
-    report, problems = judging.made(options, effects, options_at)
+    if options.shard:
+        return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
+    report, problems = judging.made(options, effects, options_at, merged=merged)
     return _conclude(report, problems, options, effects)
+
+
+def _score_shard(shard: shards.Shard, options: Options, effects: Effects, options_at: comparing.OptionsAt) -> int:
+    """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
+    from safe_gate.render import console
+
+    content, problems = judging.scored(options, effects, options_at, shard)
+    if problems:
+        return _conclude(content, problems, options, effects)
+    path = Path(options.report_dir) / shard.name
+    files.write(path, jsonreport.to_json(content))
+    cases = " and ".join(
+        f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
+        for name, number in content["shard"]["cases"].items()
+    )
+    said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: safe-gate merge does."
+    effects.out(f"{said}\nShard: {console.path_words(files.shown(path))}")
+    publishing.tell_of_shard(said, files.shown(path), options, effects)
+    return EXIT_CODES[Verdict.PASS]
 
 
 def compare(
@@ -383,7 +414,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:
         yield from stream
-    for kind in ("report", "publication", "rule-pack", "config", "waivers"):
+    for kind in ("report", "shard", "publication", "rule-pack", "config", "waivers"):
         for path in kinds.get(kind, []):
             try:
                 _check_document(path, kind)
@@ -395,6 +426,9 @@ def _check_document(path: str, kind: str) -> None:
     """Raise CannotJudge if a document is not valid; a config's settings and waivers must fit together, too."""
     if kind == "waivers":
         files.waivers(path)
+        return
+    if kind == "shard":
+        shards.document(path)
         return
     if kind != "config":
         files.document(path, kind)

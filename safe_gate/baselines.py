@@ -136,6 +136,7 @@ _NO_REPORT: Mapping[str, str] = {
     "safe-output": "is a file of recorded outputs, not a report of safe-gate run; name a commit that holds it",
     "synthesis-case": "is a file of Synthesis cases, not a report of safe-gate run; name a commit that holds it",
     "rule-pack": "is a rule pack, not a report of safe-gate run",
+    "waivers": "is a file of waivers, not a report of safe-gate run",
     "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
 }
 """What a file is that is no report, by its kind as `files.kind_of` tells it."""
@@ -144,9 +145,9 @@ _NO_REPORT: Mapping[str, str] = {
 def _report(path: str) -> Baseline:
     place = Place(files.shown(Path(path)))
     kind = files.kind_of(Path(path))
-    if kind != "report":
+    if kind in _NO_REPORT:
         raise CannotJudge(Problem(place, _NO_REPORT[kind]))
-    report: JsonObject = files.document(path, kind)
+    report: JsonObject = files.document(path, "report")
     if report["verdict"] == Verdict.ERROR:
         words = "is the report of a run that could not judge: it holds nothing to compare; name one with a verdict"
         raise CannotJudge(Problem(place, words))

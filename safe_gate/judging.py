@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate import (
     __version__,
@@ -21,10 +21,12 @@ from safe_gate import (
     measure,
     packs,
     proof,
+    shards,
     terms,
     waivers,
 )
 from safe_gate.evaluators import EVALUATORS, synthesis
+from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
 from safe_gate.options import Options
 from safe_gate.publishing import Effects
@@ -36,17 +38,35 @@ Made = tuple[dict[str, Any], tuple[Problem, ...]]
 
 
 def made(
-    options: Options, effects: Effects, options_at: comparing.OptionsAt, recorded: JsonObject | None = None
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+    recorded: JsonObject | None = None,
+    merged: shards.Shards | None = None,
 ) -> Made:
     """Return the report of a run under these options.
 
     `options_at` gives the settings with the config file of another folder, such as the base commit's.
     `recorded` is what is to stand for what is held against an earlier state, where that is not found
-    anew. Raises CannotJudge where it cannot be told by whose settings to judge.
+    anew; `merged` has the results, where they are scored already. Raises CannotJudge where it cannot be
+    told by whose settings to judge.
     """
     settings_at = with_todays_reports(options, options_at)
     with _ruling(options, effects, settings_at) as ruling:
-        return _judged(ruling, options, effects, settings_at, recorded)
+        return _judged(ruling, options, effects, settings_at, recorded, merged)
+
+
+def scored(options: Options, effects: Effects, options_at: comparing.OptionsAt, shard: shards.Shard) -> Made:
+    """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
+
+    Raises CannotJudge as `made` does.
+    """
+    with _ruling(options, effects, with_todays_reports(options, options_at)) as ruling:
+        measured = _measured(ruling, effects, shard.source)
+        if measured.problems:
+            return error_report(measured.problems, ruling.options, effects, measured.inputs), measured.problems
+        entries = {name: (one.entries, one.cases) for name, one in measured.parts.items() if one}
+        return shards.as_json(shard, entries, _provenance(measured.inputs, ruling, effects, is_judged=True)), ()
 
 
 def gate_policy(options: Options) -> gate.Policy:
@@ -147,31 +167,60 @@ def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt)
         yield _Ruling(own, base.root, rules, base)
 
 
+class _Measured(NamedTuple):
+    """What evaluators made of their inputs, None for one without; all problems and all input files."""
+
+    parts: Mapping[str, measure.Measured | None]
+    problems: tuple[Problem, ...]
+    inputs: tuple[files.InputFile, ...]
+
+
+def _measured(ruling: _Ruling, effects: Effects, source: measure.Source) -> _Measured:
+    """Read the inputs whole, and measure the cases that the source has."""
+    judging, at = ruling.options, effects.generated_at
+    measured = {
+        "safe_v0": measure.safe_v0_part(judging, at, source=source) if judging.safe_batch else None,
+        "synthesis": (
+            measure.synthesis_part(judging, rules=ruling.rules, source=source) if judging.synthesis_cases else None
+        ),
+    }
+    present = [one for one in measured.values() if one is not None]
+    problems = tuple(problem for one in present for problem in one.problems) if present else (nothing_to_judge(),)
+    return _Measured(measured, problems, tuple(file for one in present for file in one.inputs))
+
+
+def _unmerged(merged: shards.Shards, measured: _Measured, provenance: JsonObject) -> Iterator[Problem]:
+    """Yield what keeps shards from being this run's: made by other terms, or of other cases."""
+    if strangers := tuple(merged.strangers(provenance)):
+        yield from strangers
+        return
+    for name, one in measured.parts.items():
+        if one and (missing := one.cases - len(one.entries)):
+            cases = plural(missing, f"{EVALUATORS[name].title} case has", f"{EVALUATORS[name].title} cases have")
+            yield Problem(Place("shards"), f"{cases} no result in any shard; a file was changed: run its shard again")
+
+
 def _judged(
     ruling: _Ruling,
     options: Options,
     effects: Effects,
     options_at: comparing.OptionsAt,
     recorded: JsonObject | None,
+    merged: shards.Shards | None,
 ) -> Made:
     """Return the report of a run; `options` are the run's own, whoever's settings judge."""
     judging = ruling.options
-    measured = {
-        "safe_v0": measure.safe_v0_part(judging, effects.generated_at) if judging.safe_batch else None,
-        "synthesis": measure.synthesis_part(judging, rules=ruling.rules) if judging.synthesis_cases else None,
-    }
-    present = [one for one in measured.values() if one is not None]
-    problems = tuple(problem for one in present for problem in one.problems)
-    inputs = tuple(file for one in present for file in one.inputs)
-    if not present:
-        problems = (nothing_to_judge(),)
+    measured = _measured(ruling, effects, merged.source if merged else measure.scored)
+    problems, inputs = measured.problems, measured.inputs
     try:
         known = files.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
         known, problems = None, (*problems, *error.problems)
+    if merged and not problems:
+        problems = tuple(_unmerged(merged, measured, _provenance(inputs, ruling, effects, is_judged=True)))
     if problems:
         return error_report(problems, judging, effects, inputs), problems
-    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
+    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.parts.items()}
     if known:
         file, listed = known
         fates = waivers.sorted_out(listed, parts, effects.generated_at[:10])
@@ -264,8 +313,6 @@ def _report(
     effects: Effects,
 ) -> dict[str, Any]:
     """Return the whole report in the shape of `schemas/report.schema.json`, but for its digests."""
-    options = ruling.options
-    settings = {name: getattr(options, name) for name in measure.SCORING}
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "safe-gate", "version": __version__},
@@ -274,20 +321,27 @@ def _report(
         "rules": [outcome.as_json() for outcome in outcomes],
         **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
         **{name: parts[name] for name in ("comparison", "weakened") if name in parts},
-        "provenance": {
-            "commit": effects.context.head_sha,
-            "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-            "packs_sha256": (
-                packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root)
-                if verdict is not Verdict.ERROR
-                else ""
-            ),
-            "policy": {
-                **gate_policy(options).as_json(),
-                **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
-            },
-            **({"policy_commit": ruling.base.commit} if ruling.base else {}),
+        "provenance": _provenance(inputs, ruling, effects, is_judged=verdict is not Verdict.ERROR),
+    }
+
+
+def _provenance(
+    inputs: Sequence[files.InputFile], ruling: _Ruling, effects: Effects, *, is_judged: bool
+) -> dict[str, Any]:
+    """Return what a run follows from; rule packs, which may be what keeps it from a verdict, if it `is_judged`."""
+    options = ruling.options
+    settings = {name: getattr(options, name) for name in measure.SCORING}
+    return {
+        "commit": effects.context.head_sha,
+        "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
+        "packs_sha256": (
+            packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root) if is_judged else ""
+        ),
+        "policy": {
+            **gate_policy(options).as_json(),
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
         },
+        **({"policy_commit": ruling.base.commit} if ruling.base else {}),
     }
 
 
