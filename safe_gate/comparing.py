@@ -58,7 +58,7 @@ def _side(parts: Parts, version: str, packs_sha256: str, profile: str, sensitivi
         "safe_v0": digest([version, safe["policy"] if safe else None]),
         "synthesis": digest([version, packs_sha256, profile, sensitivity]),
     }
-    return Side(parts, rules, text != "full")
+    return Side({name: parts[name] for name in EVALUATORS}, rules, text != "full")
 
 
 def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Options, Path] | None = None) -> Parts:

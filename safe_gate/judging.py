@@ -10,7 +10,7 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from safe_gate import (
     __version__,
@@ -62,11 +62,11 @@ def scored(options: Options, effects: Effects, options_at: comparing.OptionsAt, 
     Raises CannotJudge as `made` does.
     """
     with _ruling(options, effects, with_todays_reports(options, options_at)) as ruling:
-        measured = _measured(ruling, effects, shard.source)
-        if measured.problems:
-            return error_report(measured.problems, ruling.options, effects, measured.inputs), measured.problems
-        entries = {name: (one.entries, one.cases) for name, one in measured.parts.items() if one}
-        return shards.as_json(shard, entries, _provenance(measured.inputs, ruling, effects, is_judged=True)), ()
+        measured, problems, inputs = _measured(ruling, effects, shard.source)
+        if problems:
+            return error_report(problems, ruling.options, effects, inputs), problems
+        entries = {name: (one.entries, one.cases) for name, one in measured.items() if one}
+        return shards.as_json(shard, entries, _provenance(inputs, ruling, effects, is_judged=True)), ()
 
 
 def gate_policy(options: Options) -> gate.Policy:
@@ -167,16 +167,14 @@ def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt)
         yield _Ruling(own, base.root, rules, base)
 
 
-class _Measured(NamedTuple):
-    """What evaluators made of their inputs, None for one without; all problems and all input files."""
-
-    parts: Mapping[str, measure.Measured | None]
-    problems: tuple[Problem, ...]
-    inputs: tuple[files.InputFile, ...]
+_Measured = Mapping[str, measure.Measured | None]
+"""What evaluators made of their inputs, None for one without."""
 
 
-def _measured(ruling: _Ruling, effects: Effects, source: measure.Source) -> _Measured:
-    """Read the inputs whole, and measure the cases that the source has."""
+def _measured(
+    ruling: _Ruling, effects: Effects, source: measure.Source
+) -> tuple[_Measured, tuple[Problem, ...], tuple[files.InputFile, ...]]:
+    """Measure the cases that the source has; return with it all problems and files of the inputs, read whole."""
     judging, at = ruling.options, effects.generated_at
     measured = {
         "safe_v0": measure.safe_v0_part(judging, at, source=source) if judging.safe_batch else None,
@@ -186,7 +184,7 @@ def _measured(ruling: _Ruling, effects: Effects, source: measure.Source) -> _Mea
     }
     present = [one for one in measured.values() if one is not None]
     problems = tuple(problem for one in present for problem in one.problems) if present else (nothing_to_judge(),)
-    return _Measured(measured, problems, tuple(file for one in present for file in one.inputs))
+    return measured, problems, tuple(file for one in present for file in one.inputs)
 
 
 def _unmerged(merged: shards.Shards, measured: _Measured, provenance: JsonObject) -> Iterator[Problem]:
@@ -194,7 +192,7 @@ def _unmerged(merged: shards.Shards, measured: _Measured, provenance: JsonObject
     if strangers := tuple(merged.strangers(provenance)):
         yield from strangers
         return
-    for name, one in measured.parts.items():
+    for name, one in measured.items():
         if one and (missing := one.cases - len(one.entries)):
             cases = plural(missing, f"{EVALUATORS[name].title} case has", f"{EVALUATORS[name].title} cases have")
             yield Problem(Place("shards"), f"{cases} no result in any shard; a file was changed: run its shard again")
@@ -210,8 +208,7 @@ def _judged(
 ) -> Made:
     """Return the report of a run; `options` are the run's own, whoever's settings judge."""
     judging = ruling.options
-    measured = _measured(ruling, effects, merged.source if merged else measure.scored)
-    problems, inputs = measured.problems, measured.inputs
+    measured, problems, inputs = _measured(ruling, effects, merged.source if merged else measure.scored)
     try:
         known = files.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
@@ -220,7 +217,7 @@ def _judged(
         problems = tuple(_unmerged(merged, measured, _provenance(inputs, ruling, effects, is_judged=True)))
     if problems:
         return error_report(problems, judging, effects, inputs), problems
-    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.parts.items()}
+    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
     if known:
         file, listed = known
         fates = waivers.sorted_out(listed, parts, effects.generated_at[:10])

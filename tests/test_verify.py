@@ -258,7 +258,10 @@ def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: Sa
     assert safe_gate("run", "--cases", cases, "--baseline", "old.json", "--max-unexpected-failures", "9").code == 1
     held = read()
     ran = safe_gate("verify", "reports/safe-gate.json")
-    assert (ran.code, ran.out.splitlines()[-2]) == (0, "Not recomputed, but left as the report has it: comparison, weakened.")
+    assert (ran.code, ran.out.splitlines()[-2]) == (
+        0,
+        "Not recomputed, but left as the report has it: comparison, weakened.",
+    )
     held["comparison"]["safe_v0"]["cases"]["removed"] = []
     assert safe_gate("verify", write(proof.with_digests(held))).code == 1
 
