@@ -20,6 +20,7 @@ from safe_gate.validate import suggestion
 if TYPE_CHECKING:
     from safe_gate import approval, comparing, outlook, verification
     from safe_gate.effects import Effects
+    from safe_gate.shards import Shard, Shards
 
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
@@ -32,13 +33,46 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
 
     `options_at` gives the settings with the config file of another folder, such as the baseline's.
     """
-    from safe_gate import judging
+    return _run(options, effects, options_at, None)
+
+
+def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> int:
+    """Judge by the shards of a run, and report and publish as that run in one would. Returns 0, 1 or 3."""
+    from safe_gate import shards
+
+    return _run(options, effects, options_at, shards.read(options.shards))
+
+
+def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, merged: Shards | None) -> int:
+    from safe_gate import judging, shards
     from safe_gate.github.checkout import foreign_checkout
 
     if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
         return refuse((_foreign_checkout(folder),), options, effects)
-    report, problems = judging.made(options, effects, options_at)
+    if options.shard:
+        return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
+    report, problems = judging.made(options, effects, options_at, merged=merged)
     return _conclude(report, problems, options, effects)
+
+
+def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: comparing.OptionsAt) -> int:
+    """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
+    from safe_gate import judging, publishing
+    from safe_gate.render import console
+
+    content, problems = judging.scored(options, effects, options_at, shard)
+    if problems:
+        return _conclude(content, problems, options, effects)
+    path = Path(options.report_dir) / shard.name
+    files.write(path, jsonreport.to_json(content))
+    cases = " and ".join(
+        f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
+        for name, number in content["shard"]["cases"].items()
+    )
+    said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: safe-gate merge does."
+    effects.out(f"{said}\nShard: {console.path_words(files.shown(path))}")
+    publishing.tell_of_shard(said, files.shown(path), options, effects)
+    return EXIT_CODES[Verdict.PASS]
 
 
 def compare(
@@ -390,7 +424,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:
         yield from stream
-    for kind in ("report", "publication", "rule-pack", "config", "waivers"):
+    for kind in ("report", "shard", "publication", "rule-pack", "config", "waivers"):
         for path in kinds.get(kind, []):
             try:
                 _check_document(path, kind)
@@ -402,6 +436,11 @@ def _check_document(path: str, kind: str) -> None:
     """Raise CannotJudge if a document is not valid; a config's settings and waivers must fit together, too."""
     if kind == "waivers":
         files.waivers(path)
+        return
+    if kind == "shard":
+        from safe_gate import shards
+
+        shards.document(path)
         return
     if kind != "config":
         files.document(path, kind)

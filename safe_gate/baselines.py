@@ -155,7 +155,7 @@ def report(path: str) -> JsonObject:
     try:
         found: JsonObject = files.document(path, "report")
     except CannotJudge:
-        if (kind := files.kind_of(Path(path))) != "report":
+        if (kind := files.kind_of(Path(path))) in _NO_REPORT:
             raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
         raise
     if found["verdict"] == Verdict.ERROR:

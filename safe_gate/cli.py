@@ -35,6 +35,10 @@ _COMMANDS = {
         "evaluate, judge by the gate's rules, write reports and publish them",
         "exit codes: 0 the gate passed, 1 the gate failed, 3 could not judge",
     ),
+    "merge": (
+        "judge by the shards of a run, as one run would: every case from the file of its shard",
+        "exit codes: 0 the gate passed, 1 the gate failed, 3 could not judge, as where a shard is missing",
+    ),
     "score": (
         "score SAFE v0 batches alone",
         "exit codes: 0 all Pass, 1 a Fail, 2 no Fail but a Review, 3 error",
@@ -80,6 +84,13 @@ _COMMANDS = {
 
 _VERBOSE = {"action": "store_true", "help": "show every case and its evidence"}
 _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
+    "merge": {
+        "shards": {
+            "nargs": "*",
+            "metavar": "SHARD",
+            "help": "files or globs of what safe-gate run --shard wrote; flags are those of that run",
+        }
+    },
     "score": {
         "--output": {"default": "", "metavar": "PATH", "help": "write the report to this file"},
         "--verbose": _VERBOSE,
@@ -152,6 +163,9 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 """What commands take besides the flags of settings."""
 
+_JUDGING = (["run"], ["merge"])
+"""How the command lines start that judge: what they cannot do is told to GitHub, too."""
+
 _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict.fromkeys(
     ("run", "power", "doctor"), "--safe-batch and --synthesis-cases"
 )
@@ -186,7 +200,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
         options = _publishing(_peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if argv[:1] == ["run"] and options.mode == "run":
+        if argv[:1] in _JUDGING and options.mode != "publish":
             return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
@@ -195,7 +209,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     effects = None
     flags: dict[str, Any] = {}
-    command = "run" if argv[:1] == ["run"] else ""
+    command = argv[0] if argv[:1] in _JUDGING else ""
     try:
         arguments = _parsed(argv)
         from safe_gate import app  # after --help and --version, which need none of it
@@ -218,7 +232,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate import app
 
         effects = effects or _effects(environ, _generated_at({}))
-        if command == "run" and (options := _publishing(flags or _peeked(argv), environ)).mode == "run":
+        if [command] in _JUDGING and (options := _publishing(flags or _peeked(argv), environ)).mode != "publish":
             return app.refuse(error.problems, options, effects)
         return app.complain(error.problems, effects)
 
@@ -249,8 +263,18 @@ def _run(
         "bless": lambda: _bless(arguments, options, effects),
         "publish": lambda: app.publish(options, effects),
         "run": lambda: app.run(options, effects, options_at),
+        "merge": lambda: app.merge(options, effects, options_at),
     }
-    return commands["publish" if options.mode == "publish" else command]()
+    command = options.mode if command == "run" else command
+    if options.shard and command != "run":
+        raise CannotJudge(
+            Problem(Place("shard"), f"is for a run that scores; {command} takes all cases: leave it unset")
+        )
+    if options.shards and command != "merge":
+        raise CannotJudge(
+            Problem(Place("shards"), f"is for merge, not for {command}; set mode: merge, or leave it unset")
+        )
+    return commands[command]()
 
 
 def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> int:
@@ -331,7 +355,9 @@ def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options
 def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {f"--{name.replace('_', '-')}": name for name in ("report_dir", "comment", "gate_id", "config", "text")}
+    named = {
+        f"--{name.replace('_', '-')}": name for name in ("report_dir", "comment", "gate_id", "config", "text", "shard")
+    }
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     return given | ({"dry_run": "true"} if "--dry-run" in argv else {})
 

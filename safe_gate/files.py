@@ -110,10 +110,19 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
             raise CannotJudge(Problem(Place(name), f"is {size} bytes long; expected at most {largest}"))
     text = _text(file, name)
     content = parsed(text, name)
+    if isinstance(content, dict) and (mistaken := _MISTAKEN.get((kind, _kind_of_document(file, content)))):
+        raise CannotJudge(Problem(Place(name), mistaken))
     problems = problems_of(load_schema(kind).faults(content), name, text)
     if problems:
         raise CannotJudge(*problems)
     return content
+
+
+_MISTAKEN = {
+    ("report", "shard"): "is one shard of a run, which has no verdict; merge all shards of it first: safe-gate merge",
+    ("shard", "report"): "is the report of a run, not a shard; expected what safe-gate run --shard wrote",
+}
+"""What is said of a document of another kind than the one that is meant, where the two may be mixed up."""
 
 
 def rule_packs(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
@@ -166,10 +175,11 @@ def outside(path: str, root: Path) -> Problem | None:
 
 
 _KINDS = (
-    ("safe-batch", "test_cases"),
-    ("report", "schema_version"),
-    ("publication", "publication"),
-    ("rule-pack", "pack"),
+    ("safe-batch", {"test_cases"}),
+    ("shard", {"schema_version", "shard"}),
+    ("report", {"schema_version"}),
+    ("publication", {"publication"}),
+    ("rule-pack", {"pack"}),
 )
 
 
@@ -196,8 +206,8 @@ def kind_of(path: Path) -> str:
 def _kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
     if path.name.endswith(WAIVERS_FILE) or isinstance(content.get("waivers"), list):  # a config names the file there
         return "waivers"
-    for kind, key in _KINDS:
-        if key in content:
+    for kind, keys in _KINDS:
+        if keys <= content.keys():
             return kind
     rules = content.get("rules")  # a config names its packs there
     return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"

@@ -21,11 +21,13 @@ from safe_gate import (
     measure,
     packs,
     proof,
+    shards,
     terms,
     waivers,
 )
 from safe_gate.effects import Effects
 from safe_gate.evaluators import EVALUATORS, synthesis
+from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
 from safe_gate.options import Options
 
@@ -36,17 +38,35 @@ Made = tuple[dict[str, Any], tuple[Problem, ...]]
 
 
 def made(
-    options: Options, effects: Effects, options_at: comparing.OptionsAt, recorded: JsonObject | None = None
+    options: Options,
+    effects: Effects,
+    options_at: comparing.OptionsAt,
+    recorded: JsonObject | None = None,
+    merged: shards.Shards | None = None,
 ) -> Made:
     """Return the report of a run under these options.
 
     `options_at` gives the settings with the config file of another folder, such as the base commit's.
     `recorded` is what is to stand for what is held against an earlier state, where that is not found
-    anew. Raises CannotJudge where it cannot be told by whose settings to judge.
+    anew; `merged` has the results, where they are scored already. Raises CannotJudge where it cannot be
+    told by whose settings to judge.
     """
     settings_at = with_todays(options, options_at)
     with _ruling(options, effects, settings_at) as ruling:
-        return _judged(ruling, options, effects, settings_at, recorded)
+        return _judged(ruling, options, effects, settings_at, recorded, merged)
+
+
+def scored(options: Options, effects: Effects, options_at: comparing.OptionsAt, shard: shards.Shard) -> Made:
+    """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
+
+    Raises CannotJudge as `made` does.
+    """
+    with _ruling(options, effects, with_todays(options, options_at)) as ruling:
+        measured, problems, inputs = _measured(ruling, effects, shard.source)
+        if problems:
+            return error_report(problems, ruling.options, effects, inputs), problems
+        entries = {name: (one.entries, one.cases) for name, one in measured.items() if one}
+        return shards.as_json(shard, entries, _provenance(inputs, ruling, effects, is_judged=True)), ()
 
 
 def gate_policy(options: Options) -> gate.Policy:
@@ -155,28 +175,56 @@ def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt)
         yield _Ruling(own, base.root, rules, base)
 
 
+_Measured = Mapping[str, measure.Measured | None]
+"""What evaluators made of their inputs, None for one without."""
+
+
+def _measured(
+    ruling: _Ruling, effects: Effects, source: measure.Source
+) -> tuple[_Measured, tuple[Problem, ...], tuple[files.InputFile, ...]]:
+    """Measure the cases that the source has; return with it all problems and files of the inputs, read whole."""
+    judging, at = ruling.options, effects.generated_at
+    measured = {
+        "safe_v0": measure.safe_v0_part(judging, at, source=source) if judging.safe_batch else None,
+        "synthesis": (
+            measure.synthesis_part(judging, rules=ruling.rules, source=source) if judging.synthesis_cases else None
+        ),
+    }
+    present = [one for one in measured.values() if one is not None]
+    problems = (
+        tuple(problem for one in present for problem in one.problems) if present else (measure.nothing_to_judge(),)
+    )
+    return measured, problems, tuple(file for one in present for file in one.inputs)
+
+
+def _unmerged(merged: shards.Shards, measured: _Measured, provenance: JsonObject) -> Iterator[Problem]:
+    """Yield what keeps shards from being this run's: made by other terms, or of other cases."""
+    if strangers := tuple(merged.strangers(provenance)):
+        yield from strangers
+        return
+    for name, one in measured.items():
+        if one and (missing := one.cases - len(one.entries)):
+            cases = plural(missing, f"{EVALUATORS[name].title} case has", f"{EVALUATORS[name].title} cases have")
+            yield Problem(Place("shards"), f"{cases} no result in any shard; a file was changed: run its shard again")
+
+
 def _judged(
     ruling: _Ruling,
     options: Options,
     effects: Effects,
     options_at: comparing.OptionsAt,
     recorded: JsonObject | None,
+    merged: shards.Shards | None,
 ) -> Made:
     """Return the report of a run; `options` are the run's own, whoever's settings judge."""
     judging = ruling.options
-    measured = {
-        "safe_v0": measure.safe_v0_part(judging, effects.generated_at) if judging.safe_batch else None,
-        "synthesis": measure.synthesis_part(judging, rules=ruling.rules) if judging.synthesis_cases else None,
-    }
-    present = [one for one in measured.values() if one is not None]
-    problems = tuple(problem for one in present for problem in one.problems)
-    inputs = tuple(file for one in present for file in one.inputs)
-    if not present:
-        problems = (measure.nothing_to_judge(),)
+    measured, problems, inputs = _measured(ruling, effects, merged.source if merged else measure.scored)
     try:
         known = files.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
         known, problems = None, (*problems, *error.problems)
+    if merged and not problems:
+        problems = tuple(_unmerged(merged, measured, _provenance(inputs, ruling, effects, is_judged=True)))
     if problems:
         return error_report(problems, judging, effects, inputs), problems
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
@@ -287,8 +335,6 @@ def _report(
     effects: Effects,
 ) -> dict[str, Any]:
     """Return the whole report in the shape of `schemas/report.schema.json`, but for its digests."""
-    options = ruling.options
-    settings = {name: getattr(options, name) for name in measure.SCORING}
     return {
         "schema_version": SCHEMA_VERSION,
         "tool": {"name": "safe-gate", "version": __version__},
@@ -297,20 +343,27 @@ def _report(
         "rules": [outcome.as_json() for outcome in outcomes],
         **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
         **{name: parts[name] for name in ("comparison", "weakened") if name in parts},
-        "provenance": {
-            "commit": effects.context.head_sha,
-            "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-            "packs_sha256": (
-                packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root)
-                if verdict is not Verdict.ERROR
-                else ""
-            ),
-            "policy": {
-                **gate_policy(options).as_json(),
-                **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
-            },
-            **({"policy_commit": ruling.base.commit} if ruling.base else {}),
+        "provenance": _provenance(inputs, ruling, effects, is_judged=verdict is not Verdict.ERROR),
+    }
+
+
+def _provenance(
+    inputs: Sequence[files.InputFile], ruling: _Ruling, effects: Effects, *, is_judged: bool
+) -> dict[str, Any]:
+    """Return what a run follows from; rule packs, which may be what keeps it from a verdict, if it `is_judged`."""
+    options = ruling.options
+    settings = {name: getattr(options, name) for name in measure.SCORING}
+    return {
+        "commit": effects.context.head_sha,
+        "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
+        "packs_sha256": (
+            packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root) if is_judged else ""
+        ),
+        "policy": {
+            **gate_policy(options).as_json(),
+            **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
         },
+        **({"policy_commit": ruling.base.commit} if ruling.base else {}),
     }
 
 

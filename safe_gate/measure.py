@@ -11,7 +11,7 @@ from safe_gate import batches, files, packs
 from safe_gate.evaluators import safe_v0, synthesis, without_texts
 from safe_gate.figures import add_up
 from safe_gate.files import HERE
-from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
 
 SCORING = (
@@ -32,19 +32,40 @@ SCORING = (
 
 Case = TypeVar("Case")
 Result = TypeVar("Result")
+Totals = TypeVar("Totals")
+
+Source = Callable[[str, str, Callable[[], JsonObject]], JsonObject | None]
+"""What gives a case's entry of `results[]`, told its evaluator, its id and how to score it; None passes it over."""
+
+
+def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject]) -> JsonObject:
+    """Return a case's entry by scoring it: the source of a run that is whole."""
+    return score()
 
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An evaluator's part of the report, or the problems that keep it from one."""
+    """An evaluator's part of the report, or the problems that keep it from one.
+
+    `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
+    there is no part.
+    """
 
     part: dict[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
     inputs: tuple[files.InputFile, ...] = ()
+    entries: Sequence[JsonObject] = ()
+    cases: int = 0
 
 
 def safe_v0_part(
-    options: Options, generated_at: str, output: str = "", *, root: Path = HERE, policy: safe_v0.Policy | None = None
+    options: Options,
+    generated_at: str,
+    output: str = "",
+    *,
+    root: Path = HERE,
+    policy: safe_v0.Policy | None = None,
+    source: Source = scored,
 ) -> Measured:
     """Return SAFE v0's part of the report over all batches that the options name, but for `output`.
 
@@ -52,17 +73,21 @@ def safe_v0_part(
     """
     policy = policy or safe_policy(options)
 
-    def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, dict[str, Any]]:
-        result = safe_v0.score_case(case, policy)
-        return safe_v0.Totals.of(result, policy), result.as_json()
+    def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, JsonObject] | None:
+        def score() -> JsonObject:
+            return _told("safe_v0", safe_v0.score_case(case, policy).as_json(), options)
+
+        entry = source("safe_v0", case.test_id, score)
+        return None if entry is None else (safe_v0.Totals.of(case, entry, policy), entry)
+
+    def report(totals: Iterable[safe_v0.Totals], entries: Sequence[JsonObject]) -> dict[str, Any]:
+        return safe_v0.report(add_up(totals, safe_v0.Totals()), entries, policy, generated_at)
 
     measured, problems, inputs = sorted_out(safe_v0_cases(options, output, root=root), measure)
     problems = problems or _lacking(measured, options)
     if problems:
         return Measured(None, as_shown(problems, options), inputs)
-    totals = add_up((totals for totals, _ in measured), safe_v0.Totals())
-    part = safe_v0.report(totals, [result for _, result in measured], policy, generated_at)
-    return Measured(part if options.text == "full" else without_texts("safe_v0", part), (), inputs)
+    return _measured(measured, inputs, report)
 
 
 def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
@@ -78,7 +103,9 @@ def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> I
     )
 
 
-def synthesis_part(options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None) -> Measured:
+def synthesis_part(
+    options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None, source: Source = scored
+) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name.
 
     Files are read below `root`, as by `files.expand`; `rules` are what to score by, if not those that
@@ -91,16 +118,37 @@ def synthesis_part(options: Options, *, root: Path = HERE, rules: synthesis.Rule
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
     cases = files.synthesis_cases(options.synthesis_cases, cluster_key=options.cluster_key, root=root)
 
-    def measure(case: synthesis.Case) -> tuple[synthesis.Totals, dict[str, Any]]:
-        result = synthesis.score_case(case, rules)
-        return synthesis.Totals.of(result), synthesis.result_json(result)
+    def measure(case: synthesis.Case) -> tuple[synthesis.Totals, JsonObject] | None:
+        def score() -> JsonObject:
+            return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), options)
+
+        entry = source("synthesis", case.id, score)
+        return None if entry is None else (synthesis.Totals.of(entry), entry)
+
+    def report(totals: Iterable[synthesis.Totals], entries: Sequence[JsonObject]) -> dict[str, Any]:
+        return synthesis.report(add_up(totals, synthesis.Totals()), entries)
 
     measured, more, inputs = sorted_out(cases, measure)
     if problems or more:
         return Measured(None, as_shown((*problems, *more), options), inputs)
-    totals = add_up((totals for totals, _ in measured), synthesis.Totals())
-    part = synthesis.report(totals, [result for _, result in measured])
-    return Measured(part if options.text == "full" else without_texts("synthesis", part), (), inputs)
+    return _measured(measured, inputs, report)
+
+
+def _told(evaluator: str, entry: JsonObject, options: Options) -> JsonObject:
+    """Return a case's entry as it may be shown. All that is added up from entries holds no more than they do."""
+    return entry if options.text == "full" else without_texts(evaluator, entry)
+
+
+def _measured(
+    measured: Sequence[tuple[Totals, JsonObject] | None],
+    inputs: tuple[files.InputFile, ...],
+    report: Callable[[Iterable[Totals], Sequence[JsonObject]], dict[str, Any]],
+) -> Measured:
+    """Return an evaluator's part of the report if its source has passed over no case."""
+    found = [one for one in measured if one]
+    entries = [entry for _, entry in found]
+    part = report((totals for totals, _ in found), entries) if len(found) == len(measured) else None
+    return Measured(part, (), inputs, entries, len(measured))
 
 
 def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:

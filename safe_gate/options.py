@@ -15,6 +15,7 @@ CONFIG_FILE = "safe.config.json"
 WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _POWER = ("run", "power")
+_AS_RUN = ("doctor", "compare", "merge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,8 +41,8 @@ class Setting:
     secret: bool = False
 
     def flags_of(self, command: str) -> tuple[str, ...]:
-        """Return the option's flags for a command, none if it has none; `doctor` and `compare` take those of `run`."""
-        return self.flags.get("run" if command in ("doctor", "compare") else command, ())
+        """Return the option's flags for a command, none if it has none; some commands take those of `run`."""
+        return self.flags.get("run" if command in _AS_RUN else command, ())
 
     @property
     def input(self) -> str:
@@ -344,11 +345,23 @@ class Options:
         flags={"run": ("--allow-head-checkout",)},
     )
     mode: str = _option(
-        "What the action does: `run`, or `publish` what a run without write access left in report-dir.",
+        "What the action does: `run`, `merge` shards, or `publish` what a run without write access left in report-dir.",
         "run",
         key=(),
         flags={},
-        choices=("run", "publish"),
+        choices=("run", "merge", "publish"),
+    )
+    shard: str = _option(
+        "Score one part of the cases, such as `2/4`, and judge nothing: `merge` judges all parts together.",
+        "",
+        key=(),
+        flags={"run": ("--shard",)},
+    )
+    shards: tuple[str, ...] = _option(
+        "What `merge` judges: the files that runs with `shard` wrote, as paths or globs; one a line.",
+        (),
+        key=(),
+        flags={},
     )
     text: str = _option(
         "Recorded text in all that is shown and written: `full`, or `none` for hashes in its place.",

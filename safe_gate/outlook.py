@@ -17,6 +17,7 @@ Facts = list[tuple[str, Words]]
 """Named facts in reading order."""
 
 _REASONS = {
+    "skipped-shard": "this is one shard of a run, and merge posts it",
     "skipped-off": "comment is never",
     "skipped-no-pull-request": "there is no pull request",
     "skipped-no-token": "there is no token",
@@ -26,6 +27,8 @@ _REASONS = {
 
 def no_comment(options: Options, context: Context) -> str:
     """Return the status of a comment that is not even tried, or nothing if it is."""
+    if options.shard:
+        return "skipped-shard"
     if options.comment == "never":
         return "skipped-off"
     if not context.may_have_pull_request or not context.repository:

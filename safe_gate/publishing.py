@@ -42,7 +42,7 @@ def tell(
             effects.out(one.command())
         draft = _draft(report, problems, options, context, origin, job=context.job)
         posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
-        file = _leave_behind(report, draft, options, effects)
+        file = "" if options.shard else _leave_behind(report, draft, options, effects)
     if context.summary_file and not options.dry_run:
         texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
@@ -53,6 +53,24 @@ def tell(
             "comment-file": file,
             "comment-status": posted.status,
             "comment-url": posted.url,
+        }
+        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+
+
+def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:
+    """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
+    context = effects.context
+    if context.summary_file and not options.dry_run:
+        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, (f"{said}\n",)), effects)
+    if context.output_file:
+        values = {
+            **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
+            "verdict": "unjudged",
+            "report-json": path,
+            "report-markdown": "",
+            "comment-file": "",
+            "comment-status": outlook.no_comment(options, context),
+            "comment-url": "",
         }
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
 

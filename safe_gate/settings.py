@@ -103,7 +103,7 @@ def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config
         given = {name: value for name, _, value in _from_config(config)}
     given |= {name: value for name, (_, value) in _from_environ(environ).items()} | dict(flags)
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
-    names = ("report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "github_token", "mode")
+    names = ("report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "github_token", "mode", "shard")
     return replace(
         Options(),
         **{name: texts[name] for name in names if name in texts},
@@ -254,7 +254,7 @@ def _is_blank(value: Any) -> bool:
 
 
 def _flag(name: str, command: str) -> str:
-    return next(setting.flags_of(command)[0] for setting in settings() if setting.name == name)
+    return next((*setting.flags_of(command), setting.input)[0] for setting in settings() if setting.name == name)
 
 
 def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:

@@ -11,7 +11,8 @@ import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import getitem
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.figures import plural
@@ -65,6 +66,10 @@ class Schema:
         self._schema = schema
         self._quick = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
         self.properties = tuple(schema.get("properties", {}))
+
+    def part(self, *keys: str) -> Schema:
+        """Return the schema of a part of the values, which stands below these keys."""
+        return Schema({**reduce(getitem, keys, self._schema), "$defs": self._schema["$defs"]})
 
     def faults(self, value: Any) -> tuple[Fault, ...]:
         """Return every fault of a value, in the order of their places; none if it is valid."""

@@ -138,12 +138,12 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeG
     assert [r["archetype"] for r in report["results"]] == ["Own", "P1", "Unknown"]
 
 
-def fold(results: list[Result], policy: Policy) -> Totals:
-    return add_up((Totals.of(result, policy) for result in results), Totals())
+def fold(cases: list[Case], policy: Policy) -> Totals:
+    return add_up((Totals.of(case, score_case(case, policy).as_json(), policy) for case in cases), Totals())
 
 
-def scored(policy: Policy = DEFAULT, **fields: Any) -> Result:
-    case: dict[str, Any] = {
+def case(**fields: Any) -> Case:
+    default: dict[str, Any] = {
         "test_id": "t",
         "concern_id": "c",
         "batch_id": "b",
@@ -156,7 +156,11 @@ def scored(policy: Policy = DEFAULT, **fields: Any) -> Result:
         "followup_questions": (),
         "place": Place("b.json", 1),
     }
-    return score_case(Case(**case | fields), policy)
+    return Case(**default | fields)
+
+
+def scored(policy: Policy = DEFAULT, **fields: Any) -> Result:
+    return score_case(case(**fields), policy)
 
 
 @pytest.mark.parametrize(
@@ -210,7 +214,7 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     cases: list[tuple[str, int, bool]], random: Any, cut: int
 ) -> None:
     results = [
-        scored(
+        case(
             test_id=f"t{index}",
             archetype=archetype,
             must_find_signals=("m", *"xyz"[:missing]),

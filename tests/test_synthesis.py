@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.synthesis import CHECKS, Case, Language, Result, Totals, score_case
-from safe_gate.evaluators.synthesis.report import matches
+from safe_gate.evaluators.synthesis.report import matches, result_json
 from safe_gate.evaluators.synthesis.score import CheckResult, Turn, difference, topic_pivot, total
 from safe_gate.figures import add_up
 from safe_gate.model import Place
@@ -263,7 +263,7 @@ def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -
 
 
 def fold(results: list[Result]) -> Totals:
-    return add_up((Totals.of(result) for result in results), Totals())
+    return add_up((Totals.of(result_json(result)) for result in results), Totals())
 
 
 OUTCOMES = st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from([True, False, None])), max_size=12)

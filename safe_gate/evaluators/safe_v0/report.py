@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from safe_gate.evaluators.safe_v0.score import METRICS, Policy, Result
+from safe_gate.evaluators.safe_v0.score import METRICS, Case, Policy
 from safe_gate.figures import ExactSum, share
-from safe_gate.model import Failure, Label
+from safe_gate.model import Failure, JsonObject, Label
 from safe_gate.stats import wilson
 
 WORST = 5
@@ -28,14 +28,12 @@ class Tally:
     sums: Mapping[str, ExactSum] = field(default_factory=lambda: dict.fromkeys(_SCORES, ExactSum()))
 
     @classmethod
-    def of(cls, result: Result, policy: Policy) -> Tally:
-        """Return the tally of one case."""
-        scores = {**result.scores, "composite": result.composite}
-        thresholds = policy.thresholds_for(result.archetype)
-        passing = [m for m in METRICS if thresholds[m].label(result.scores[m]) is Label.PASS]
-        return cls(
-            Counter([result.label.value]), Counter(passing), {name: ExactSum.of(scores[name]) for name in _SCORES}
-        )
+    def of(cls, result: JsonObject, policy: Policy) -> Tally:
+        """Return the tally of one case, by its entry of `results[]`."""
+        scores = result["scores"]
+        thresholds = policy.thresholds_for(result["archetype"])
+        passing = [m for m in METRICS if thresholds[m].label(scores[m]) is Label.PASS]
+        return cls(Counter([result["label"]]), Counter(passing), {name: ExactSum.of(scores[name]) for name in _SCORES})
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -90,22 +88,23 @@ class Totals:
     )
     violations: int = 0
     vacuous: Counter[str] = field(default_factory=Counter)
-    worst: tuple[Result, ...] = ()
+    worst: tuple[JsonObject, ...] = ()
 
     @classmethod
-    def of(cls, result: Result, policy: Policy) -> Totals:
-        """Return the totals of one case."""
-        tally = Tally.of(result, policy)
+    def of(cls, case: Case, result: JsonObject, policy: Policy) -> Totals:
+        """Return the totals of one case with its entry of `results[]`, whoever scored it."""
+        tally, details = Tally.of(result, policy), result["details"]
+        violations = details["AH"]["violations"]
         # A case counts once for a needle, however often its list repeats it.
-        needles = {"CR": result.missing["CR"], "AH": result.violations, "AC": result.missing["AC"]}
+        needles = {"CR": details["CR"]["missing"], "AH": violations, "AC": details["AC"]["missing"]}
         return cls(
             tally,
-            {result.batch_id: tally},
-            {result.archetype: tally},
-            frozenset([result.concern_id]),
+            {result["batch_id"]: tally},
+            {result["archetype"]: tally},
+            frozenset([case.concern_id]),
             {metric: Counter(set(texts)) for metric, texts in needles.items()},
-            len(result.violations),
-            Counter(result.vacuous),
+            len(violations),
+            Counter(metric for metric, texts in case.needles().items() if not texts),
             (result,),
         )
 
@@ -118,11 +117,11 @@ class Totals:
             {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
             self.violations + other.violations,
             self.vacuous + other.vacuous,
-            tuple(sorted((*self.worst, *other.worst), key=lambda r: (r.composite, r.test_id))[:WORST]),
+            tuple(sorted((*self.worst, *other.worst), key=lambda r: (r["scores"]["composite"], r["test_id"]))[:WORST]),
         )
 
 
-def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy, generated_at: str) -> dict[str, Any]:
+def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, generated_at: str) -> dict[str, Any]:
     """Return the JSON report of section 5.1 with everything of section 4.2, and the policy.
 
     `results` are the cases' results as JSON, in the order they are to be reported. Rates and means
@@ -160,7 +159,7 @@ def report(totals: Totals, results: Sequence[Mapping[str, Any]], policy: Policy,
         "vacuity": _vacuity(totals.vacuous, whole.count),
         "results": list(results),
         "failure_analysis": {
-            "worst_performers": [result.as_json() for result in totals.worst],
+            "worst_performers": list(totals.worst),
             "common_CR_misses": _common(totals.misses["CR"], "signal", "miss_count"),
             "common_AH_violations": _common(totals.misses["AH"], "term", "count"),
             "common_AC_misses": _common(totals.misses["AC"], "phrase", "miss_count"),

@@ -84,15 +84,14 @@ class Case:
     place: Place
     cluster: str = ""
 
+    def needles(self) -> dict[str, tuple[str, ...]]:
+        """Return what each metric looks for; of one that looks for nothing the score says nothing."""
+        return {"CR": self.must_find_signals, "AH": self.forbidden_terms, "AC": self.must_contain_phrases}
+
     def asks(self) -> dict[str, Any]:
         """Return what is asked of the output, in no order of its own: two cases that ask the same are alike."""
-        return {
-            "archetype": self.archetype,
-            "concern_id": self.concern_id,
-            "CR": sorted(self.must_find_signals),
-            "AH": sorted(self.forbidden_terms),
-            "AC": sorted(self.must_contain_phrases),
-        }
+        needles = {metric: sorted(texts) for metric, texts in self.needles().items()}
+        return {"archetype": self.archetype, "concern_id": self.concern_id, **needles}
 
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its output, is the same in another run."""
@@ -102,13 +101,9 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case scored: each metric and the composite in [0, 1], with the needles behind them.
-
-    `vacuous` names the metrics whose score says nothing, because the case expects nothing of them.
-    """
+    """One case scored: each metric and the composite in [0, 1], with the needles behind them."""
 
     test_id: str
-    concern_id: str
     batch_id: str
     archetype: str
     scores: Mapping[str, float]
@@ -116,7 +111,6 @@ class Result:
     found: Mapping[str, tuple[str, ...]]
     missing: Mapping[str, tuple[str, ...]]
     violations: tuple[str, ...]
-    vacuous: tuple[str, ...]
     label: Label
     place: Place
     digests: Mapping[str, str]
@@ -148,7 +142,6 @@ def score_case(case: Case, policy: Policy) -> Result:
     signals_found, signals_missing = _look_for(case.must_find_signals, signals)
     violations, _ = _look_for(case.forbidden_terms, "\n".join(case.followup_questions))
     phrases_found, phrases_missing = _look_for(case.must_contain_phrases, case.summary)
-    needles = {"CR": case.must_find_signals, "AH": case.forbidden_terms, "AC": case.must_contain_phrases}
     scores = {
         "CR": _recall(signals_found, case.must_find_signals),
         "AH": _harmlessness(violations, case.forbidden_terms, strict=policy.strict_ah),
@@ -156,7 +149,6 @@ def score_case(case: Case, policy: Policy) -> Result:
     }
     return Result(
         test_id=case.test_id,
-        concern_id=case.concern_id,
         batch_id=case.batch_id,
         archetype=case.archetype,
         scores=scores,
@@ -164,7 +156,6 @@ def score_case(case: Case, policy: Policy) -> Result:
         found={"CR": signals_found, "AC": phrases_found},
         missing={"CR": signals_missing, "AC": phrases_missing},
         violations=violations,
-        vacuous=tuple(metric for metric in METRICS if not needles[metric]),
         label=overall_label(scores, policy.thresholds_for(case.archetype)),
         place=case.place,
         digests=case.digests(),

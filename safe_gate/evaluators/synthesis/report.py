@@ -10,9 +10,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result
+from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result, reads_foreign
 from safe_gate.figures import share
-from safe_gate.model import Failure
+from safe_gate.model import Failure, JsonObject
 from safe_gate.stats import wilson
 
 
@@ -35,23 +35,23 @@ class Totals:
     unlabelled: int = 0
 
     @classmethod
-    def of(cls, result: Result) -> Totals:
-        """Return the totals of one case."""
-        expected = result.case.expected
-        tags = dict.fromkeys(result.case.tags)
-        labels = {name: matches(check, expected[name]) for name, check in result.checks.items() if name in expected}
-        in_a_tag = {_outcome(result): 1, "labels": len(labels), "matched": sum(labels.values())}
+    def of(cls, result: JsonObject) -> Totals:
+        """Return the totals of one case by its entry of `results[]`, whoever scored it."""
+        tags = dict.fromkeys(result["tags"])
+        labels = result["label_comparison"]
+        matched = Counter((name, label["match"]) for name, label in labels.items())
+        in_a_tag = {_outcome(result): 1, "labels": len(labels), "matched": sum(one["match"] for one in labels.values())}
         return cls(
             Counter([_outcome(result)]),
             Counter({(tag, what): number for tag in tags for what, number in in_a_tag.items()}),
-            Counter((name, _VERDICTS[check.actual]) for name, check in result.checks.items()),
-            Counter(labels.items()),
+            Counter((name, _VERDICTS[_actual(check)]) for name, check in result["checks"].items()),
+            matched,
             Counter(
-                (name, tag, _VERDICTS[expected[name]], _VERDICTS[result.checks[name].actual])
-                for name in labels
+                (name, tag, _VERDICTS[label["expected"]], _VERDICTS[label["actual"]])
+                for name, label in labels.items()
                 for tag in dict.fromkeys(("", *tags))
             ),
-            int(result.is_foreign),
+            int(any(reads_foreign(name, result["language"]) for name in result["checks"])),
             int(not labels),
         )
 
@@ -70,10 +70,15 @@ class Totals:
 _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
-def _outcome(result: Result) -> str:
-    if result.case.is_negative_example:
-        return "unexpected_passes" if result.passed else "expected_failures"
-    return "strict_passed" if result.passed else "unexpected_failures"
+def _outcome(result: JsonObject) -> str:
+    if result["is_negative_example"]:
+        return "unexpected_passes" if result["pass"] else "expected_failures"
+    return "strict_passed" if result["pass"] else "unexpected_failures"
+
+
+def _actual(check: JsonObject) -> bool | None:
+    """Return a check's verdict as a label, by its part of a result; what does not say so is applicable."""
+    return check["pass"] if check.get("applicable", True) else None
 
 
 def matches(check: CheckResult, expected: bool | None) -> bool:
@@ -109,7 +114,7 @@ def result_json(result: Result) -> dict[str, Any]:
     }
 
 
-def report(totals: Totals, results: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
+def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
     """Return the report: `summary`, the `failures` in brief and the `results` in full.
 
     `accuracy` is a percentage, not rounded, and null where there is no label to compare.

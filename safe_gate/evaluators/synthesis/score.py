@@ -91,11 +91,6 @@ class Result:
         """Tell whether every check passed."""
         return all(check.passed for check in self.checks.values())
 
-    @property
-    def is_foreign(self) -> bool:
-        """Tell whether some check reads a text that is not English."""
-        return any(reads_foreign(name, self.language) for name in self.checks)
-
 
 @dataclass(frozen=True, slots=True)
 class Rules:
