@@ -140,7 +140,8 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     assert "has no verdict, for its run could not judge" in refused("--baseline", BASELINE)
     run(safe_gate, [turn("t", assistant=BAD)])
     for target in ((), ("--baseline", "main"), ("--baseline", "base")):
-        assert "--baseline: names no file to write; expected the path of a baseline" in refused(*target)
+        name = f" {target[-1]}:" if target else ""
+        assert f"--baseline:{name} names no file to write; expected the path of a .json file" in refused(*target)
     forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
     assert "its digests are not those of its contents" in refused(forged, "--baseline", BASELINE)
     assert "its digests are not those of its contents" in refused(forged, "--waivers", *SIGNED)
@@ -155,6 +156,12 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     BASELINE.unlink()
     BASELINE.mkdir()
     assert "evals/baseline.json: " in refused("--baseline", BASELINE, *REASON)
+
+
+def test_the_help_says_that_the_baseline_is_written(safe_gate: SafeGate) -> None:
+    told = {command: " ".join(safe_gate(command, "--help").out.split()) for command in ("bless", "run")}
+    assert "--baseline TEXT The baseline to write: the path of a .json file." in told["bless"]
+    assert "--baseline TEXT What to compare with" in told["run"]
 
 
 def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> None:
