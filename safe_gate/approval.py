@@ -15,7 +15,7 @@ from typing import NamedTuple
 
 from safe_gate import baselines, files, regression
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import plural
+from safe_gate.figures import enumerated, plural
 from safe_gate.model import (
     CannotJudge,
     JsonObject,
@@ -78,7 +78,7 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
         *[plural(counts[_NEWLY], "case newly fails", "cases newly fail")] * bool(counts[_NEWLY]),
         *[plural(counts[_GONE], "case is gone", "cases are gone")] * bool(counts[_GONE]),
     ]
-    refusal = f"{_enumerated(hidden)}; approve that with --reason TEXT" if grounds.missing("reason") and hidden else ""
+    refusal = f"{enumerated(hidden)}; approve that with --reason TEXT" if grounds.missing("reason") and hidden else ""
     blessed = {name: text for name in ("reason", "owner") if (text := getattr(grounds, name).strip())}
     return Approval(
         ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report['verdict']}:"),
@@ -210,7 +210,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
             ),
         ),
         {**content, "waivers": sorted((*content["waivers"], *added), key=_waived)} if new else None,
-        f"a waiver needs {_enumerated(missing)}" if new and missing else "",
+        f"a waiver needs {enumerated(missing)}" if new and missing else "",
     )
 
 
@@ -261,12 +261,3 @@ def _is_day(text: str) -> bool:
     with suppress(ValueError):
         return date.fromisoformat(text).isoformat() == text
     return False
-
-
-def _enumerated(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them.
-
-    >>> _enumerated(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

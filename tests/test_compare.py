@@ -194,7 +194,12 @@ def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: Callabl
     good = commit()
     Path("c.jsonl").write_text('{"id": 1}\n')
     bad = commit()
-    for specs, place in (((bad, good), f"{bad[:7]}:"), ((good, bad), f"{bad[:7]}:"), ((good, "."), ""), ((".", good), "")):
+    for specs, place in (
+        ((bad, good), f"{bad[:7]}:"),
+        ((good, bad), f"{bad[:7]}:"),
+        ((good, "."), ""),
+        ((".", good), ""),
+    ):
         done = safe_gate("compare", *specs, *ALL)
         assert done.code == 3
         assert done.err.startswith(f"{place}c.jsonl:1: ")
