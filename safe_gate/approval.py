@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate import baselines, files, regression
+from safe_gate import baselines, files, regression, verification
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import enumerated, plural
 from safe_gate.model import (
@@ -83,7 +83,7 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     return Approval(
         ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report['verdict']}:"),
         _table(changes),
-        tuple(_remarks(old, report, counts)),
+        (*_stale(report), *_remarks(old, report, counts)),
         {
             **{key: value for key, value in report.items() if key != "blessed"},
             **({"blessed": blessed} if blessed else {}),
@@ -153,6 +153,19 @@ def _outcomes(name: str, report: JsonObject) -> Iterator[Outcome]:
 def _same_rules(old: JsonObject, report: JsonObject) -> bool:
     rules: list[str] = [one["provenance"].get("digests", {}).get("rules", "") for one in (old, report)]
     return rules[0] == rules[1]
+
+
+_NAMED = 5
+
+
+def _stale(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for the first files that are no longer what the report was made from."""
+    changed, _ = verification.changed_and_gone(report)
+    for sentence in changed[:_NAMED]:
+        yield ("Stale: ", *sentence)
+    if changed:
+        more = f"{plural(len(changed), 'file')} changed since the report was made; "
+        yield (f"{more}run again to approve what is there now.",)
 
 
 def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -> Iterator[Phrase]:

@@ -51,7 +51,7 @@ def verify(path: str, make: Make) -> Verification:
     """Return whether a report holds; `make` scores and judges. Raises CannotJudge where that cannot be found out."""
     report = _read(path)
     recorded, contents = report["provenance"]["digests"], proof.digests(report)
-    changed, gone = inputs(report)
+    changed, gone = changed_and_gone(report)
     anew = {} if changed or gone else _anew(path, report, make)
     made = proof.digests(anew) if anew else {}
     differing = [*islice(proof.differences(report, anew), MOST_DIFFERENCES + 1)] if anew else []
@@ -112,7 +112,7 @@ def _of_another(place: Place, version: str) -> Problem:
     return Problem(place, words, "", "tool.version")
 
 
-def inputs(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
+def changed_and_gone(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
     """Return a sentence for each file of a report that is no longer what was read, and for each that cannot be read."""
     changed: list[Phrase] = []
     gone: list[Phrase] = []

@@ -129,6 +129,19 @@ def test_an_evaluator_that_did_not_run_leaves_its_cases_gone(safe_gate: SafeGate
     assert (ran.code, "│ added  │ s    │ Pass │" in ran.out) == (0, True)
 
 
+def test_a_report_of_files_that_changed_since_is_said_to_be_stale(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t")], [safe_case("s")])
+    write_cases(Path("c.jsonl"), turn("t"), turn("u"))
+    Path("b.json").unlink()
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert (ran.code, BASELINE.exists()) == (0, True)
+    assert "\nStale: c.jsonl is another file now: SHA-256 " in ran.out
+    assert "\n1 file changed since the report was made; run again to approve what is there now.\n" in ran.out
+    assert "b.json" not in ran.out
+    run(safe_gate, [turn("t"), turn("u")])
+    assert "Stale" not in safe_gate("bless", "--baseline", BASELINE).out
+
+
 def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     def refused(*arguments: str | Path) -> str:
         ran = safe_gate("bless", *arguments)
