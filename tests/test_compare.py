@@ -115,6 +115,21 @@ def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: Callable[.
     ]
 
 
+def test_a_negative_example_that_passes_is_said_to(safe_gate: Callable[..., Ran]) -> None:
+    meant = {"tags": ["negative_example"]}
+    write_cases(Path("c.jsonl"), turn("better", assistant=BAD, **meant), turn("became"))
+    base = commit()
+    write_cases(Path("c.jsonl"), turn("better", **meant), turn("became", **meant))
+    done = safe_gate("compare", base, ".", "--synthesis-cases", "c.jsonl", "--verbose")
+    lines = [line.strip() for line in done.out.splitlines()]
+    now = "now: passes, though it is a negative example"
+    (became,) = (i for i, line in enumerate(lines) if line.startswith("became (c.jsonl:2) newly failing by exp"))
+    assert lines[became + 1 : became + 3] == ["before: nothing to complain of", now]
+    assert lines.count(now) == 2
+    back = safe_gate("compare", ".", base, "--synthesis-cases", "c.jsonl", "--verbose")
+    assert back.out.count(now.replace("now:", "before:")) == 2
+
+
 def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()
