@@ -18,7 +18,7 @@ from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
-    from safe_gate import approval, comparing, outlook, verification
+    from safe_gate import approval, baselines, comparing, outlook, verification
     from safe_gate.effects import Effects
     from safe_gate.shards import Shard, Shards
 
@@ -85,7 +85,7 @@ def compare(
     verbose: bool,
 ) -> int:
     """Hold one run against another, each a report, a commit or the working folder. Returns 0, 1 or 3."""
-    from safe_gate import comparing, gate, judging, regression, terms, waivers, weakening
+    from safe_gate import comparing, gate, judging, regression, terms, weakening
     from safe_gate.render import console
     from safe_gate.render.comparison import headline
 
@@ -94,20 +94,16 @@ def compare(
     opened = partial(judging.baseline, options=options, effects=effects, options_at=options_at)
     with opened(base) as old, opened(head) as new:
         if new is None:
-            raise CannotJudge(_no_commit(head))
-        if new.root is None:
-            parts, settings = new.report or {}, options
-            side = comparing.side_of_report(parts)
-        else:
-            settings = options_at(new.root)
-            measured = comparing.measured(settings, effects.generated_at, root=new.root)
-            side = comparing.side(measured, settings, root=new.root)
-            parts = judging.with_waivers(measured, settings, effects, root=new.root)
-        root, known = new.root or files.HERE, waivers.let_pass(parts)
+            raise CannotJudge(_nothing_in(head))
+        try:
+            side, settings, known = _head(new, options, effects, options_at)
+        except CannotJudge as error:
+            raise comparing.at_baseline(new, error) from None
+        root = new.root or files.HERE
         found = comparing.against(old, side, settings, options_at, effects.generated_at, root=root, waived=known)
         weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
-        raise CannotJudge(_no_commit(base))
+        raise CannotJudge(_nothing_in(base))
     report = {**side.parts, "comparison": found}
     outcomes = regression.judge(found, comparing.guards(settings), known) + weakening.judge(weakened)
     rules = [outcome.as_json() for outcome in outcomes]
@@ -123,9 +119,26 @@ def compare(
     return EXIT_CODES[verdict]
 
 
-def _no_commit(spec: str) -> Problem:
-    words = "holds nothing to compare: expected a report, or a commit with cases of the settings' patterns"
-    return Problem(Place(spec), words)
+def _head(
+    new: baselines.Baseline, options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> tuple[comparing.Side, Options, Mapping[str, frozenset[str]]]:
+    """Return the run to compare, the settings that judge it and the cases that waivers let pass. Raises CannotJudge."""
+    from safe_gate import comparing, judging, waivers
+
+    if new.root is None:
+        made = new.report or {}
+        return comparing.side_of_report(made), options, waivers.let_pass(made)
+    settings = options_at(new.root)
+    measured = comparing.measured(settings, effects.generated_at, root=new.root)
+    known = waivers.let_pass(judging.with_waivers(measured, settings, effects, root=new.root))
+    return comparing.side(measured, settings, root=new.root), settings, known
+
+
+def _nothing_in(spec: str) -> Problem:
+    from safe_gate.baselines import is_report_to_come
+
+    what = "is not there" if is_report_to_come(spec) else "holds nothing to compare"
+    return Problem(Place(spec), f"{what}; expected a report, or a commit with cases of the settings' patterns")
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
@@ -370,8 +383,8 @@ def bless(
     elif target.endswith(".json"):
         approved = approval.baseline(report, target, grounds)
     else:
-        words = "names no file to write; expected the path of a baseline, such as --baseline evals/baseline.json"
-        return complain((Problem(Place("--baseline"), words),), effects)
+        words = "names no file to write; expected the path of a .json file, such as --baseline evals/baseline.json"
+        return complain((Problem(Place("--baseline"), words, target),), effects)
     effects.out(console.sentence(approved.title))
     if approved.rows.rows:
         effects.out(console.table(approved.rows))

@@ -13,9 +13,9 @@ from datetime import date
 from pathlib import Path
 from typing import NamedTuple
 
-from safe_gate import baselines, files, regression
+from safe_gate import baselines, files, regression, verification
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import plural
+from safe_gate.figures import enumerated, plural
 from safe_gate.model import (
     CannotJudge,
     JsonObject,
@@ -78,12 +78,12 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
         *[plural(counts[_NEWLY], "case newly fails", "cases newly fail")] * bool(counts[_NEWLY]),
         *[plural(counts[_GONE], "case is gone", "cases are gone")] * bool(counts[_GONE]),
     ]
-    refusal = f"{_enumerated(hidden)}; approve that with --reason TEXT" if grounds.missing("reason") and hidden else ""
+    refusal = f"{enumerated(hidden)}; approve that with --reason TEXT" if grounds.missing("reason") and hidden else ""
     blessed = {name: text for name in ("reason", "owner") if (text := getattr(grounds, name).strip())}
     return Approval(
         ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report['verdict']}:"),
         _table(changes),
-        tuple(_remarks(old, report, counts)),
+        (*_stale(report), *_remarks(old, report, counts)),
         {
             **{key: value for key, value in report.items() if key != "blessed"},
             **({"blessed": blessed} if blessed else {}),
@@ -155,6 +155,19 @@ def _same_rules(old: JsonObject, report: JsonObject) -> bool:
     return rules[0] == rules[1]
 
 
+_NAMED = 5
+
+
+def _stale(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for the first files that are no longer what the report was made from."""
+    changed, _ = verification.changed_and_gone(report)
+    for sentence in changed[:_NAMED]:
+        yield ("Stale: ", *sentence)
+    if changed:
+        more = f"{plural(len(changed), 'file')} changed since the report was made; "
+        yield (f"{more}run again to approve what is there now.",)
+
+
 def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -> Iterator[Phrase]:
     if old is None:
         yield ("There is no baseline yet: failing cases are all there is to show.",)
@@ -210,7 +223,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
             ),
         ),
         {**content, "waivers": sorted((*content["waivers"], *added), key=_waived)} if new else None,
-        f"a waiver needs {_enumerated(missing)}" if new and missing else "",
+        f"a waiver needs {enumerated(missing)}" if new and missing else "",
     )
 
 
@@ -261,12 +274,3 @@ def _is_day(text: str) -> bool:
     with suppress(ValueError):
         return date.fromisoformat(text).isoformat() == text
     return False
-
-
-def _enumerated(words: Sequence[str]) -> str:
-    """Return words as a sentence lists them.
-
-    >>> _enumerated(["a", "b", "c"])
-    'a, b and c'
-    """
-    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))

@@ -88,7 +88,7 @@ def opened(
     A pattern that names nothing at the commit is no error: what the files are compared to may be new.
     Raises CannotJudge for all that cannot be read, or not in full.
     """
-    if (spec == "base" and not _has_base(context)) or _is_report_to_come(spec):
+    if (spec == "base" and not _has_base(context)) or is_report_to_come(spec):
         yield None
     elif spec == ".":
         yield _working_folder()
@@ -108,7 +108,7 @@ def opened(
             yield Baseline(spec, commit.sha, commit.made_at, None, root)
 
 
-def _is_report_to_come(spec: str) -> bool:
+def is_report_to_come(spec: str) -> bool:
     """Tell the path of a report that nobody has written yet: a first run must be able to end, and be blessed."""
     return PurePath(spec).suffix == ".json" and not Path(spec).exists()
 

@@ -166,6 +166,9 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 _JUDGING = (["run"], ["merge"])
 """How the command lines start that judge: what they cannot do is told to GitHub, too."""
 
+_OWN_WORDS = {("bless", "baseline"): "The baseline to write: the path of a .json file. Default: that of the settings."}
+"""What settings mean to a command that does something else with them than a run."""
+
 _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict.fromkeys(
     ("run", "power", "doctor"), "--safe-batch and --synthesis-cases"
 )
@@ -411,15 +414,16 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             continue
         for setting in settings():
             if setting.flags_of(name):
-                _add_flag(command, setting, setting.flags_of(name))
+                words = _OWN_WORDS.get((name, setting.name), setting.help)
+                _add_flag(command, setting, setting.flags_of(name), words)
         for word, facts in _ARGUMENTS.get(name, {}).items():
             command.add_argument(word, **facts)
     return parser
 
 
-def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequence[str]) -> None:
+def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequence[str], words: str) -> None:
     """Add an option's flag. Values stay text: settings convert them, like those of every source."""
-    help_ = setting.help.replace("%", "%%")
+    help_ = words.replace("%", "%%")
     common: dict[str, Any] = {"dest": setting.name, "default": argparse.SUPPRESS, "help": help_}
     if setting.kind is bool:
         command.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)

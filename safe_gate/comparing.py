@@ -183,8 +183,8 @@ def _withheld(one: Side) -> Side:
 
 
 def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
-    """Return an error of a baseline with its problems at their places there, written as git does."""
-    if base.report is not None:
+    """Return an error of a commit's files with its problems at their places there, written as git does."""
+    if base.root in (None, HERE):
         return error
     at = f"{base.commit[:7] or base.name}:"
     return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))

@@ -6,7 +6,7 @@ merged gives the bytes of one run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -92,6 +92,15 @@ def plural(count: int, noun: str, plural_noun: str = "") -> str:
     ('1 case', '2 cases', '0 passes')
     """
     return f"{count} {noun if count == 1 else plural_noun or noun + 's'}"
+
+
+def enumerated(words: Sequence[str]) -> str:
+    """Return words as a sentence lists them.
+
+    >>> enumerated(["a", "b", "c"])
+    'a, b and c'
+    """
+    return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
 class Addable(Protocol):

@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__, files, proof
-from safe_gate.figures import plural
+from safe_gate.figures import enumerated, plural
 from safe_gate.model import CannotJudge, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
 from safe_gate.options import Options, settings
 
@@ -51,7 +51,7 @@ def verify(path: str, make: Make) -> Verification:
     """Return whether a report holds; `make` scores and judges. Raises CannotJudge where that cannot be found out."""
     report = _read(path)
     recorded, contents = report["provenance"]["digests"], proof.digests(report)
-    changed, gone = _inputs(report)
+    changed, gone = changed_and_gone(report)
     anew = {} if changed or gone else _anew(path, report, make)
     made = proof.digests(anew) if anew else {}
     differing = [*islice(proof.differences(report, anew), MOST_DIFFERENCES + 1)] if anew else []
@@ -65,9 +65,7 @@ def verify(path: str, make: Make) -> Verification:
     elif differing or made != recorded:
         standing, reason = Standing.DOES_NOT_HOLD, "its files give another report"
     else:
-        inputs = report["provenance"]["inputs"]
-        standing = Standing.HOLDS
-        reason = plural(len(inputs), "file gives the same report", "files give the same report")
+        standing, reason = Standing.HOLDS, _same(report)
     rows = (
         (name, one[:12], _held(one, contents[name]), _held(one, made[name]) if made else "not computed")
         for name, one in recorded.items()
@@ -114,11 +112,11 @@ def _of_another(place: Place, version: str) -> Problem:
     return Problem(place, words, "", "tool.version")
 
 
-def _inputs(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
-    """Return a sentence for each input file that is no longer what was read, and for each that cannot be read."""
+def changed_and_gone(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
+    """Return a sentence for each file of a report that is no longer what was read, and for each that cannot be read."""
     changed: list[Phrase] = []
     gone: list[Phrase] = []
-    for file in report["provenance"]["inputs"]:
+    for file in _files(report):
         try:
             sha256 = files.sha256(file["path"])
         except CannotJudge as error:
@@ -129,6 +127,25 @@ def _inputs(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
             gives = f" is another file now: SHA-256 {sha256}, the report read {file['sha256']}"
             changed.append((Untrusted(file["path"]), gives))
     return changed, gone
+
+
+def _files(report: JsonObject) -> list[JsonObject]:
+    """Return the files that a report was made from, each with its path and its SHA-256."""
+    return [*report["provenance"]["inputs"], *([known] if (known := _waivers(report)) else [])]
+
+
+def _waivers(report: JsonObject) -> JsonObject | None:
+    """Return the file of waivers that a report was judged by, None if it was none or is another commit's."""
+    known: JsonObject | None = None if "policy_commit" in report["provenance"] else report["waivers"]
+    return known
+
+
+def _same(report: JsonObject) -> str:
+    """Return in words what is the same anew, and what was not held against anything."""
+    same = plural(len(_files(report)), "file gives the same report", "files give the same report")
+    recorded = [name for name in _of_an_earlier_state(report) if report[name]]
+    stands = "stands" if len(recorded) == 1 else "stand"
+    return f"{same}; {enumerated(recorded)} {stands} as recorded" if recorded else same
 
 
 def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
@@ -179,7 +196,7 @@ def _options(path: str, report: JsonObject) -> Options:
         safe_batch=paths("safe-batch"),
         safe_outputs=paths("safe-output"),
         synthesis_cases=paths("synthesis-case"),
-        waivers=report["waivers"]["path"] if report["waivers"] else "",
+        waivers=known["path"] if (known := _waivers(report)) else "",
     )
 
 

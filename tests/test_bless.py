@@ -129,6 +129,19 @@ def test_an_evaluator_that_did_not_run_leaves_its_cases_gone(safe_gate: SafeGate
     assert (ran.code, "│ added  │ s    │ Pass │" in ran.out) == (0, True)
 
 
+def test_a_report_of_files_that_changed_since_is_said_to_be_stale(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t")], [safe_case("s")])
+    write_cases(Path("c.jsonl"), turn("t"), turn("u"))
+    Path("b.json").unlink()
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert (ran.code, BASELINE.exists()) == (0, True)
+    assert "\nStale: c.jsonl is another file now: SHA-256 " in ran.out
+    assert "\n1 file changed since the report was made; run again to approve what is there now.\n" in ran.out
+    assert "b.json" not in ran.out
+    run(safe_gate, [turn("t"), turn("u")])
+    assert "Stale" not in safe_gate("bless", "--baseline", BASELINE).out
+
+
 def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     def refused(*arguments: str | Path) -> str:
         ran = safe_gate("bless", *arguments)
@@ -140,7 +153,8 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     assert "has no verdict, for its run could not judge" in refused("--baseline", BASELINE)
     run(safe_gate, [turn("t", assistant=BAD)])
     for target in ((), ("--baseline", "main"), ("--baseline", "base")):
-        assert "--baseline: names no file to write; expected the path of a baseline" in refused(*target)
+        name = f" {target[-1]}:" if target else ""
+        assert f"--baseline:{name} names no file to write; expected the path of a .json file" in refused(*target)
     forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
     assert "its digests are not those of its contents" in refused(forged, "--baseline", BASELINE)
     assert "its digests are not those of its contents" in refused(forged, "--waivers", *SIGNED)
@@ -155,6 +169,12 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     BASELINE.unlink()
     BASELINE.mkdir()
     assert "evals/baseline.json: " in refused("--baseline", BASELINE, *REASON)
+
+
+def test_the_help_says_that_the_baseline_is_written(safe_gate: SafeGate) -> None:
+    told = {command: " ".join(safe_gate(command, "--help").out.split()) for command in ("bless", "run")}
+    assert "--baseline TEXT The baseline to write: the path of a .json file." in told["bless"]
+    assert "--baseline TEXT What to compare with" in told["run"]
 
 
 def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> None:

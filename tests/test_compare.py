@@ -115,6 +115,21 @@ def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: Callable[.
     ]
 
 
+def test_a_negative_example_that_passes_is_said_to(safe_gate: Callable[..., Ran]) -> None:
+    meant = {"tags": ["negative_example"]}
+    write_cases(Path("c.jsonl"), turn("better", assistant=BAD, **meant), turn("became"))
+    base = commit()
+    write_cases(Path("c.jsonl"), turn("better", **meant), turn("became", **meant))
+    done = safe_gate("compare", base, ".", "--synthesis-cases", "c.jsonl", "--verbose")
+    lines = [line.strip() for line in done.out.splitlines()]
+    now = "now: passes, though it is a negative example"
+    (became,) = (i for i, line in enumerate(lines) if line.startswith("became (c.jsonl:2) newly failing by exp"))
+    assert lines[became + 1 : became + 3] == ["before: nothing to complain of", now]
+    assert lines.count(now) == 2
+    back = safe_gate("compare", ".", base, "--synthesis-cases", "c.jsonl", "--verbose")
+    assert back.out.count(now.replace("now:", "before:")) == 2
+
+
 def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()
@@ -189,6 +204,22 @@ def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: 
         assert safe_gate("run", *ALL, "--baseline", name).code == 3
 
 
+def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    good = commit()
+    Path("c.jsonl").write_text('{"id": 1}\n')
+    bad = commit()
+    for specs, place in (
+        ((bad, good), f"{bad[:7]}:"),
+        ((good, bad), f"{bad[:7]}:"),
+        ((good, "."), ""),
+        ((".", good), ""),
+    ):
+        done = safe_gate("compare", *specs, *ALL)
+        assert done.code == 3
+        assert done.err.startswith(f"{place}c.jsonl:1: ")
+
+
 def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
     write()
     safe_gate("run", *ALL, "--report-dir", "old")
@@ -234,7 +265,12 @@ def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet(safe_gate: Call
     assert safe_gate("bless", "--baseline", "evals/baseline.json").code == 0
     assert safe_gate("run", *ALL, "--baseline", "evals/baseline.json").code == 0
     assert report()["comparison"]["status"] == "pass"
-    assert safe_gate("compare", "gone.json", "reports/safe-gate.json").code == 3
+    for specs in (("gone.json", "reports/safe-gate.json"), ("reports/safe-gate.json", "gone.json")):
+        done = safe_gate("compare", *specs)
+        assert (done.code, done.err.splitlines()[0]) == (
+            3,
+            "gone.json: is not there; expected a report, or a commit with cases of the settings' patterns",
+        )
 
 
 def test_two_commits_are_compared_each_by_its_own_config(safe_gate: Callable[..., Ran]) -> None:

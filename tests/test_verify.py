@@ -108,7 +108,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     limits = {name for name in names if name.startswith(("min_", "max_"))}
     compared = {"alpha", "baseline", "allow_removed", "protect", "on_weakened", "policy_ref"}
     told = {"report_formats", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
-    shell = {"allow_head_checkout", "mode", "github_token", "config"}
+    shell = {"allow_head_checkout", "mode", "github_token", "config", "shard", "shards"}
     assert names - set(SCORING) == files | limits | compared | told | shell
 
 
@@ -204,6 +204,23 @@ def test_a_file_that_changed_or_is_gone_is_named_with_its_digests(safe_gate: Saf
     assert "DOES NOT HOLD (1 file changed since it was made)" in ran.out
 
 
+def test_a_file_of_waivers_is_one_of_the_files(safe_gate: SafeGate) -> None:
+    waivers = Path("known.json")
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    safe_gate("run", "--cases", "c.jsonl")
+    safe_gate("bless", "--waivers", waivers, "--reason", "known", "--owner", "ada", "--expires", "2099-01-01")
+    assert safe_gate("run", "--cases", "c.jsonl", "--waivers", waivers).code == 0
+    assert "HOLDS (2 files give the same report)\n" in safe_gate("verify", REPORT).out
+    waivers.write_text(waivers.read_text("utf-8") + "\n", "utf-8")
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, "known.json is another file now: SHA-256" in ran.out) == (1, True)
+    waivers.unlink()
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, ran.err) == (3, "")
+    assert "known.json cannot be read: No such file or directory" in ran.out
+    assert "NOT CHECKED (1 file cannot be read" in ran.out
+
+
 def test_an_own_rule_pack_that_changed_breaks_the_digest_of_the_rules(safe_gate: SafeGate) -> None:
     Path("own.json").write_text(json.dumps(OWN), "utf-8")
     write_cases(Path("c.jsonl"), turn("t"))
@@ -258,9 +275,12 @@ def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: Sa
     assert safe_gate("run", "--cases", cases, "--baseline", "old.json", "--max-unexpected-failures", "9").code == 1
     held = read()
     ran = safe_gate("verify", "reports/safe-gate.json")
-    assert (ran.code, ran.out.splitlines()[-2]) == (
+    assert (ran.code, ran.out.splitlines()[-2:]) == (
         0,
-        "Not recomputed, but left as the report has it: comparison, weakened.",
+        [
+            "Not recomputed, but left as the report has it: comparison, weakened.",
+            "reports/safe-gate.json: HOLDS (1 file gives the same report; comparison and weakened stand as recorded)",
+        ],
     )
     held["comparison"]["safe_v0"]["cases"]["removed"] = []
     assert safe_gate("verify", write(proof.with_digests(held))).code == 1

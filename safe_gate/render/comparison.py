@@ -188,8 +188,6 @@ def _changed(parts: Mapping[str, JsonObject], report: JsonObject) -> Iterator[Fi
 
 
 def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
-    show = EVALUATORS[name].finding
-    before, now = show(change["before"]), show(result)
     moved = [f"{metric} {_score(was)} to {_score(is_)}" for metric, (_, was, is_) in _scores(name, change)]
     because = f" by {' and '.join(change['because'])}" if change["because"] else ""
     protected = ", protected" if change["protected"] else ""
@@ -198,8 +196,8 @@ def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
         case_id=Untrusted(change["id"]),
         severity=Severity.FAILING if what.startswith((NEWLY_FAILING, _BY_RULES)) else Severity.REVIEW,
         what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
-        evidence=(*_told("before", before), *_told("now", now)),
-        place=now.place,
+        evidence=(*_told("before", name, change["before"]), *_told("now", name, result)),
+        place=EVALUATORS[name].finding(result).place,
     )
 
 
@@ -215,6 +213,10 @@ def _score(value: float | None) -> str:
     return "none" if value is None else fixed(value)
 
 
-def _told(when: str, finding: Finding) -> Iterator[Phrase]:
-    for phrase in finding.evidence or (("nothing to complain of",),):
+def _told(when: str, name: str, result: JsonObject) -> Iterator[Phrase]:
+    evaluator = EVALUATORS[name]
+    outcome = evaluator.outcome(result)
+    is_feigned = not outcome.passed and evaluator.is_excused(outcome.groups)
+    nothing: Phrase = ("passes, though it is a negative example" if is_feigned else "nothing to complain of",)
+    for phrase in evaluator.finding(result).evidence or (nothing,):
         yield (f"{when}: ", *phrase)
