@@ -152,10 +152,13 @@ def report(path: str) -> JsonObject:
     Raises CannotJudge for any other file.
     """
     place = Place(files.shown(Path(path)))
-    kind = files.kind_of(Path(path))
-    if kind != "report":
-        raise CannotJudge(Problem(place, _NO_REPORT[kind]))
-    found: JsonObject = files.document(path, kind)
+    try:
+        found: JsonObject = files.document(path, "report")
+    except CannotJudge:
+        kind = files.kind_of(Path(path))
+        if kind != "report":
+            raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
+        raise
     if found["verdict"] == Verdict.ERROR:
         words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
         raise CannotJudge(Problem(place, f"{words}; name a report with a verdict"))

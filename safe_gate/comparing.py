@@ -136,6 +136,8 @@ def against(
 
 def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
+    if not (options.protect or options.cluster_key):
+        return
     results = [
         EVALUATORS[name].outcome(result)
         for parts in (old.parts, head.parts)
