@@ -128,7 +128,8 @@ def against(
     if problems := tuple(_named_nothing(old, head, options)):
         raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
-    compared = regression.compare(old.parts, today and today.parts, head.parts, guards(options), same_rules)
+    again = today.parts if today else None
+    compared = regression.compare(old.parts, again, head.parts, guards(options), same_rules)
     comparison = {**none, "status": "pass", **compared}
     outcomes = regression.judge(comparison, guards(options), waived)
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
