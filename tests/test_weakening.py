@@ -117,7 +117,9 @@ def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> N
     assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 1.0}}})) == []  # as the general weight
     weighed = [("setting", "archetypes", "A.weights.AH", "changed")]
     assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 2.0}}})) == weighed
-    (one,) = weakenings(terms(archetypes={"A": {"min-pass-rate": 1.0}}), terms(archetypes={"A": {"min-pass-rate": 0.5}}))
+    (one,) = weakenings(
+        terms(archetypes={"A": {"min-pass-rate": 1.0}}), terms(archetypes={"A": {"min-pass-rate": 0.5}})
+    )
     assert (one.what, one.before, one.after) == ("lowered", 1.0, 0.5)
     limited = terms(archetypes={"A": {"max-unexpected-failures": 1}})
     assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "raised"
