@@ -67,7 +67,8 @@ def patterns_of(options: Options) -> tuple[str, ...]:
     """Return the paths and globs of all files that a run under these options reads, from the working folder."""
     batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
     beside = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
-    return (*batches, *options.safe_outputs, *options.synthesis_cases, *options.rules, *beside)
+    report = [options.baseline] * may_be_committed(options.baseline)
+    return (*batches, *options.safe_outputs, *options.synthesis_cases, *options.rules, *beside, *report)
 
 
 @contextmanager
@@ -110,7 +111,17 @@ def opened(
 
 def is_report_to_come(spec: str) -> bool:
     """Tell the path of a report that nobody has written yet: a first run must be able to end, and be blessed."""
-    return PurePath(spec).suffix == ".json" and not Path(spec).exists()
+    return _names_report(spec) and not files.exists(Path(spec))
+
+
+def may_be_committed(spec: str) -> bool:
+    """Tell the path of a report below the working folder, which a commit may hold beside the cases."""
+    path = PurePath(spec)
+    return _names_report(spec) and not path.is_absolute() and ".." not in path.parts
+
+
+def _names_report(spec: str) -> bool:
+    return PurePath(spec).suffix == ".json"
 
 
 def _has_base(context: Context) -> bool:

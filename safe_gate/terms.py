@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import comparing, files, measure, packs, weakening
-from safe_gate.baselines import Baseline
+from safe_gate.baselines import Baseline, may_be_committed
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.files import HERE
@@ -61,7 +61,7 @@ def at(options: Options, *, root: Path = HERE) -> Terms:
     """
     there = comparing.present(options, root)
     return Terms(
-        settings={name: getattr(options, name) for name in WEAKER},
+        settings={name: getattr(options, name) for name in WEAKER} | {"baseline": _baseline(options, root)},
         cases={
             "safe_v0": _safe_v0(there, root) if there.safe_batch else {},
             "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
@@ -70,6 +70,12 @@ def at(options: Options, *, root: Path = HERE) -> Terms:
         packs_sha256=packs.digest(there.rules, options.rules_off, options.rule_weights, root=root),
         waivers=_waivers(options, root),
     )
+
+
+def _baseline(options: Options, root: Path) -> str:
+    """Return the baseline that the settings name, nothing where that is a report which is not there."""
+    is_gone = may_be_committed(options.baseline) and not files.exists(root / options.baseline)
+    return "" if is_gone else options.baseline
 
 
 def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:

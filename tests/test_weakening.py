@@ -631,6 +631,29 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     assert found["weakened"]["on_weakened"] == "warn"
 
 
+def test_a_baseline_that_a_change_deletes_is_missed(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json"}
+    put(settings, turn("a"), cases=(full(),))
+    assert safe_gate("run").code == 0
+    assert "weakened" not in files.document("reports/safe-gate.json", "report")
+    first = commit()
+    assert safe_gate("bless").code == 0
+    second = commit()
+    for at, code in ((first, 0), (second, 0)):  # the first one is new in what stands there now
+        in_actions(payload=pull_request(at))
+        assert safe_gate("run", "--on-weakened", "fail").code == code
+    Path("base.json").unlink()
+    for flags, code in (((), 0), (("--on-weakened", "fail"), 1)):
+        ran = safe_gate("run", *flags)
+        assert ran.code == code, ran.log
+        (one,) = files.document("reports/safe-gate.json", "report")["weakened"]["findings"]
+        assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
+        assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
+    assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
+
+
 def test_what_the_base_commits_policy_judged_can_be_verified(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
