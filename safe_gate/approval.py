@@ -70,7 +70,7 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     """
     report = baselines.report(path)
     _refuse_unsound(grounds)
-    old = files.document(target, "report") if Path(target).exists() else None
+    old = files.document(target, "report") if files.exists(Path(target)) else None
     changes = sorted(_changes(old, report) if old else _failing(report))
     counts = Counter(change.kind for change in changes)
     hidden = [
@@ -236,7 +236,7 @@ def _failures(report: JsonObject) -> Iterator[_Failure]:
 
 def _waivers(target: str) -> JsonObject:
     """Return what a file of waivers holds, none if it is not there. Raises CannotJudge for what no run would read."""
-    if not Path(target).exists():
+    if not files.exists(Path(target)):
         return {"waivers": []}
     files.waivers(target)
     content: JsonObject = files.content(target)

@@ -177,6 +177,14 @@ def test_the_help_says_that_the_baseline_is_written(safe_gate: SafeGate) -> None
     assert "--baseline TEXT What to compare with" in told["run"]
 
 
+def test_a_name_that_no_file_can_have_is_one_sentence(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t", assistant=BAD)])
+    for flags in (("--baseline", f"{'x' * 300}.json", *REASON), ("--waivers", "x" * 300, *SIGNED)):
+        ran = safe_gate("bless", *flags)
+        assert (ran.code, "internal error" in ran.err) == (3, False)
+        assert "cannot be written" in ran.err
+
+
 def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> None:
     Path("safe.config.json").write_text('{"baseline": "evals/baseline.json", "report-dir": "out"}', "utf-8")
     write_cases(Path("c.jsonl"), turn("t"))
