@@ -164,7 +164,17 @@ def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[...,
     assert safe_gate(*arguments, "--cluster-key", "x_topic").code == 0
     assert report()["comparison"]["status"] == "warn"
     assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {2}
-    assert "Unproven drop" in Path("reports/safe-gate.md").read_text()
+    markdown = Path("reports/safe-gate.md").read_text()
+    assert "Unproven drop" in markdown
+    assert "Cases are grouped by <code>x&#95;topic</code>: 2 groups of 10 cases." in markdown
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+    said = 'Cases are grouped by "x_topic": 2 groups of 10 cases.\n'
+    for head in (".", "reports/safe-gate.json"):
+        flags = ("--synthesis-cases", "c.jsonl", "--cluster-key", "x_topic", "--verbose")
+        assert said in safe_gate("compare", base, head, *flags).out
+    assert said in safe_gate(*arguments, "--cluster-key", "x_topic").out
+    safe_gate(*arguments)
+    assert "grouped by" not in Path("reports/safe-gate.md").read_text()
 
 
 def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
