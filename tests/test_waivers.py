@@ -392,7 +392,7 @@ def test_doctor_names_the_file(safe_gate: SafeGate) -> None:
     ran = safe_gate("doctor", "--cases", "c.jsonl")
     assert (ran.code, f"1 file of {FILE}" in ran.out) == (0, True)
     ran = safe_gate("doctor", "--cases", "c.jsonl", "--waivers", "missing.json")
-    assert (ran.code, "missing.json: matches no file" in ran.err) == (3, True)
+    assert (ran.code, "missing.json: cannot be read: No such file" in ran.err) == (3, True)
 
 
 # --- what must always hold ----------------------------------------------------------------------
