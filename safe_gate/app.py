@@ -7,18 +7,19 @@ from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 from safe_gate import batches, files, measure
 from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Untrusted, Verdict
-from safe_gate.options import WAIVERS_FILE, Options
+from safe_gate.options import Options
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
-    from safe_gate import approval, baselines, comparing, outlook, verification
+    from safe_gate import approval, comparing, outlook, verification
+    from safe_gate.baselines import Baseline
     from safe_gate.effects import Effects
     from safe_gate.shards import Shard, Shards
 
@@ -120,7 +121,7 @@ def compare(
 
 
 def _head(
-    new: baselines.Baseline, options: Options, effects: Effects, options_at: comparing.OptionsAt
+    new: Baseline, options: Options, effects: Effects, options_at: comparing.OptionsAt
 ) -> tuple[comparing.Side, Options, Mapping[str, frozenset[str]]]:
     """Return the run to compare, the settings that judge it and the cases that waivers let pass. Raises CannotJudge."""
     from safe_gate import comparing, judging, waivers
@@ -166,7 +167,7 @@ def examine(
 
     if origins is not None:
         effects.out(console.settings_table(outlook.settings_rows(options, origins)))
-        found, problems = _would_read(options)
+        found, problems = _would_read(options, effects)
         effects.out(console.facts("A run would read", found))
     seen = outlook.github_facts(options, effects.context, effects.folder)
     effects.out(console.facts("GitHub, as far as it can be seen without asking", seen))
@@ -175,8 +176,8 @@ def examine(
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
 
 
-def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
-    """Return how many files each pattern of a run names, and the problems of those that name none."""
+def _would_read(options: Options, effects: Effects) -> tuple[outlook.Facts, list[Problem]]:
+    """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
         expand = partial(
@@ -187,8 +188,6 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
     if options.synthesis_cases:
         searches["synthesis-cases"] = options.synthesis_cases, files.expand
         searches["rules"] = options.rules, partial(files.expand, suffix=".json")
-    if searches and (known := options.waivers or WAIVERS_FILE * Path(WAIVERS_FILE).exists()):
-        searches["waivers"] = [known], partial(files.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [measure.nothing_to_judge()]
     facts: outlook.Facts = [
@@ -196,7 +195,48 @@ def _would_read(options: Options) -> tuple[outlook.Facts, list[Problem]]:
         for name, (patterns, search) in searches.items()
         for pattern in patterns
     ]
-    return facts, [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
+    problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
+    for facts_of in (_waivers, _baseline):
+        try:
+            facts += facts_of(options, effects)
+        except CannotJudge as error:
+            problems += measure.as_shown(error.problems, options)
+    return facts, problems
+
+
+def _waivers(options: Options, _: Effects) -> outlook.Facts:
+    """Return what is in the file of waivers, nothing if there is none. Raises CannotJudge."""
+    known = files.waivers(options.waivers)
+    if known is None:
+        return []
+    file, listed = known
+    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(listed), 'waiver')}"))]
+
+
+class _NotAsked(Exception):
+    """A run would ask GitHub here."""
+
+
+def _baseline(options: Options, effects: Effects) -> outlook.Facts:
+    """Return what a run would be compared with, as far as it is at hand. Raises CannotJudge where that is not sound."""
+    from safe_gate import baselines
+
+    if not options.baseline:
+        return []
+
+    def connect() -> NoReturn:
+        raise _NotAsked
+
+    patterns, context = baselines.patterns_of(options), effects.context
+    try:
+        with baselines.opened(options.baseline, patterns, context, connect, options, folder=effects.folder) as base:
+            if base is None:
+                words = "no baseline yet"
+            else:
+                words = "a report" if base.report else f"commit {base.commit[:7]}, in the clone"
+    except _NotAsked:
+        words = "not in the clone; a run asks GitHub for it, which was not asked here"
+    return [("baseline", Untrusted(f"{options.baseline}: {words}"))]
 
 
 def power(options: Options, effects: Effects, *, cases: int | None) -> int:

@@ -26,11 +26,15 @@ Parts = Mapping[str, JsonObject | None]
 
 @dataclass(frozen=True, slots=True)
 class Side:
-    """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld."""
+    """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
+
+    `cluster_key` is the field that its cases are clustered by, "" for none.
+    """
 
     parts: Parts
     rules: Mapping[str, str]
     is_withheld: bool
+    cluster_key: str
 
 
 def guards(options: Options) -> regression.Guards:
@@ -41,23 +45,27 @@ def guards(options: Options) -> regression.Guards:
 def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
     """Return a run as it is compared, given its options and where its rule packs lie."""
     packs_sha256 = packs.digest(options.rules, options.rules_off, options.rule_weights, root=root)
-    return _side(parts, __version__, packs_sha256, options.profile, options.sensitivity, options.text)
+    policy = {name: getattr(options, name) for name in _OF_A_SIDE}
+    return _side(parts, __version__, packs_sha256, policy)
 
 
 def side_of_report(report: JsonObject) -> Side:
     """Return the run that left a report."""
     provenance, version = report["provenance"], report["tool"]["version"]
-    policy = provenance["policy"]
-    return _side(report, version, provenance["packs_sha256"], policy["profile"], policy["sensitivity"], policy["text"])
+    return _side(report, version, provenance["packs_sha256"], provenance["policy"])
 
 
-def _side(parts: Parts, version: str, packs_sha256: str, profile: str, sensitivity: str, text: str) -> Side:
+_OF_A_SIDE = ("profile", "sensitivity", "text", "cluster_key")
+
+
+def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> Side:
     safe = parts["safe_v0"]
     rules = {
         "safe_v0": digest([version, safe["policy"] if safe else None]),
-        "synthesis": digest([version, packs_sha256, profile, sensitivity]),
+        "synthesis": digest([version, packs_sha256, policy["profile"], policy["sensitivity"]]),
     }
-    return Side({name: parts[name] for name in EVALUATORS}, rules, text != "full")
+    own = {name: parts[name] for name in EVALUATORS}
+    return Side(own, rules, policy["text"] != "full", policy["cluster_key"])
 
 
 def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Options, Path] | None = None) -> Parts:
@@ -136,7 +144,8 @@ def against(
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
     compared = regression.compare(old.parts, today.parts if today else None, head.parts, guards(options), same_rules)
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
-    comparison = {**none, "status": "pass", "without_baseline": without, **compared}
+    clustered = {"cluster_key": head.cluster_key} if head.cluster_key else {}
+    comparison = {**none, **clustered, "status": "pass", "without_baseline": without, **compared}
     outcomes = regression.judge(comparison, guards(options), waived)
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
 

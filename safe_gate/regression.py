@@ -274,24 +274,24 @@ def smallest_visible(comparison: JsonObject) -> float | None:
 def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:
     cases, metrics = part["cases"], part["metrics"]
     changes = [change for change in part["changes"] if change["id"] not in waived]
-    removed, title = len(cases["removed"]), EVALUATORS[name].title
+    removed, title = [one["id"] for one in cases["removed"]], EVALUATORS[name].title
     case = f"{title} case"
     if not guards.allow_removed:
         one, many = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
         yield _count("allow-removed", name, removed, one, many)
     newly = [change for change in part["changes"] if change["change"] == "newly failing"]
     if guards.protect:
-        lost = sum(change["protected"] for change in newly) + sum(one["protected"] for one in cases["removed"])
+        lost = [one["id"] for one in (*newly, *cases["removed"]) if one["protected"]]
         one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
         yield _count("protect", name, lost, one, many)
     if "new-violations" in EVALUATORS[name].guards:
-        terms = sum(len(change["new_violations"]) for change in changes)
+        terms = [term for change in changes for term in change["new_violations"]]
         yield _count("new-violations", name, terms, "forbidden term is newly used", "forbidden terms are newly used")
     if "label-drops" in EVALUATORS[name].guards:
-        falls = sum(change["steps"] >= _STEPS for change in changes)
+        falls = [change["id"] for change in changes if change["steps"] >= _STEPS]
         yield _count("label-drops", name, falls, f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail")
     if guards.max_regressions is not None:
-        lost, allowed = sum(change["id"] not in waived for change in newly), guards.max_regressions
+        lost, allowed = [one["id"] for one in newly if one["id"] not in waived], guards.max_regressions
         yield _count("max-regressions", name, lost, f"{case} newly fails", f"{case}s newly fail", allowed)
     worst = max(metrics, key=_drop, default=None)
     if worst is None:
@@ -321,8 +321,11 @@ def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> R
     return RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, message)
 
 
-def _count(rule: str, name: str, found: int, one: str, many: str, allowed: int = 0) -> RuleOutcome:
-    return RuleOutcome(rule, name, found, allowed, found <= allowed, f"{plural(found, one, many)}, {allowed} allowed")
+def _count(rule: str, name: str, found: Sequence[str], one: str, many: str, allowed: int = 0) -> RuleOutcome:
+    """Return the outcome of a rule on how many are `found`, which are named where they are too many, each once."""
+    holds, message = len(found) <= allowed, f"{plural(len(found), one, many)}, {allowed} allowed"
+    names = () if holds else tuple(dict.fromkeys(found))
+    return RuleOutcome(rule, name, len(found), allowed, holds, message, names=names)
 
 
 def _drop(metric: JsonObject) -> float:

@@ -57,6 +57,23 @@ def waived(report: JsonObject) -> Mapping[str, tuple[Failure, ...]]:
     }
 
 
+def left_over(report: JsonObject) -> Mapping[tuple[str, str], tuple[str, ...]]:
+    """Return by `case_of` its waivers what a case fails by that none of them waives, if there is anything."""
+    applied = {_key(waiver) for waiver in (report.get("waivers") or {"applied": ()})["applied"]}
+    cases = {key[:2] for key in applied}
+    found = {
+        (failure.case_id, EVALUATORS[name].measures): _keys(name, failure) - applied
+        for name in (EVALUATORS if applied else ())
+        for failure in _failures(name, report)
+    }
+    return {case: tuple(sorted(by for *_, by in left)) for case, left in found.items() if left and case in cases}
+
+
+def case_of(waiver: JsonObject) -> tuple[str, str]:
+    """Return the case that a waiver is about: its id, and the word for what it fails by, a metric or a check."""
+    return _key(waiver)[:2]
+
+
 def let_pass(report: JsonObject) -> Mapping[str, frozenset[str]]:
     """Return by evaluator the ids of the cases that are `waived`."""
     return {name: frozenset(one.case_id for one in failures) for name, failures in waived(report).items()}

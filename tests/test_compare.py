@@ -164,7 +164,17 @@ def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[...,
     assert safe_gate(*arguments, "--cluster-key", "x_topic").code == 0
     assert report()["comparison"]["status"] == "warn"
     assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {2}
-    assert "Unproven drop" in Path("reports/safe-gate.md").read_text()
+    markdown = Path("reports/safe-gate.md").read_text()
+    assert "Unproven drop" in markdown
+    assert "Cases are grouped by <code>x&#95;topic</code>: 2 groups of 10 cases." in markdown
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+    said = 'Cases are grouped by "x_topic": 2 groups of 10 cases.\n'
+    for head in (".", "reports/safe-gate.json"):
+        flags = ("--synthesis-cases", "c.jsonl", "--cluster-key", "x_topic", "--verbose")
+        assert said in safe_gate("compare", base, head, *flags).out
+    assert said in safe_gate(*arguments, "--cluster-key", "x_topic").out
+    safe_gate(*arguments)
+    assert "grouped by" not in Path("reports/safe-gate.md").read_text()
 
 
 def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
@@ -355,6 +365,35 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., R
     for head in (".", "reports/safe-gate.json", commit()):
         done = safe_gate("compare", base, head, *ALL)
         assert done.code == 0, done.log
+
+
+@pytest.mark.parametrize("text", ["full", "none"])
+def test_a_broken_rule_on_single_cases_names_them(safe_gate: Callable[..., Ran], text: str) -> None:
+    write()
+    base = commit()
+    violated = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
+    lost = tuple(f"T-{i}" for i in range(5))
+    write(bad=("T-5",), missing=("S-1", *lost), case=lambda name: safe_case(name, output=violated))
+    flags = ("--protect", "S-2", "T-5", "T-0", "--max-regressions", "1", "--text", text)
+    done = safe_gate("run", *ALL, "--baseline", base, *flags)
+    assert done.code == 1
+    named = {(rule["rule"], rule["evaluator"]): rule["names"] for rule in report()["rules"] if "names" in rule}
+    (term,) = named.pop(("new-violations", "safe_v0"))
+    failing = [f"S-{i}" for i in (0, 2, 3, 4, 5)]
+    assert named == {  # not T-5 by max-regressions, which allows one
+        ("allow-removed", "safe_v0"): ["S-1"],
+        ("allow-removed", "synthesis"): list(lost),
+        ("protect", "safe_v0"): ["S-2"],
+        ("protect", "synthesis"): ["T-5", "T-0"],
+        ("label-drops", "safe_v0"): failing,
+        ("max-regressions", "safe_v0"): failing,
+    }
+    assert (term == "policy") == (text == "full")
+    markdown = Path("reports/safe-gate.md").read_text()
+    assert "**1 SAFE v0 case of the baseline is gone, 0 allowed**: <code>S-1</code> (`allow-removed`)" in markdown
+    assert f'5 forbidden terms are newly used, 0 allowed: "{term}"' in done.out
+    assert "policy" not in done.out + markdown or text == "full"
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
 
 
 def test_a_report_with_a_comparison_fits_its_schema(safe_gate: Callable[..., Ran]) -> None:

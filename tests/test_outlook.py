@@ -12,6 +12,7 @@ import pytest
 
 from safe_gate.options import settings
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.test_compare import commit
 
 SafeGate = Callable[..., Ran]
 TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
@@ -187,6 +188,50 @@ def test_the_doctor_refuses_what_a_run_would_refuse_for_want_of_files(
     ran = safe_gate("doctor", *arguments)
     assert ran.code == 3
     assert ran.err == safe_gate("run", *arguments).err
+
+
+def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", "--cases", "c.jsonl")
+    base = commit()
+    Path("known.json").write_text('{"waivers": []}', "utf-8")
+    for baseline, words in {
+        "reports/safe-gate.json": "a report",
+        "evals/baseline.json": "no baseline yet",
+        "HEAD": f"commit {base[:7]}, in the clone",
+    }.items():
+        ran = safe_gate("doctor", "--cases", "c.jsonl", "--baseline", baseline, "--waivers", "known.json")
+        assert (ran.code, ran.err) == (0, "")
+        assert facts(ran.out)["baseline"] == f"{baseline}: {words}"
+        assert facts(ran.out)["waivers"] == "1 file of known.json, 0 waivers"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--baseline", "known.json"),
+        ("--baseline", "no-such-branch"),
+        ("--baseline", "base"),
+        ("--waivers", "no.json"),
+        ("--waivers", "c.jsonl"),
+    ],
+)
+def test_the_doctor_refuses_a_baseline_and_waivers_that_a_run_would_refuse(
+    safe_gate: SafeGate, arguments: tuple[str, ...]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("known.json").write_text('{"waivers": []}', "utf-8")
+    ran = safe_gate("doctor", "--cases", "c.jsonl", *arguments)
+    assert ran.code == 3
+    assert ran.err == safe_gate("run", "--cases", "c.jsonl", *arguments).err
+
+
+def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, job: Callable[..., None]) -> None:
+    job()
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("doctor", "--cases", "c.jsonl", "--baseline", "base")
+    assert (ran.code, ran.err) == (0, "")
+    assert facts(ran.out)["baseline"] == "base: not in the clone; a run asks GitHub for it, which was not asked here"
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]"])

@@ -275,6 +275,22 @@ def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., 
     assert "**Known failures** · 1 waived, until <code>2026-01-20</code>\n" in markdown
 
 
+def test_a_case_that_is_waived_in_part_is_not_called_waived(run: Callable[..., Ran]) -> None:
+    write_waivers(*waive("bad", "topic_pivot"))
+    out, still = run().out, "its case still fails by agency_language"
+    assert f"Known failures: 1 waiver in force, {still}\n" in out
+    assert "│ topic_pivot │ in force, still fails by agency_language │" in out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert f"**Known failures** · 1 waiver in force, {still}\n" in markdown
+    still = still.replace("agency_language", "topic_pivot")
+    write_waivers(*ALL[0:1], *ALL[2:])
+    assert f'Known failures: 3 waived, the first until "2026-01-20"; 1 waiver in force, {still}\n' in run().out
+    write_waivers(*ALL[0:1], *ALL[2:3])
+    assert "Known failures: 2 waivers in force, their cases still fail\n" in run().out
+    write_waivers(*ALL[0:1], *waive("bad", "topic_pivot", expires="2025-01-01"))
+    assert f"Known failures: 1 waiver in force, {still}\n" in run().out
+
+
 def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
     run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -376,7 +392,7 @@ def test_doctor_names_the_file(safe_gate: SafeGate) -> None:
     ran = safe_gate("doctor", "--cases", "c.jsonl")
     assert (ran.code, f"1 file of {FILE}" in ran.out) == (0, True)
     ran = safe_gate("doctor", "--cases", "c.jsonl", "--waivers", "missing.json")
-    assert (ran.code, "missing.json: matches no file" in ran.err) == (3, True)
+    assert (ran.code, "missing.json: cannot be read: No such file" in ran.err) == (3, True)
 
 
 # --- what must always hold ----------------------------------------------------------------------

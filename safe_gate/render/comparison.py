@@ -87,11 +87,20 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
         yield ("Unproven drop: some metric fell, but not by as much as matters, or not beyond what chance shows.",)
     if comparison["status"] == "inconclusive":
         yield (_blindness(comparison),)
+    if key := comparison.get("cluster_key"):
+        yield ("Cases are grouped by ", Untrusted(key), f": {_groups(comparison)}.")
     unseparated = sum(comparison[name]["cases"]["unseparated"] for name in EVALUATORS if comparison[name])
     if unseparated:
         cases = plural(unseparated, "case")
         why = "the baseline is a report and holds no outputs to judge again: name a commit to tell them apart"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
+
+
+def _groups(comparison: JsonObject) -> str:
+    """Return of how many cases tests count how many groups; a case without the field is a group of its own."""
+    of_all = [comparison[name]["metrics"][0] for name in EVALUATORS if comparison[name] and comparison[name]["metrics"]]
+    cases, units = (sum(metric[key] for metric in of_all) for key in ("cases", "units"))
+    return f"{plural(units, 'group')} of {plural(cases, 'case')}"
 
 
 def shown_sections(report: JsonObject) -> tuple[Section, ...]:

@@ -7,10 +7,10 @@ from dataclasses import replace
 
 from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import plural, with_interval
+from safe_gate.figures import enumerated, plural, with_interval
 from safe_gate.groups import named
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
-from safe_gate.waivers import FATES, let_pass
+from safe_gate.waivers import FATES, case_of, left_over, let_pass
 
 _NAMED = 5
 
@@ -64,21 +64,35 @@ def names(rule: JsonObject) -> Phrase:
 
 
 def known_failures(report: JsonObject) -> Phrase:
-    """Return how many failures are waived and what is next to expire, nothing if none is: nobody may overlook them."""
-    applied = (report["waivers"] or {"applied": ()})["applied"]
-    if not applied:
-        return ()
-    first = min(waiver["expires"] for waiver in applied)
-    return (f"{len(applied)} waived, {'the first ' * (len(applied) > 1)}until ", Untrusted(first))
+    """Return how many failures are waived and what is next to expire, nothing if none is: nobody may overlook them.
+
+    Those of a case that fails by others too are told apart: no rule lets it pass.
+    """
+    applied, left = (report["waivers"] or {"applied": ()})["applied"], left_over(report)
+    idle = [waiver for waiver in applied if case_of(waiver) in left]
+    words: Phrase = ()
+    if count := len(applied) - len(idle):
+        first = min(waiver["expires"] for waiver in applied if case_of(waiver) not in left)
+        words = (f"{count} waived, {'the first ' * (count > 1)}until ", Untrusted(first), *["; "] * bool(idle))
+    if idle:
+        one = f"its case still fails by {enumerated(left[case_of(idle[0])])}"
+        words += (f"{plural(len(idle), 'waiver')} in force, {one if len(idle) == 1 else 'their cases still fail'}",)
+    return words
 
 
 def waiver_table(report: JsonObject) -> Table:
     """Return the waivers of a report, those that somebody must see to first."""
+    left = left_over(report)
+
+    def became(waiver: JsonObject, fate: str) -> str:
+        still = left.get(case_of(waiver), ()) if fate == "applied" else ()
+        return f"{_FATES[fate]}, still fails by {enumerated(still)}" if still else _FATES[fate]
+
     rows: list[tuple[Words, ...]] = [
         (
             Untrusted(waiver["id"]),
             waiver.get("check") or waiver["metric"],
-            _FATES[fate],
+            became(waiver, fate),
             *(Untrusted(waiver[name]) for name in ("reason", "owner", "expires")),
         )
         for fate in (FATES if report["waivers"] else ())
