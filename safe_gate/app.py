@@ -65,7 +65,7 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     if problems:
         return _conclude(content, problems, options, effects)
     path = Path(options.report_dir) / shard.name
-    files.write(path, jsonreport.to_json(content))
+    files.write(path, jsonreport.shard_json(content))
     cases = " and ".join(
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content["shard"]["cases"].items()

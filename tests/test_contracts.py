@@ -103,14 +103,14 @@ def test_the_version_is_written_alike_everywhere() -> None:
 
 def test_the_workflows_of_the_documents_use_inputs_and_outputs_that_exist() -> None:
     used = set()
-    for document in (REPOSITORY / "README.md", REPOSITORY / "docs/publishing.md"):
+    for document in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
         text = document.read_text("utf-8")
-        assert set(re.findall(r"steps\.gate\.outputs\.([a-z-]+)", text)) <= set(ACTION["outputs"])
+        assert set(re.findall(r"steps\.(?:gate|shard)\.outputs\.([a-z-]+)", text)) <= set(ACTION["outputs"])
         for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):
             workflow = yaml.safe_load(block)
             for job in workflow.get("jobs", {"": workflow}).values():
                 used |= {name for s in job["steps"] if s["uses"] == "org/safe-gate@v1" for name in s["with"]}
-    assert {"mode", "gate-id", "synthesis-cases"} <= used <= set(ACTION["inputs"])
+    assert {"mode", "gate-id", "shard", "shards", "synthesis-cases"} <= used <= set(ACTION["inputs"])
 
 
 def test_every_link_of_the_documents_leads_to_a_file() -> None:

@@ -27,7 +27,15 @@ def to_json(report: JsonObject) -> str:
     terminal; `##[` is broken up because the runner would read it as a command anywhere in a line.
     Raises ValueError for NaN and infinite numbers.
     """
-    text = _indented(report, "\n")
+    return _inert(_indented(report, "\n"))
+
+
+def shard_json(shard: JsonObject) -> str:
+    """Return a shard as JSON like a report's, but in one line: nobody reads it, and that is written much faster."""
+    return _inert(json.dumps(shard, ensure_ascii=True, allow_nan=False))
+
+
+def _inert(text: str) -> str:
     return text.replace("\x7f", "\\u007f").replace("##[", "#\\u0023[") + "\n"
 
 
