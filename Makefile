@@ -34,9 +34,10 @@ fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## start-up as ratios to `python -c pass`; what scoring a reply costs
+bench: $(READY) ## start-up as ratios to `python -c pass`; what scoring a reply, and a run of many cases, costs
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/reply.py
+	$(BIN)/python benchmarks/throughput.py
 
 train: $(READY) ## learn the packs again from data/synthesis
 	OMP_NUM_THREADS=1 $(BIN)/python training/ship.py

@@ -115,7 +115,7 @@ def places(text: str) -> Iterator[tuple[Path, int]]:
         elif token == ":":
             expects_key[-1] = False
         elif expects_key and expects_key[-1]:
-            path[-1] = json.loads(token)
+            path[-1] = json.loads(token) if "\\" in token else token[1:-1]
         else:
             yield tuple(path), line
             if token in "[{":

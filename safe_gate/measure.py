@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, TypeVar
 
-from safe_gate import batches, files, packs
+from safe_gate import batches, files, packs, workers
 from safe_gate.evaluators import safe_v0, synthesis, without_texts
 from safe_gate.figures import add_up
 from safe_gate.files import HERE
@@ -128,7 +128,7 @@ def synthesis_part(
     def report(totals: Iterable[synthesis.Totals], entries: Sequence[JsonObject]) -> dict[str, Any]:
         return synthesis.report(add_up(totals, synthesis.Totals()), entries)
 
-    measured, more, inputs = sorted_out(cases, measure)
+    measured, more, inputs = sorted_out(cases, measure, processes=_processes(options.jobs))
     if problems or more:
         return Measured(None, as_shown((*problems, *more), options), inputs)
     return _measured(measured, inputs, report)
@@ -187,20 +187,28 @@ def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ..
 
 
 def sorted_out(
-    items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result]
+    items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result], *, processes: int = 1
 ) -> tuple[list[Result], tuple[Problem, ...], tuple[files.InputFile, ...]]:
     """Measure the cases of a stream one at a time; return what came out, problems and input files."""
-    results: list[Result] = []
     problems: list[Problem] = []
     inputs: list[files.InputFile] = []
-    for item in items:
-        if isinstance(item, Problem):
-            problems.append(item)
-        elif isinstance(item, files.InputFile):
-            inputs.append(item)
-        elif not problems:  # with a problem there will be no verdict: keep looking for others only
-            results.append(measure(item))
+
+    def cases() -> Iterator[Case]:
+        for item in items:
+            if isinstance(item, Problem):
+                problems.append(item)
+            elif isinstance(item, files.InputFile):
+                inputs.append(item)
+            elif not problems:  # with a problem there will be no verdict: keep looking for others only
+                yield item
+
+    results = list(workers.ordered(measure, cases(), processes))
     return results, tuple(problems), tuple(inputs)
+
+
+def _processes(jobs: str) -> int:
+    """Return how many processes a setting asks for: as many as there are cores, or a number."""
+    return workers.cores() if jobs == "auto" else int(jobs)
 
 
 def synthesis_rules(options: Options, *, root: Path = HERE) -> synthesis.Rules:

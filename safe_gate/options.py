@@ -383,6 +383,12 @@ class Options:
         flags={},
         secret=True,
     )
+    jobs: str = _option(
+        "How many processes score Synthesis cases: a number, or `auto` for one a core. The result is the same.",
+        "1",
+        key=(),
+        flags=dict.fromkeys(("run", "eval"), ("--jobs",)),
+    )
     config: str = _option(
         f"The config file. Default: {CONFIG_FILE} if there is one.",
         "",

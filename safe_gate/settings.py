@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import suppress
@@ -29,6 +30,7 @@ ConfigReader = Callable[[str], tuple[str, Mapping[str, Any]] | None]
 
 # What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
+_A_NUMBER_OF_JOBS = re.compile("[1-9][0-9]{0,2}")
 _PREFIXES = ("SAFE_GATE_", "SAFE_V0_")
 # The booleans of YAML 1.2's core schema, as @actions/core reads them; anything else is an error.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
@@ -305,7 +307,10 @@ def _expected(setting: Setting) -> str:
 
 
 def _contradictions(options: Options, origins: Mapping[str, Place]) -> Iterator[Problem]:
-    """Yield a problem for settings that are fine alone but not together."""
+    """Yield a problem for settings that are fine alone but not together, and for a number of jobs that is none."""
+    if options.jobs != "auto" and not _A_NUMBER_OF_JOBS.fullmatch(options.jobs):
+        words = f"is {json.dumps(options.jobs)[:80]}; expected a whole number from 1 to 999, or auto"
+        yield Problem(origins["jobs"], words)
     if options.rule_weights and options.profile == "spec":
         words = "mean nothing with profile spec, where every hit counts 1; remove them or choose profile weighted"
         yield Problem(origins["rule_weights"], words)

@@ -16,7 +16,7 @@ from safe_gate.github.commands import annotated
 from safe_gate.model import Place, Problem
 from safe_gate.render import console
 from safe_gate.render.jsonreport import to_json
-from safe_gate.render.markdown import COMMENT_LIMIT, rungs
+from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.test_hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
 from tests.test_untrusted import any_text, as_the_runner_reads, hides, utf16_units
@@ -80,7 +80,7 @@ def test_markdown_renders_to_the_same_elements_and_words_around_them(
     def shape(text: str) -> list[tuple[list[str], str]]:
         found = []
         for one in ([], problems(text)):
-            for body in rungs(recorded(text), one, limit=COMMENT_LIMIT):
+            for body in rungs(recorded(text), one, limit=SUMMARY_LIMIT):
                 page = Page(body)
                 tags = [element.tag for element in page.elements if element.tag != "wbr"]  # as many as text has dots
                 found.append((tags, page.outside_code))

@@ -1,0 +1,81 @@
+"""What cases cost, as ratios to parsing them: `python benchmarks/throughput.py [CASES] [ROUNDS]`.
+
+Whole runs of `eval` and `score` on generated cases, in processor seconds less those of a run on ten cases,
+against `json.loads` of the same text; both in turn, the fastest of the rounds. With two jobs: the processor
+seconds of the busier side, the parent or half of its workers, which is the wall time where two cores are free.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from itertools import islice
+from pathlib import Path
+
+from generate import safe_cases, synthesis_cases
+
+GATE = [sys.executable, "-I", "-m", "safe_gate"]
+_SPLIT = """
+import resource, sys
+from safe_gate.cli import main
+main(sys.argv[1:])
+own, workers = (sum(resource.getrusage(of)[:2]) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
+print(max(own, workers / 2), file=sys.stderr)
+"""
+KINDS = {
+    "short": ["eval", "--cases"],
+    "long": ["eval", "--cases"],
+    "long, 2 jobs": ["eval", "--jobs", "2", "--cases"],
+    "safe": ["score", "--format", "json", "--output", "o.json", "--batch"],
+}
+
+
+def write(kind: str, count: int, path: Path) -> None:
+    """Write so many cases as the command of their kind reads them."""
+    if kind == "safe":
+        path.write_text(json.dumps({"test_cases": list(islice(safe_cases(), count))}), "utf-8")
+    else:
+        path.write_text("".join(json.dumps(case) + "\n" for case in islice(synthesis_cases(kind), count)), "utf-8")
+
+
+def cost(command: list[str], path: Path) -> float:
+    """Return the processor seconds of a run, those of the busier side if there are workers."""
+    if "--jobs" in command:
+        split = [sys.executable, "-I", "-c", _SPLIT, *command, path.name]
+        ran = subprocess.run(split, cwd=path.parent, capture_output=True, text=True, check=False)
+        return float(ran.stderr.split()[-1])
+    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    subprocess.run([*GATE, *command, path.name], cwd=path.parent, capture_output=True, check=False)
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+
+
+def parsing(path: Path) -> float:
+    """Return the processor seconds that `json.loads` takes for a file's lines."""
+    lines = path.read_text("utf-8").splitlines()
+    start = time.process_time()
+    for line in lines:
+        json.loads(line)
+    return time.process_time() - start
+
+
+def main() -> None:
+    """Print a line a kind."""
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
+    rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
+    with tempfile.TemporaryDirectory() as folder:
+        for name, command in KINDS.items():
+            many, few = Path(folder) / "many.json", Path(folder) / "few.json"
+            for path, cases in ((many, count), (few, 10)):
+                write(name.partition(",")[0], cases, path)
+            found = [(cost(command, many), cost(command, few), parsing(many)) for _ in range(rounds)]
+            most, least, parsed = (min(column) for column in zip(*found, strict=True))
+            each = (most - least) / count
+            print(f"{name:14} {each * 1e6:6.0f} us a case, {each * count / parsed:5.0f} x json.loads")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+"""Shell: a function applied to many items by several processes, in the order of the items. Starts processes."""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
+from typing import Any, TypeVar
+
+from safe_gate.model import CannotJudge, Place, Problem
+
+CHUNK = 50
+"""So many items are handed to a process at once; fewer altogether are not worth starting one."""
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
+    """Yield what a function returns for each item, in order, worked out by so many processes.
+
+    Where the system cannot fork there is one process. Raises CannotJudge if a process dies.
+    """
+    stream = iter(items)
+    chunk = list(islice(stream, CHUNK)) if processes > 1 and hasattr(os, "fork") else []
+    if len(chunk) < CHUNK:
+        yield from map(function, chunk)
+        yield from map(function, stream)
+        return
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import get_context
+
+    # Forked, because compiled rules cannot be sent; there are no threads yet.
+    context = get_context("fork")
+    waiting: deque[Future[list[Any]]] = deque()
+    with ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,)) as pool:
+        try:
+            while chunk or waiting:
+                if chunk:
+                    waiting.append(pool.submit(_apply, chunk))
+                    chunk = list(islice(stream, CHUNK))
+                if len(waiting) > 2 * processes or not chunk:
+                    yield from waiting.popleft().result()
+        except BrokenProcessPool:
+            words = "a process that scored cases died, perhaps for want of memory; set fewer jobs and run again"
+            raise CannotJudge(Problem(Place("jobs"), words)) from None
+
+
+_taken: list[Callable[[Any], Any]] = []
+
+
+def _take(function: Callable[[Any], Any]) -> None:
+    _taken[:] = [function]
+
+
+def _apply(chunk: list[Any]) -> list[Any]:
+    return [_taken[0](item) for item in chunk]

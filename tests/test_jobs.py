@@ -1,0 +1,69 @@
+"""`--jobs`: more processes change how long a run takes, and nothing else."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from safe_gate import workers
+from safe_gate.evaluators import synthesis
+from tests.conftest import REPOSITORY, Ran, turn, write_cases
+
+SafeGate = Callable[..., Ran]
+DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"
+
+
+@pytest.mark.parametrize("jobs", ["2", "3", "auto"])
+def test_the_report_is_the_same_to_the_byte_however_many_processes_score(safe_gate: SafeGate, jobs: str) -> None:
+    assert len(DATA.read_text("utf-8").splitlines()) > 2 * workers.CHUNK
+    alone = safe_gate("eval", "--cases", DATA, "--out", "one.json")
+    shared = safe_gate("eval", "--cases", DATA, "--out", "many.json", "--jobs", jobs)
+    assert (shared.code, shared.out) == (alone.code, alone.out.replace("one.json", "many.json"))
+    assert Path("many.json").read_bytes() == Path("one.json").read_bytes()
+
+
+def test_every_problem_is_named_whoever_scores(safe_gate: SafeGate) -> None:
+    cases = [turn(f"c{number}") for number in range(3 * workers.CHUNK)]
+    write_cases(Path("c.jsonl"), *cases[:120], turn("bad", checks=["x"]), *cases[120:], turn("c0"))
+    alone, shared = (safe_gate("eval", "--cases", "c.jsonl", "--jobs", jobs) for jobs in ("1", "2"))
+    assert alone == shared
+    assert alone.code == 3
+    assert "c.jsonl:121" in alone.err
+    assert "c.jsonl:152" in alone.err
+
+
+@pytest.mark.parametrize("jobs", ["0", "-1", "1.5", "all", "1000", "\u0662"])
+def test_a_number_of_jobs_that_is_none_is_refused(safe_gate: SafeGate, jobs: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("eval", "--cases", "c.jsonl", f"--jobs={jobs}")
+    assert ran.code == 3
+    assert ran.err.startswith("--jobs: is ")
+    assert "; expected a whole number from 1 to 999, or auto\n" in ran.err
+
+
+def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(synthesis, "score_case", lambda *_: os._exit(9))
+    ran = safe_gate("eval", "--cases", DATA, "--out", "o.json", "--jobs", "2")
+    assert ran.code == 3
+    assert "a process that scored cases died" in ran.err
+    assert not Path("o.json").exists()
+
+
+def test_what_a_function_raises_comes_back() -> None:
+    def broken(item: int) -> int:
+        return 1 // (item - 70)
+
+    with pytest.raises(ZeroDivisionError):
+        list(workers.ordered(broken, range(200), 2))
+
+
+def test_few_items_start_no_process() -> None:
+    assert set(workers.ordered(lambda _: os.getpid(), range(workers.CHUNK - 1), 4)) == {os.getpid()}
+    assert os.getpid() not in set(workers.ordered(lambda _: os.getpid(), range(3 * workers.CHUNK), 2))
+
+
+def test_order_is_kept() -> None:
+    assert list(workers.ordered(lambda item: -item, iter(range(1_000)), 3)) == [-item for item in range(1_000)]
