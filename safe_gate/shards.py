@@ -51,7 +51,7 @@ class Shard:
         """Tell whether a case is in the shard: by its id alone, so that no other case moves it.
 
         >>> [Shard(index, 3).has("synthesis", "EMP-001") for index in (1, 2, 3)]
-        [False, True, False]
+        [False, False, True]
         """
         key = f"{evaluator}/{case_id}".encode("utf-8", "surrogatepass")
         return int.from_bytes(hashlib.sha256(key).digest(), "big") % self.of == self.index - 1
