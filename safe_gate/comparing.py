@@ -201,14 +201,12 @@ def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
 
 def named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
     """Return what a baseline is called in the report, and how old it is."""
-    made_at = base.made_at if base else ""
+    made_at, age = base.made_at if base else "", None
+    if made_at:
+        age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(made_at)).days)
     return {
         "name": base.name if base else options.baseline,
         "commit": base.commit if base else "",
         "made_at": made_at,
-        "age_days": max(0, (_time(generated_at) - _time(made_at)).days) if made_at else None,
+        "age_days": age,
     }
-
-
-def _time(text: str) -> datetime:
-    return datetime.fromisoformat(text)

@@ -10,8 +10,12 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
+from itertools import islice
 from typing import Protocol, Self, TypeVar
 
+from safe_gate.model import Phrase, Untrusted
+
+_NAMED = 5  # names that a sentence lists of many
 _SCALE = 1074  # every finite double is a whole multiple of 2**-1074
 
 
@@ -101,6 +105,16 @@ def enumerated(words: Sequence[str]) -> str:
     'a, b and c'
     """
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
+
+
+def first_few(names: Iterable[str], count: int) -> Phrase:
+    """Return the first of `count` recorded names, and how many more there are.
+
+    >>> first_few(["a", "b"], 2), first_few("abcdef", 6)[-2:]
+    ((Untrusted(text='a'), ', ', Untrusted(text='b'), ''), (Untrusted(text='e'), ' and 1 more'))
+    """
+    words = [word for name in islice(names, _NAMED) for word in (Untrusted(name), ", ")]
+    return (*words[:-1], f" and {count - _NAMED} more" if count > _NAMED else "")
 
 
 class Addable(Protocol):

@@ -17,7 +17,7 @@ from typing import Any
 
 from safe_gate import stats
 from safe_gate.digests import digest
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import fixed, plural
 from safe_gate.model import JsonObject, Outcome, RuleOutcome, Test
 
@@ -83,7 +83,7 @@ def compare(
         if baseline[name] or head[name]:  # without the one all cases are added, without the other all are gone
             again = today[name] if today else None
             parts[name] = _compared(name, baseline[name], again, head[name], guards, same_rules=same_rules[name])
-    metrics = [metric for part in parts.values() if part for metric in part["metrics"]]
+    metrics = _metrics(parts)
     adjusted = stats.holm([metric["p"] for metric in metrics])
     for metric, p in zip(metrics, adjusted, strict=True):
         metric["p_adjusted"] = p
@@ -245,20 +245,19 @@ def judge(
     """
     return tuple(
         outcome
-        for name in EVALUATORS
-        if comparison[name]
+        for name in present(comparison)
         for outcome in _outcomes(name, comparison[name], guards, (waived or {}).get(name, frozenset()))
     )
 
 
 def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
     """Return what a comparison says as a whole, given the outcomes of its guards."""
-    metrics = [metric for name in EVALUATORS if comparison[name] for metric in comparison[name]["metrics"]]
+    metrics = _metrics(comparison)
     if not all(outcome.passed for outcome in outcomes):
         return Status.FAIL
     if any((_matters(metric, guards) or _is_real(metric, guards)) and _drop(metric) > 0 for metric in metrics):
         return Status.WARN
-    changed = any(comparison[name]["cases"]["changed_outputs"] for name in EVALUATORS if comparison[name])
+    changed = any(comparison[name]["cases"]["changed_outputs"] for name in present(comparison))
     if changed and any(_is_blind(metric, guards) for metric in metrics):
         return Status.INCONCLUSIVE
     return Status.PASS
@@ -266,9 +265,14 @@ def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guar
 
 def smallest_visible(comparison: JsonObject) -> float | None:
     """Return the smallest drop that every yes-or-no metric can show, as a share; None if one can show none."""
-    metrics = [metric for name in EVALUATORS if comparison[name] for metric in comparison[name]["metrics"]]
+    metrics = _metrics(comparison)
     drops = [metric["smallest_drop"] for metric in metrics if metric["test"] == Test.SIGN]
     return None if None in drops else max(drops, default=None)
+
+
+def _metrics(comparison: JsonObject) -> list[dict[str, Any]]:
+    """Return the metrics of all evaluators that were compared."""
+    return [metric for name in present(comparison) for metric in comparison[name]["metrics"]]
 
 
 def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:

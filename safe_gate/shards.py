@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__, files
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.validate import Fault
@@ -130,9 +130,7 @@ def document(path: str) -> JsonObject:
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
-    parts: dict[str, tuple[str, ...]] = {
-        name: ("$defs", name, "properties", "results") for name in EVALUATORS if found[name] is not None
-    }
+    parts: dict[str, tuple[str, ...]] = {name: ("$defs", name, "properties", "results") for name in present(found)}
     parts["provenance"] = "properties", "provenance"
     faults = [
         Fault((name, *fault.path), fault.message, fault.text_free)

@@ -9,7 +9,7 @@ from typing import Any
 from safe_gate import comparing, files, measure, packs, weakening
 from safe_gate.baselines import Baseline, may_be_committed
 from safe_gate.digests import digest
-from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
+from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Problem
 from safe_gate.options import Options
@@ -47,7 +47,7 @@ def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:
 
 def of_report(report: JsonObject) -> Terms:
     """Return the terms that a report records: limits, and of cases and rules the digests alone."""
-    results = ((name, result) for name in EVALUATORS if report[name] for result in report[name]["results"])
+    results = ((name, result) for name in present(report) for result in report[name]["results"])
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
     for name, result in results:
         cases[name][result[EVALUATORS[name].id_key]] = Asked(result["digests"]["case"], None)

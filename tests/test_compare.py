@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
-import subprocess
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -14,6 +12,8 @@ import pytest
 from safe_gate.proof import with_digests
 from tests.conftest import GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, Gate
+from tests.test_baselines import commit as commit_all
+from tests.test_baselines import git
 
 BAD = "You'll be fine, I promise."
 EXAMPLES = REPOSITORY / "examples"
@@ -33,19 +33,11 @@ def write(*, bad: tuple[str, ...] = (), missing: tuple[str, ...] = (), case: Cal
     write_cases(Path("c.jsonl"), *(one for one in turns if one["id"] not in missing))
 
 
-def git(*arguments: str) -> str:
-    environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_SYSTEM": os.devnull}
-    identity = ("-c", "user.name=n", "-c", "user.email=e@example.org", "-c", "init.defaultBranch=main")
-    done = subprocess.run(["git", *identity, *arguments], capture_output=True, text=True, check=True, env=environ)
-    return done.stdout.strip()
-
-
 def commit() -> str:
+    """Commit the working folder, a repository from now on; return the commit."""
     if not Path(".git").exists():
         git("init", "--quiet")
-    git("add", ".")
-    git("commit", "--quiet", "--allow-empty", "--message", "cases")
-    return git("rev-parse", "HEAD")
+    return commit_all()
 
 
 def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:

@@ -109,9 +109,14 @@ EVALUATORS: Mapping[str, Evaluator] = {
 """The evaluators by their keys in the report, in reading order."""
 
 
+def present(report: JsonObject) -> list[str]:
+    """Return the evaluators that have a part in a report, or in what is made of two, in reading order."""
+    return [name for name in EVALUATORS if report[name] is not None]
+
+
 def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator that has a part in the report."""
-    return tuple(evaluator.section(report[name]) for name, evaluator in EVALUATORS.items() if report[name] is not None)
+    return tuple(EVALUATORS[name].section(report[name]) for name in present(report))
 
 
 def without_texts(name: str, part: JsonObject) -> dict[str, Any]:

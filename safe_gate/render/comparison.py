@@ -5,22 +5,21 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import fixed, percent, plural, with_interval
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.figures import first_few, fixed, percent, plural, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, Words
 from safe_gate.regression import smallest_visible
 from safe_gate.render.report import sections
 from safe_gate.stats import wilson
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
-_NAMED = 5
 _LAST = ("Worse", "Better", "p")
 
 
 def comparison_section(report: JsonObject) -> Section:
     """Return the comparison that a report holds as a section."""
     comparison = report["comparison"]
-    parts = {name: comparison[name] for name in EVALUATORS if comparison[name]}
+    parts = {name: comparison[name] for name in present(comparison)}
     rows = tuple(_row(name, metric) for name, part in parts.items() for metric in part["metrics"])
     return Section(
         title=("Compared with ", *baseline_words(comparison)),
@@ -52,7 +51,7 @@ def baseline_words(comparison: JsonObject) -> Phrase:
 
 def headline(comparison: JsonObject) -> str:
     """Return the counts of a comparison in one line."""
-    parts = [comparison[name] for name in EVALUATORS if comparison[name]]
+    parts = [comparison[name] for name in present(comparison)]
     if not parts:
         return "no baseline yet"
     changes = [change["change"] for part in parts for change in part["changes"]]
@@ -89,7 +88,7 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
         yield (_blindness(comparison),)
     if key := comparison.get("cluster_key"):
         yield ("Cases are grouped by ", Untrusted(key), f": {_groups(comparison)}.")
-    unseparated = sum(comparison[name]["cases"]["unseparated"] for name in EVALUATORS if comparison[name])
+    unseparated = sum(comparison[name]["cases"]["unseparated"] for name in present(comparison))
     if unseparated:
         cases = plural(unseparated, "case")
         why = "the baseline is a report and holds no outputs to judge again: name a commit to tell them apart"
@@ -98,7 +97,7 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
 
 def _groups(comparison: JsonObject) -> str:
     """Return of how many cases tests count how many groups; a case without the field is a group of its own."""
-    of_all = [comparison[name]["metrics"][0] for name in EVALUATORS if comparison[name] and comparison[name]["metrics"]]
+    of_all = [comparison[name]["metrics"][0] for name in present(comparison) if comparison[name]["metrics"]]
     cases, units = (sum(metric[key] for metric in of_all) for key in ("cases", "units"))
     return f"{plural(units, 'group')} of {plural(cases, 'case')}"
 
@@ -106,10 +105,9 @@ def _groups(comparison: JsonObject) -> str:
 def shown_sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator in the report, what newly fails first and named as new."""
     comparison = report.get("comparison", {})
-    names = [name for name in EVALUATORS if report[name] is not None]
     return tuple(
         _with_news(section, comparison[name]) if comparison.get(name) else section
-        for name, section in zip(names, sections(report), strict=True)
+        for name, section in zip(present(report), sections(report), strict=True)
     )
 
 
@@ -176,9 +174,7 @@ def _issues(parts: Mapping[str, JsonObject]) -> Iterator[tuple[str, Phrase]]:
         found = [one for part in parts.values() for one in part["cases"][key]]
         if found:
             ids = [one if isinstance(one, str) else one["id"] for one in found]
-            named = [words for one in ids[:_NAMED] for words in (Untrusted(one), ", ")][:-1]
-            more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-            yield f"{title} ({len(found)})", (*named, more)
+            yield f"{title} ({len(found)})", first_few(ids, len(ids))
 
 
 def _changed(parts: Mapping[str, JsonObject], report: JsonObject) -> Iterator[Finding]:
@@ -200,10 +196,11 @@ def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
     moved = [f"{metric} {_score(was)} to {_score(is_)}" for metric, (_, was, is_) in _scores(name, change)]
     because = f" by {' and '.join(change['because'])}" if change["because"] else ""
     protected = ", protected" if change["protected"] else ""
-    what = _BY_RULES if _fails_by_rules(change) else f"{change['change']}{because}"
+    by_rules = _fails_by_rules(change)
+    what = _BY_RULES if by_rules else f"{change['change']}{because}"
     return Finding(
         case_id=Untrusted(change["id"]),
-        severity=Severity.FAILING if what.startswith((NEWLY_FAILING, _BY_RULES)) else Severity.REVIEW,
+        severity=Severity.FAILING if by_rules or change["change"] == NEWLY_FAILING else Severity.REVIEW,
         what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
         evidence=(*_told("before", name, change["before"]), *_told("now", name, result)),
         place=EVALUATORS[name].finding(result).place,

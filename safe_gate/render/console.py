@@ -10,7 +10,7 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import present
 from safe_gate.evaluators.synthesis import Rules
 from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
@@ -41,8 +41,7 @@ def scorecards(report: JsonObject) -> Iterator[str]:
     """
     yield from weakened(report)
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
-    names = [name for name in EVALUATORS if report[name] is not None]
-    for name, section in zip(names, shown_sections(report), strict=True):
+    for name, section in zip(present(report), shown_sections(report), strict=True):
         yield scorecard(section, reviews=name in broken)
     if "comparison" in report:
         yield compared(report)

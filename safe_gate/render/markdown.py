@@ -5,7 +5,7 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import present
 from safe_gate.figures import plural
 from safe_gate.model import (
     NOWHERE,
@@ -233,8 +233,7 @@ def _weakened(report: JsonObject, rows: int) -> Iterator[str]:
 def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Section]:
     """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
     broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
-    names = (name for name in EVALUATORS if report[name] is not None)
-    return [section for name, section in zip(names, shown, strict=True) if name in broken]
+    return [section for name, section in zip(present(report), shown, strict=True) if name in broken]
 
 
 def _name(section: Section) -> str:

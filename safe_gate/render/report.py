@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence, Set
+from collections.abc import Iterator, Set
 from dataclasses import replace
 
 from safe_gate import evaluators
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import enumerated, plural, with_interval
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.figures import enumerated, first_few, plural, with_interval
 from safe_gate.groups import named
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
 from safe_gate.waivers import FATES, case_of, left_over, let_pass
@@ -32,11 +32,10 @@ def conclusion(report: JsonObject) -> str:
 
 def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator; a case that waivers let pass is marked, and only to review."""
-    names = (name for name in EVALUATORS if report[name] is not None)
     known = let_pass(report)
     return tuple(
         replace(section, findings=tuple(_marked(finding, known[name]) for finding in section.findings))
-        for name, section in zip(names, evaluators.sections(report), strict=True)
+        for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
 
 
@@ -60,7 +59,7 @@ def about(rule: JsonObject) -> Phrase:
 
 def names(rule: JsonObject) -> Phrase:
     """Return the first names of what broke a rule, nothing if it has none."""
-    return (": ", *_some(rule["names"])) if rule.get("names") else ()
+    return (": ", *first_few(rule["names"], len(rule["names"]))) if rule.get("names") else ()
 
 
 def known_failures(report: JsonObject) -> Phrase:
@@ -161,15 +160,10 @@ def departures(report: JsonObject) -> list[Phrase]:
         sentences.append((f"Synthesis ran with {plural(len(policy['rules']), 'rule pack')} of the repository's own.",))
     if off := policy["rules_off"]:
         switched = plural(len(off), "rule or pack", "rules or packs")
-        sentences.append((f"Synthesis ran with {switched} off: ", *_some(off), "."))
+        sentences.append((f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), "."))
     if weights := policy.get("rule_weights"):
         own = plural(len(weights), "weight")
-        sentences.append((f"Synthesis ran with {own} of the repository's own: ", *_some(list(weights)), "."))
+        sentences.append(
+            (f"Synthesis ran with {own} of the repository's own: ", *first_few(weights, len(weights)), ".")
+        )
     return sentences
-
-
-def _some(ids: Sequence[str]) -> Phrase:
-    """Return the first ids of many."""
-    words = [word for one in ids[:_NAMED] for word in (Untrusted(one), ", ")]
-    more = f" and {len(ids) - _NAMED} more" if len(ids) > _NAMED else ""
-    return (*words[:-1], more)

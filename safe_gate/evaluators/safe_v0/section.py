@@ -8,11 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators.safe_v0.score import METRICS
-from safe_gate.figures import fixed, percent, plural, share, with_interval
+from safe_gate.figures import first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, Words
 
 _TOP_ISSUES = 3
-_NAMED = 5
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 _SEVERITY = {Label.FAIL: Severity.FAILING, Label.REVIEW: Severity.REVIEW}
 
@@ -61,9 +60,7 @@ def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
     own = [name for name in report["policy"]["archetype_thresholds"] if name in report["by_archetype"]]
     if own:
-        names = [words for name in own[:_NAMED] for words in (Untrusted(name), ", ")]
-        more = f" and {len(own) - _NAMED} more" if len(own) > _NAMED else ""
-        yield ("Labelled by thresholds of its own: archetype ", *names[:-1], f"{more}.")
+        yield ("Labelled by thresholds of its own: archetype ", *first_few(own, len(own)), ".")
 
 
 def _by_archetype(by_archetype: JsonObject) -> Table:

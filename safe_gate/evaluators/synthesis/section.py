@@ -6,16 +6,14 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from itertools import islice
 
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
-from safe_gate.figures import fixed, percent, plural, share, with_interval
+from safe_gate.figures import first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
 from safe_gate.stats import wilson
 from safe_gate.text import is_stand_in
 
 _QUOTED_HITS = 3
-_NAMED_CASES = 5
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 
 
@@ -73,10 +71,8 @@ def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases the checks cannot read."""
     if count:
         foreign = (r["id"] for r in results if any(reads_foreign(check, r["language"]) for check in r["checks"]))
-        ids = [words for one in islice(foreign, _NAMED_CASES) for words in (Untrusted(one), ", ")]
         cases = plural(count, "case is", "cases are")
-        more = f" and {count - _NAMED_CASES} more" if count > _NAMED_CASES else ""
-        yield (f"{cases} not in English, which the checks cannot read: ", *ids[:-1], f"{more}.")
+        yield (f"{cases} not in English, which the checks cannot read: ", *first_few(foreign, count), ".")
 
 
 def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
