@@ -15,6 +15,10 @@ from safe_gate.text import normalise, similarity, words
 
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"
+# Letters and marks of Unicode's Default_Ignorable_Code_Point (UAX #44), which have no ink: dropped, not composed.
+IGNORABLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0" + "".join(map(chr, range(0xFE00, 0xFE10)))
+)
 SINGLE_QUOTES = "'\u2018\u2019\u201b\u02bc\uff07\u00b4`"
 DOUBLE_QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb\uff02'
 TRICKY = (
@@ -59,10 +63,12 @@ def test_an_empty_span_has_no_place() -> None:
 
 
 @given(st.text(st.characters(max_codepoint=0xFFFF, categories=("L", "N", "Mn", "Mc", "Sc", "Sm")), max_size=31))
+@example("\u115f\u3164\uffa0")
 @example("\u1112\u1161\u11ab\uae00\u11a8 e\u0323\u0302 \u0b47\u0b3e")
 @modest
 def test_a_normalised_text_is_composed(text: str) -> None:
-    special = frozenset("\u034f") | set(SINGLE_QUOTES) | {chr(code) for code in range(0xFF01, 0xFF5F)}
+    assert not any(normalise(char).text for char in IGNORABLE)
+    special = IGNORABLE | set(SINGLE_QUOTES) | {chr(code) for code in range(0xFF01, 0xFF5F)}
     kept = "".join(char for char in text if not special & set(unicodedata.normalize("NFC", char)))
     assert normalise(kept).text == unicodedata.normalize("NFC", kept)
 
