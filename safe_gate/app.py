@@ -65,7 +65,7 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     if problems:
         return _conclude(content, problems, options, effects)
     path = Path(options.report_dir) / shard.name
-    files.write(path, jsonreport.shard_json(content))
+    files.write(path, jsonreport.shard_pieces(content))
     cases = " and ".join(
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content["shard"]["cases"].items()
@@ -289,7 +289,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     if measured.part is None:
         return complain(measured.problems, effects)
     if out:
-        files.write(Path(out), jsonreport.to_json(measured.part))
+        files.write(Path(out), jsonreport.pieces(measured.part))
     section = EVALUATORS["synthesis"].section(measured.part)
     effects.out(console.scorecard(section, everything=verbose))
     if out:
@@ -538,7 +538,7 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
     paths = {"report-json": "", "report-markdown": ""}
     json_path, markdown_path = (Path(options.report_dir) / f"safe-gate.{suffix}" for suffix in ("json", "md"))
     try:
-        files.write(json_path, jsonreport.to_json(report))
+        files.write(json_path, jsonreport.pieces(report))
         files.write(markdown_path, markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT))
         paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
     except CannotJudge as error:
@@ -574,8 +574,8 @@ def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *,
     if "all" in formats:
         formats = {"json", "console", "markdown"}
     section = EVALUATORS["safe_v0"].section(part)
-    drawn: dict[str, Callable[[], str]] = {
-        "json": lambda: jsonreport.to_json(part),
+    drawn: dict[str, Callable[[], str | Iterator[str]]] = {
+        "json": lambda: jsonreport.pieces(part),
         "console": lambda: console.scorecard(section, everything=verbose),
         "markdown": in_markdown,
     }
@@ -584,7 +584,7 @@ def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *,
         if output and name == main:
             path = Path(output)
         elif name == "console" or (name == "json" and formats == {"json"}):
-            effects.out(drawn[name]().removesuffix("\n"))
+            effects.out("".join(drawn[name]()).removesuffix("\n"))
             continue
         else:
             suffix = "md" if name == "markdown" else "json"

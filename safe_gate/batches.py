@@ -12,18 +12,11 @@ from safe_gate import files
 from safe_gate.evaluators import safe_v0
 from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import places
-from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
+from safe_gate.spool import Table
 
 _REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
-
-
-@dataclass(frozen=True, slots=True)
-class Recorded:
-    """One line of recorded outputs; `output` is None where the line is invalid."""
-
-    output: Mapping[str, Any] | None
-    place: Place
 
 
 SafeItem = safe_v0.Case | Problem | InputFile
@@ -50,9 +43,9 @@ def safe_cases(
     yield from problems
     output_paths, problems = files.expand(outputs, root=root)
     yield from problems
-    named: dict[str, Recorded] = {}
+    named = Table()
     yield from _read_outputs(output_paths, named, root)
-    seen: dict[str, Place] = {}
+    seen = Table()
     stems: dict[str, Path] = {}
     all_read = True
     for path in paths:
@@ -64,7 +57,7 @@ def safe_cases(
         recorded = named
         beside = path.with_name(f"{path.stem}.outputs.jsonl")
         if not outputs:
-            recorded = {}
+            recorded = Table()
             if beside.exists():
                 yield from _read_outputs([beside], recorded, root)
         name = shown(path, root)
@@ -88,7 +81,7 @@ def safe_outputs(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[Prob
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
     paths, problems = files.expand(patterns, root=root)
     yield from problems
-    yield from _read_outputs(paths, {}, root)
+    yield from _read_outputs(paths, Table(), root)
 
 
 def expand_batches(
@@ -163,8 +156,8 @@ def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
 
 def _joined(
     batch: Batch,
-    recorded: dict[str, Recorded],
-    seen: dict[str, Place],
+    recorded: Table,
+    seen: Table,
     concern: str,
     cluster_key: str,
     searched: Sequence[str],
@@ -183,7 +176,7 @@ def _joined(
         if twin := files.twin_of(seen, test_id, place, "test_id"):
             yield twin
             continue
-        output = _output(case, recorded.pop(test_id, None), place, searched)
+        output = _output(case, recorded.pop(test_id), place, searched)
         if isinstance(output, Problem):
             yield output
         elif output is not None and concern in ("", case["concern_id"]):
@@ -206,11 +199,11 @@ def _joined(
 
 
 def _output(
-    case: Mapping[str, Any], recorded: Recorded | None, place: Place, searched: Sequence[str]
+    case: Mapping[str, Any], recorded: JsonObject | None, place: Place, searched: Sequence[str]
 ) -> Mapping[str, Any] | Problem | None:
     """Return the one output of a case, a problem if there is none or two, None if it was invalid."""
     if "output" in case and recorded:
-        where = f"{recorded.place.path}:{recorded.place.line}"
+        where = f"{recorded['path']}:{recorded['line']}"
         return Problem(place, f"has an output here and at {where}; keep one", case["test_id"], "output")
     if "output" in case:
         output: Mapping[str, Any] = case["output"]
@@ -218,31 +211,40 @@ def _output(
     if recorded is None:
         words = f"has no recorded output; expected one by this test_id in {', '.join(searched)}"
         return Problem(place, words, case["test_id"], "output")
-    return recorded.output
+    found: JsonObject | None = recorded["output"]
+    return found
 
 
-def _unused(recorded: Mapping[str, Recorded], nobody: str) -> Iterator[Problem]:
+def _unused(recorded: Table, nobody: str) -> Iterator[Problem]:
     for test_id, output in recorded.items():
-        yield Problem(output.place, f"is the output of a case that {nobody}", test_id, "test_id")
+        yield Problem(
+            Place(output["path"], output["line"]), f"is the output of a case that {nobody}", test_id, "test_id"
+        )
 
 
-def _read_outputs(paths: Iterable[Path], into: dict[str, Recorded], root: Path) -> Iterator[Problem | InputFile]:
-    """Read recorded outputs into a table by test_id; yield their problems and files."""
-    seen: dict[str, Place] = {}
+def _read_outputs(paths: Iterable[Path], into: Table, root: Path) -> Iterator[Problem | InputFile]:
+    """Read recorded outputs into a table by test_id: place and output of each, None for an invalid one.
+
+    Yields their problems and files.
+    """
     for path in paths:
         for item in files.lines(path, "safe-output", "test_id", root):
             if isinstance(item, Problem):
                 yield item
-                if item.case_id and item.case_id not in into:
-                    into[item.case_id] = Recorded(None, item.place)
+                if item.case_id:
+                    into.setdefault(item.case_id, _recorded(None, item.place))
             elif isinstance(item, InputFile):
                 yield item
             else:
                 place, record = item
-                if twin := files.twin_of(seen, record["test_id"], place, "test_id"):
-                    yield twin
-                else:
-                    into[record["test_id"]] = Recorded(record["output"], place)
+                here = _recorded(record["output"], place)
+                first = into.setdefault(record["test_id"], here)
+                if first is not here and first["output"] is not None:
+                    yield files.twin(place, first["path"], first["line"], record["test_id"], "test_id")
+
+
+def _recorded(output: JsonObject | None, place: Place) -> dict[str, Any]:
+    return {"output": output, "path": place.path, "line": place.line}
 
 
 def _is_ours(path: Path) -> bool:

@@ -27,10 +27,10 @@ class ExactSum:
     count: int = 0
 
     @classmethod
-    def of(cls, value: float) -> ExactSum:
-        """Return the sum of one value. Raises ValueError or OverflowError unless it is finite."""
-        numerator, denominator = value.as_integer_ratio()
-        return cls(numerator << (_SCALE - denominator.bit_length() + 1), 1)
+    def of(cls, *values: float) -> ExactSum:
+        """Return the sum of values. Raises ValueError or OverflowError unless they are finite."""
+        ratios = [value.as_integer_ratio() for value in values]
+        return cls(sum(n << (_SCALE - d.bit_length() + 1) for n, d in ratios), len(values))
 
     def __add__(self, other: ExactSum) -> ExactSum:
         return ExactSum(self.scaled + other.scaled, self.count + other.count)
@@ -38,7 +38,7 @@ class ExactSum:
     def mean(self) -> float:
         """Return the mean, correctly rounded once; 0.0 of nothing (SAFE v0 section 4.3).
 
-        >>> (ExactSum.of(0.1) + ExactSum.of(0.2) + ExactSum.of(0.3)).mean()
+        >>> (ExactSum.of(0.1, 0.2) + ExactSum.of(0.3)).mean()
         0.2
         """
         return float(Fraction(self.scaled, self.count << _SCALE)) if self.count else 0.0

@@ -11,7 +11,7 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
@@ -25,6 +25,7 @@ from safe_gate.evaluators import synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
+from safe_gate.spool import Table
 from safe_gate.validate import Fault, Schema, suggestion
 from safe_gate.waivers import twins
 
@@ -53,7 +54,7 @@ def synthesis_cases(patterns: Sequence[str], *, cluster_key: str = "", root: Pat
 
     `cluster_key` is that of `cluster_of`.
     """
-    seen: dict[str, Place] = {}
+    seen = Table()
     paths, problems = expand(patterns, root=root)
     yield from problems
     for path in paths:
@@ -274,15 +275,15 @@ def load_schema(name: str) -> Schema:
     return Schema(json.loads(_schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8")))
 
 
-def write(path: Path, text: str) -> None:
-    """Write a text as UTF-8, whole or not at all, making its folder. Raises CannotJudge if it cannot."""
+def write(path: Path, text: str | Iterable[str]) -> None:
+    """Write a text, or its pieces, as UTF-8, whole or not at all, and make its folder. Raises CannotJudge."""
     draft = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
         # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
         with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, delete=False) as file:
             draft = file.name
-            file.write(text)
+            file.writelines([text] if isinstance(text, str) else text)
         Path(draft).chmod(0o644)
         Path(draft).replace(path)
     except (OSError, ValueError) as error:
@@ -304,14 +305,19 @@ def _schema_folder() -> Traversable:
     return packaged if packaged.is_dir() else Path(__file__).parent.parent / "schemas"
 
 
-def twin_of(seen: dict[str, Place], case_id: str, place: Place, field: str) -> Problem | None:
+def twin_of(seen: Table, case_id: str, place: Place, field: str) -> Problem | None:
     """Return a problem if the id was seen before, else remember it."""
-    first = seen.setdefault(case_id, place)
-    if first is place:
+    here = [place.path, place.line]
+    first = seen.setdefault(case_id, here)
+    if first is here:
         return None
-    return Problem(
-        place, f"stands at {first.path}:{first.line} too; expected ids that are unique in the run", case_id, field
-    )
+    path, line = first
+    return twin(place, path, line, case_id, field)
+
+
+def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Problem:
+    """Return the problem of an id that stands elsewhere too."""
+    return Problem(place, f"stands at {path}:{line} too; expected ids that are unique in the run", case_id, field)
 
 
 def lines(

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
+from itertools import islice
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, Generic, TypeVar
 
 from safe_gate import batches, files, packs, workers
 from safe_gate.evaluators import safe_v0, synthesis, without_texts
-from safe_gate.figures import add_up
+from safe_gate.figures import Addable, add_up
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
+from safe_gate.spool import Spool
 
 SCORING = (
     "safe_concern",
@@ -32,7 +34,9 @@ SCORING = (
 
 Case = TypeVar("Case")
 Result = TypeVar("Result")
-Totals = TypeVar("Totals")
+Totals = TypeVar("Totals", bound=Addable)
+Scored = Sequence[tuple[Case, JsonObject]]
+"""Cases with their entries of `results[]`."""
 
 Source = Callable[[str, str, Callable[[], JsonObject]], JsonObject | None]
 """What gives a case's entry of `results[]`, told its evaluator, its id and how to score it; None passes it over."""
@@ -73,21 +77,23 @@ def safe_v0_part(
     """
     policy = policy or safe_policy(options)
 
-    def measure(case: safe_v0.Case) -> tuple[safe_v0.Totals, JsonObject] | None:
+    def entry(case: safe_v0.Case) -> JsonObject | None:
         def score() -> JsonObject:
             return _told("safe_v0", safe_v0.score_case(case, policy).as_json(), options)
 
-        entry = source("safe_v0", case.test_id, score)
-        return None if entry is None else (safe_v0.Totals.of(case, entry, policy), entry)
+        return source("safe_v0", case.test_id, score)
 
-    def report(totals: Iterable[safe_v0.Totals], entries: Sequence[JsonObject]) -> dict[str, Any]:
-        return safe_v0.report(add_up(totals, safe_v0.Totals()), entries, policy, generated_at)
+    def totals(found: Scored[safe_v0.Case]) -> safe_v0.Totals:
+        return safe_v0.Totals.of(found, policy)
 
-    measured, problems, inputs = sorted_out(safe_v0_cases(options, output, root=root), measure)
-    problems = problems or _lacking(measured, options)
-    if problems:
-        return Measured(None, as_shown(problems, options), inputs)
-    return _measured(measured, inputs, report)
+    def report(totals: safe_v0.Totals, entries: Sequence[JsonObject]) -> dict[str, Any]:
+        return safe_v0.report(totals, entries, policy, generated_at)
+
+    items = safe_v0_cases(options, output, root=root)
+    measured = _measured(items, entry, totals, safe_v0.Totals(), report, options)
+    if measured.problems or measured.cases:
+        return measured
+    return replace(measured, part=None, problems=as_shown((_lacking(options),), options))
 
 
 def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
@@ -118,20 +124,21 @@ def synthesis_part(
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
     cases = files.synthesis_cases(options.synthesis_cases, cluster_key=options.cluster_key, root=root)
 
-    def measure(case: synthesis.Case) -> tuple[synthesis.Totals, JsonObject] | None:
+    def entry(case: synthesis.Case) -> JsonObject | None:
         def score() -> JsonObject:
             return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), options)
 
-        entry = source("synthesis", case.id, score)
-        return None if entry is None else (synthesis.Totals.of(entry), entry)
+        return source("synthesis", case.id, score)
 
-    def report(totals: Iterable[synthesis.Totals], entries: Sequence[JsonObject]) -> dict[str, Any]:
-        return synthesis.report(add_up(totals, synthesis.Totals()), entries)
+    def totals(found: Scored[synthesis.Case]) -> synthesis.Totals:
+        return synthesis.Totals.of(result for _, result in found)
 
-    measured, more, inputs = sorted_out(cases, measure, processes=_processes(options.jobs))
-    if problems or more:
-        return Measured(None, as_shown((*problems, *more), options), inputs)
-    return _measured(measured, inputs, report)
+    measured = _measured(
+        cases, entry, totals, synthesis.Totals(), synthesis.report, options, processes=_processes(options.jobs)
+    )
+    if problems:
+        return replace(measured, part=None, problems=(*as_shown(problems, options), *measured.problems))
+    return measured
 
 
 def _told(evaluator: str, entry: JsonObject, options: Options) -> JsonObject:
@@ -140,15 +147,34 @@ def _told(evaluator: str, entry: JsonObject, options: Options) -> JsonObject:
 
 
 def _measured(
-    measured: Sequence[tuple[Totals, JsonObject] | None],
-    inputs: tuple[files.InputFile, ...],
-    report: Callable[[Iterable[Totals], Sequence[JsonObject]], dict[str, Any]],
+    items: Iterable[Case | Problem | files.InputFile],
+    entry: Callable[[Case], JsonObject | None],
+    totals: Callable[[Scored[Case]], Totals],
+    nothing: Totals,
+    report: Callable[[Totals, Sequence[JsonObject]], dict[str, Any]],
+    options: Options,
+    *,
+    processes: int = 1,
 ) -> Measured:
-    """Return an evaluator's part of the report if its source has passed over no case."""
-    found = [one for one in measured if one]
-    entries = [entry for _, entry in found]
-    part = report((totals for totals, _ in found), entries) if len(found) == len(measured) else None
-    return Measured(part, (), inputs, entries, len(measured))
+    """Return an evaluator's part of the report, if there is no problem and its source has passed over no case.
+
+    `entry` gives a case's entry of `results[]`, if it has one, and `totals` the totals of some. Few cases are held.
+    """
+    intake, entries = Intake(items), Spool()
+
+    def measure(cases: Sequence[Case]) -> tuple[Totals, Sequence[JsonObject]]:
+        found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
+        return totals(found), [scored for _, scored in found]
+
+    def measured() -> Iterator[Totals]:
+        for total, some in workers.ordered(measure, _chunks(intake.cases()), processes):
+            entries.extend(some)
+            yield total
+
+    total = add_up(measured(), nothing)
+    problems, inputs = as_shown(intake.problems, options), tuple(intake.inputs)
+    is_whole = not problems and 0 < intake.count == len(entries)
+    return Measured(report(total, entries) if is_whole else None, problems, inputs, entries, intake.count)
 
 
 def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
@@ -156,19 +182,22 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
     counts: dict[str, int] = {}
     problems: tuple[Problem, ...] = ()
     if options.safe_batch:
-        cases, found, _ = sorted_out(safe_v0_cases(options), lambda case: case.place)
-        counts["safe_v0"] = len(cases)
-        problems += found or _lacking(cases, options)
+        counts["safe_v0"], found = _counted(safe_v0_cases(options))
+        problems += found or ((_lacking(options),) if not counts["safe_v0"] else ())
     if options.synthesis_cases:
-        cases, found, _ = sorted_out(files.synthesis_cases(options.synthesis_cases), lambda case: case.place)
-        counts["synthesis"] = len(cases)
+        counts["synthesis"], found = _counted(files.synthesis_cases(options.synthesis_cases))
         problems += found
     return counts, as_shown(problems, options)
 
 
-def _lacking(cases: Sequence[Any], options: Options) -> tuple[Problem, ...]:
-    """Return the problem that a concern leaves no case, if so."""
-    return () if cases else (Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case"),)
+def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
+    intake = Intake(items)
+    return sum(1 for _ in intake.cases()), tuple(intake.problems)
+
+
+def _lacking(options: Options) -> Problem:
+    """Return the problem that a concern leaves no case."""
+    return Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case")
 
 
 def nothing_to_judge() -> Problem:
@@ -186,24 +215,45 @@ def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ..
     return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
 
 
-def sorted_out(
-    items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result], *, processes: int = 1
-) -> tuple[list[Result], tuple[Problem, ...], tuple[files.InputFile, ...]]:
-    """Measure the cases of a stream one at a time; return what came out, problems and input files."""
-    problems: list[Problem] = []
-    inputs: list[files.InputFile] = []
+CHUNK = 50
+"""So many cases are scored and added up at once, by one process."""
 
-    def cases() -> Iterator[Case]:
-        for item in items:
+
+def _chunks(items: Iterator[Case]) -> Iterator[Sequence[Case]]:
+    while chunk := tuple(islice(items, CHUNK)):
+        yield chunk
+
+
+class Intake(Generic[Case]):
+    """A stream of cases, set apart from the problems and files among them, which are there when it has been read.
+
+    `count` is how many cases it gave. With a problem there will be no verdict: from there on it looks for others only.
+    """
+
+    def __init__(self, items: Iterable[Case | Problem | files.InputFile]) -> None:
+        self._items = items
+        self.problems: list[Problem] = []
+        self.inputs: list[files.InputFile] = []
+        self.count = 0
+
+    def cases(self) -> Iterator[Case]:
+        """Yield the cases, as long as there is no problem."""
+        for item in self._items:
             if isinstance(item, Problem):
-                problems.append(item)
+                self.problems.append(item)
             elif isinstance(item, files.InputFile):
-                inputs.append(item)
-            elif not problems:  # with a problem there will be no verdict: keep looking for others only
+                self.inputs.append(item)
+            elif not self.problems:
+                self.count += 1
                 yield item
 
-    results = list(workers.ordered(measure, cases(), processes))
-    return results, tuple(problems), tuple(inputs)
+
+def sorted_out(
+    items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result]
+) -> tuple[list[Result], tuple[Problem, ...]]:
+    """Return what is measured of each case of a stream, and its problems."""
+    intake = Intake(items)
+    return [measure(case) for case in intake.cases()], tuple(intake.problems)
 
 
 def _processes(jobs: str) -> int:

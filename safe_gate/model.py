@@ -6,13 +6,62 @@ Pure data: frozen, no IO, nothing imported from the rest of the package.
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
-from typing import Any, NamedTuple, NoReturn
+from itertools import islice
+from operator import eq
+from typing import Any, Generic, NamedTuple, NoReturn, TypeVar, overload
 
 JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
+
+T = TypeVar("T")
+
+
+HELD = 200
+"""So many of a view's items are held, the first ones: as many as tables show."""
+
+
+class View(Sequence[T], Generic[T]):
+    """What a function yields, called anew for all that is not among the first items, so that few are held.
+
+    >>> squares = View(lambda: (n * n for n in range(1000)))
+    >>> len(squares), squares[2], squares[2:4]
+    (1000, 4, (4, 9))
+    """
+
+    def __init__(self, items: Callable[[], Iterable[T]]) -> None:
+        self._items = items
+        self._first: tuple[T, ...] = ()
+        self._length: int | None = None
+
+    def __iter__(self) -> Iterator[T]:
+        return iter(self._items() if self._length is None or self._length > len(self._first) else self._first)
+
+    def __len__(self) -> int:
+        if self._length is None:
+            items = iter(self._items())
+            self._first = tuple(islice(items, HELD))
+            self._length = len(self._first) + sum(1 for _ in items)
+        return self._length
+
+    @overload
+    def __getitem__(self, index: int) -> T: ...
+    @overload
+    def __getitem__(self, index: slice) -> tuple[T, ...]: ...
+    def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
+        if isinstance(index, slice):
+            start, stop, step = index.indices(len(self))
+            return tuple(islice(self._first if stop <= len(self._first) else self, start, stop, step))
+        return self[range(len(self))[index] :][0]
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Sequence) or isinstance(other, str):
+            return NotImplemented
+        return len(self) == len(other) and all(map(eq, self, other))
+
+    __hash__ = None  # type: ignore[assignment]
 
 
 class Label(StrEnum):
@@ -264,7 +313,7 @@ class Table:
 
     header: tuple[str, ...]
     align: str
-    rows: tuple[tuple[Words, ...], ...]
+    rows: Sequence[tuple[Words, ...]]
     min_widths: tuple[int, ...] = ()
 
 
@@ -284,6 +333,6 @@ class Section:
     cases_title: str
     cases: Table
     issues: tuple[tuple[str, Phrase], ...]
-    findings: tuple[Finding, ...]
+    findings: Sequence[Finding]
     notes: tuple[Phrase, ...] = ()
     details: tuple[tuple[str, Table], ...] = ()

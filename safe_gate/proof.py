@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from safe_gate.digests import digest, of_all
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.digests import addend, digest, of_all, of_sum
+from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.model import JsonObject
 
 _WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
@@ -41,12 +41,14 @@ def digests(report: JsonObject) -> dict[str, str]:
     and weights. `policy` is of the settings as they are recorded, lists in no order.
     """
     policy = report["provenance"]["policy"]
-    results = [
-        (name, evaluator.outcome(result), result)
-        for name, evaluator in EVALUATORS.items()
-        if report[name]
-        for result in report[name]["results"]
-    ]
+    sums = dict.fromkeys(("cases", "outputs", "results"), 0)
+    for name in present(report):
+        for result in report[name]["results"]:
+            of = EVALUATORS[name].outcome(result)
+            sums["cases"] += addend(digest([name, of.id, of.case]))
+            sums["outputs"] += addend(digest([name, of.id, of.output]))
+            told = {key: value for key, value in result.items() if key not in _WHERE}
+            sums["results"] += addend(digest([name, told]))
     found = {
         "rules": digest(
             {
@@ -59,12 +61,7 @@ def digests(report: JsonObject) -> dict[str, str]:
         "policy": digest(
             {key: of_all(map(digest, value)) if isinstance(value, list) else value for key, value in policy.items()}
         ),
-        "cases": of_all(digest([name, of.id, of.case]) for name, of, _ in results),
-        "outputs": of_all(digest([name, of.id, of.output]) for name, of, _ in results),
-        "results": of_all(
-            digest([name, {key: value for key, value in result.items() if key not in _WHERE}])
-            for name, _, result in results
-        ),
+        **{name: of_sum(total) for name, total in sums.items()},
     }
     return {**found, "all": digest({**found, "judged": [report["verdict"], report["rules"]]})}
 
@@ -88,7 +85,7 @@ def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
             step = key.replace("~", "~0").replace("/", "~1")
             yield from _differences(f"{pointer}/{step}", first.get(key, _NOTHING), second.get(key, _NOTHING))
         return
-    if isinstance(first, list) and isinstance(second, list):
+    if _is_list(first) and _is_list(second):
         for index, pair in enumerate(zip(first, second, strict=False)):
             yield from _differences(f"{pointer}/{index}", *pair)
         if len(first) == len(second):
@@ -99,10 +96,14 @@ def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
 _NOTHING = object()
 
 
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
 def _shown(value: Any) -> str:
     """Return a value as JSON, one that holds others by how many: it may be as long as a report."""
     if value is _NOTHING:
         return "nothing"
-    if isinstance(value, Mapping | list):
-        return f"{'a list' if isinstance(value, list) else 'an object'} of {len(value)}"
+    if isinstance(value, Mapping) or _is_list(value):
+        return f"{'a list' if _is_list(value) else 'an object'} of {len(value)}"
     return json.dumps(value, ensure_ascii=False)

@@ -153,10 +153,8 @@ def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, ef
     path = Path(options.report_dir) / publication.NAME
     body = draft.marker.above(draft.bodies[0])
     try:
-        files.write(
-            path,
-            jsonreport.to_json(publication.as_json(report, effects.context, effects.folder, options.gate_id, body)),
-        )
+        left = publication.as_json(report, effects.context, effects.folder, options.gate_id, body)
+        files.write(path, jsonreport.pieces(left))
     except CannotJudge as error:
         _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""

@@ -72,7 +72,7 @@ def as_json(
         "schema_version": _SHAPE,
         "tool": {"name": "safe-gate", "version": __version__},
         "shard": {"index": shard.index, "of": shard.of, "cases": {name: cases for name, (_, cases) in found.items()}},
-        **{name: list(found[name][0]) if name in found else None for name in EVALUATORS},
+        **{name: found[name][0] if name in found else None for name in EVALUATORS},
         "provenance": provenance,
     }
 

@@ -99,10 +99,8 @@ def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
     return _by_id(measure.sorted_out(files.synthesis_cases(options.synthesis_cases, root=root), asked), options)
 
 
-def _by_id(
-    read: tuple[list[tuple[str, Asked]], tuple[Problem, ...], tuple[files.InputFile, ...]], options: Options
-) -> dict[str, Asked]:
-    cases, problems, _ = read
+def _by_id(read: tuple[list[tuple[str, Asked]], tuple[Problem, ...]], options: Options) -> dict[str, Asked]:
+    cases, problems = read
     if problems:
         raise CannotJudge(*measure.as_shown(problems, options))
     return dict(cases)

@@ -90,7 +90,7 @@ def _fit() -> ModuleType:
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:
-    cases, problems, _ = measure.sorted_out(files.synthesis_cases(patterns), lambda case: case)
+    cases, problems = measure.sorted_out(files.synthesis_cases(patterns), lambda case: case)
     if problems:
         raise CannotJudge(*problems)
     return cases

@@ -5,13 +5,10 @@ from __future__ import annotations
 import os
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
-from itertools import islice
+from itertools import chain, islice
 from typing import Any, TypeVar
 
 from safe_gate.model import CannotJudge, Place, Problem
-
-CHUNK = 50
-"""So many items are handed to a process at once; fewer altogether are not worth starting one."""
 
 Item = TypeVar("Item")
 Result = TypeVar("Result")
@@ -25,29 +22,30 @@ def cores() -> int:
 def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
     """Yield what a function returns for each item, in order, worked out by so many processes.
 
-    Where the system cannot fork there is one process. Raises CannotJudge if a process dies.
+    A single item is not worth starting one. Where the system cannot fork there is one process. Raises CannotJudge if
+    a process dies.
     """
     stream = iter(items)
-    chunk = list(islice(stream, CHUNK)) if processes > 1 and hasattr(os, "fork") else []
-    if len(chunk) < CHUNK:
-        yield from map(function, chunk)
-        yield from map(function, stream)
+    head = list(islice(stream, 2))
+    if processes == 1 or len(head) < 2 or not hasattr(os, "fork"):
+        yield from map(function, chain(head, stream))
         return
+    stream = chain(head, stream)
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
     # Forked, because compiled rules cannot be sent; there are no threads yet.
     context = get_context("fork")
-    waiting: deque[Future[list[Any]]] = deque()
+    waiting: deque[Future[Any]] = deque()
     with ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,)) as pool:
         try:
-            while chunk or waiting:
-                if chunk:
-                    waiting.append(pool.submit(_apply, chunk))
-                    chunk = list(islice(stream, CHUNK))
-                if len(waiting) > 2 * processes or not chunk:
-                    yield from waiting.popleft().result()
+            for item in stream:
+                waiting.append(pool.submit(_apply, item))
+                if len(waiting) > 2 * processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
         except BrokenProcessPool:
             words = "a process that scored cases died, perhaps for want of memory; set fewer jobs and run again"
             raise CannotJudge(Problem(Place("jobs"), words)) from None
@@ -60,5 +58,5 @@ def _take(function: Callable[[Any], Any]) -> None:
     _taken[:] = [function]
 
 
-def _apply(chunk: list[Any]) -> list[Any]:
-    return [_taken[0](item) for item in chunk]
+def _apply(item: Any) -> Any:
+    return _taken[0](item)

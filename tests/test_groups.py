@@ -275,7 +275,7 @@ def test_counts_of_tags_do_not_depend_on_order_or_on_how_cases_are_split(
         )
         for i, (good, tags) in enumerate(cases)
     ]
-    each = [Totals.of(entry(result)) for result in results]
+    each = [Totals.of([entry(result)]) for result in results]
     whole = add_up(each, Totals())
     random.shuffle(each)
     assert add_up(each[:cut], Totals()) + add_up(each[cut:], Totals()) == whole

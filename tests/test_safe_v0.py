@@ -139,7 +139,7 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeG
 
 
 def fold(cases: list[Case], policy: Policy) -> Totals:
-    return add_up((Totals.of(case, score_case(case, policy).as_json(), policy) for case in cases), Totals())
+    return add_up((Totals.of([(case, score_case(case, policy).as_json())], policy) for case in cases), Totals())
 
 
 def case(**fields: Any) -> Case:

@@ -263,7 +263,7 @@ def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -
 
 
 def fold(results: list[Result]) -> Totals:
-    return add_up((Totals.of(result_json(result)) for result in results), Totals())
+    return add_up((Totals.of([result_json(result)]) for result in results), Totals())
 
 
 OUTCOMES = st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from([True, False, None])), max_size=12)
@@ -283,6 +283,7 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     ]
     shuffled = random.sample(results, len(results))
     assert fold(shuffled[:cut]) + fold(shuffled[cut:]) == fold(results) == Totals() + fold(results)
+    assert Totals.of(map(result_json, shuffled)) == fold(results)
 
 
 @pytest.mark.parametrize(

@@ -17,7 +17,7 @@ from safe_gate.evaluators.synthesis.report import failures as _unexpected
 from safe_gate.evaluators.synthesis.score import is_negative as _is_negative
 from safe_gate.evaluators.synthesis.section import finding as _synthesis_finding
 from safe_gate.evaluators.synthesis.section import section as _synthesis
-from safe_gate.model import Failure, Finding, JsonObject, Metric, Outcome, Section
+from safe_gate.model import Failure, Finding, JsonObject, Metric, Outcome, Section, View
 from safe_gate.text import stand_in
 
 
@@ -130,6 +130,8 @@ def without_texts(name: str, part: JsonObject) -> dict[str, Any]:
                 for key, inner in value.items()
                 if key not in evaluator.gives_away or isinstance(inner, Mapping)  # a tag may have such a name
             }
+        if isinstance(value, View):
+            return View(lambda: map(strip, value))
         if isinstance(value, list):
             return [strip(inner, is_text=is_text) for inner in value]
         return stand_in(value) if is_text and isinstance(value, str) else value

@@ -10,9 +10,9 @@ from dataclasses import dataclass, replace
 
 from safe_gate.figures import plural
 from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order
-from safe_gate.render.comparison import shown_sections
+from safe_gate.render.comparison import NEWLY_FAILING, shown_sections
 from safe_gate.render.console import problem as problem_line
-from safe_gate.render.report import message
+from safe_gate.render.report import message, ranked
 from safe_gate.render.untrusted import plain, quoted
 
 MOST = 10
@@ -63,17 +63,20 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
     `folder` is the working folder's path in the repository.
     """
     levels = _LEVEL_OF.get(report["verdict"], {})
-    cases = [finding for section in shown_sections(report) for finding in section.findings]
+    sections = shown_sections(report)
     noun = "problem" if problems else "case"
     fixed = [*_broken_rules(report), *input_problems(problems, folder)]
     rolled_up: list[Annotation] = []
     for level, most in _LEVELS.items():
-        ours: list[Annotation | Finding] = [one for one in fixed if one.level == level]
-        ours += [finding for finding in cases if levels[finding.severity] == level]
-        shown = ours if len(ours) <= most else ours[: most - 1]
-        rolled_up += (_case(one, level, folder) if isinstance(one, Finding) else one for one in shown)
-        if len(shown) < len(ours):
-            more = plural(len(ours) - len(shown), f"more {noun}")
+        ours = [one for one in fixed if one.level == level]
+        cases = (one for section in sections for one in section.findings if levels[one.severity] == level)
+        first, count = ranked(cases, lambda finding: finding.news != NEWLY_FAILING, most)
+        total = len(ours) + count
+        ours += (_case(finding, level, folder) for finding in first)
+        shown = ours if total <= most else ours[: most - 1]
+        rolled_up += shown
+        if len(shown) < total:
+            more = plural(total - len(shown), f"more {noun}")
             rolled_up.append(Annotation(level, f"{more}: see the log and the report", "SAFE Gate"))
     return tuple(rolled_up)
 

@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import first_few, fixed, percent, plural, with_interval
-from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, Words
+from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
 from safe_gate.regression import smallest_visible
 from safe_gate.render.report import sections
 from safe_gate.stats import wilson
@@ -103,7 +103,7 @@ def _groups(comparison: JsonObject) -> str:
 
 
 def shown_sections(report: JsonObject) -> tuple[Section, ...]:
-    """Return what a reader is shown of every evaluator in the report, what newly fails first and named as new."""
+    """Return what a reader is shown of every evaluator in the report, what newly fails named as new."""
     comparison = report.get("comparison", {})
     return tuple(
         _with_news(section, comparison[name]) if comparison.get(name) else section
@@ -113,8 +113,8 @@ def shown_sections(report: JsonObject) -> tuple[Section, ...]:
 
 def _with_news(section: Section, part: JsonObject) -> Section:
     news = _news(part)
-    findings = (replace(finding, news=news.get(finding.case_id.text, "")) for finding in section.findings)
-    return replace(section, findings=tuple(sorted(findings, key=lambda finding: finding.news != NEWLY_FAILING)))
+    findings = View(lambda: (replace(one, news=news.get(one.case_id.text, "")) for one in section.findings))
+    return replace(section, findings=findings)
 
 
 def _news(part: JsonObject) -> Mapping[str, str]:

@@ -16,8 +16,8 @@ from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render import weakening
-from safe_gate.render.comparison import comparison_section, notes, shown_sections
-from safe_gate.render.report import conclusion, known_failures, message, remarks, waiver_table
+from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, notes, shown_sections
+from safe_gate.render.report import conclusion, known_failures, message, ranked, remarks, waiver_table
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.stats import wilson
 
@@ -277,9 +277,10 @@ def _details(section: Section) -> Iterator[str]:
 
 def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[str]:
     """Yield the cases to look at with their evidence: the failing ones, then those to review if they count."""
-    severities = Severity if everything or reviews else (Severity.FAILING,)
-    found = [finding for severity in severities for finding in section.findings if finding.severity is severity]
-    shown = found if everything else found[:MOST_EVIDENCE]
+    order = list(Severity) if everything or reviews else [Severity.FAILING]
+    wanted = (finding for finding in section.findings if finding.severity in order)
+    most = len(section.findings) if everything else MOST_EVIDENCE
+    shown, found = ranked(wanted, lambda finding: (order.index(finding.severity), finding.news != NEWLY_FAILING), most)
     if shown:
         yield ""
         yield "Evidence:"
@@ -288,8 +289,8 @@ def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[
         news = f" ({finding.news})" if finding.news else ""
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
         yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
-    if len(shown) < len(found):
-        yield f"  ... and {len(found) - len(shown)} more: see the JSON report, or --verbose"
+    if len(shown) < found:
+        yield f"  ... and {found - len(shown)} more: see the JSON report, or --verbose"
 
 
 def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:

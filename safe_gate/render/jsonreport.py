@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import json
 import math
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
-from safe_gate.model import JsonObject
+from safe_gate.model import JsonObject, View
 
 _any = json.JSONEncoder(allow_nan=False).encode
 _SCALARS: Mapping[type, Callable[[Any], str]] = {
@@ -21,22 +21,55 @@ _SCALARS: Mapping[type, Callable[[Any], str]] = {
 
 
 def to_json(report: JsonObject) -> str:
-    """Return a report as indented JSON in ASCII, ended by a newline.
+    """Return a report as indented JSON in ASCII, ended by a newline. Raises ValueError as `pieces` does."""
+    return "".join(pieces(report))
+
+
+def pieces(report: JsonObject) -> Iterator[str]:
+    """Yield the text of a report in pieces, so that it need not be held: its results are read one at a time.
 
     ASCII holds what UTF-8 cannot (half a surrogate pair) and shows no control character to a
     terminal; `##[` is broken up because the runner would read it as a command anywhere in a line.
     Raises ValueError for NaN and infinite numbers.
     """
-    return _inert(_indented(report, "\n"))
+    yield from map(_inert, _written(report, "\n", _indented))
+    yield "\n"
 
 
-def shard_json(shard: JsonObject) -> str:
-    """Return a shard as JSON like a report's, but in one line: nobody reads it, and that is written much faster."""
-    return _inert(json.dumps(shard, ensure_ascii=True, allow_nan=False))
+def shard_pieces(shard: JsonObject) -> Iterator[str]:
+    """Yield a shard as JSON like a report's, a result a line: nobody reads it, and that is written much faster."""
+    yield from map(_inert, _written(shard, "\n", lambda value, _: _any(value)))
+    yield "\n"
 
 
 def _inert(text: str) -> str:
-    return text.replace("\x7f", "\\u007f").replace("##[", "#\\u0023[") + "\n"
+    return text.replace("\x7f", "\\u007f").replace("##[", "#\\u0023[")
+
+
+def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterator[str]:
+    """Yield a value in pieces: what a view holds one by one, what holds a view key by key, all else whole."""
+    inner = line + "  "
+    if isinstance(value, View):
+        yield "["
+        separator = inner
+        for one in value:
+            yield f"{separator}{write(one, inner)}"
+            separator = f",{inner}"
+        yield "]" if separator == inner else f"{line}]"
+    elif isinstance(value, Mapping) and any(_has_view(one) for one in value.values()):
+        yield "{"
+        separator = inner
+        for key, one in value.items():
+            yield f"{separator}{_quoted(key)}: "
+            yield from _written(one, inner, write)
+            separator = f",{inner}"
+        yield f"{line}}}"
+    else:
+        yield write(value, line)
+
+
+def _has_view(value: Any) -> bool:
+    return isinstance(value, View) or (isinstance(value, Mapping) and any(map(_has_view, value.values())))
 
 
 def _indented(value: Any, line: str) -> str:

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from safe_gate.evaluators import present
 from safe_gate.figures import plural
 from safe_gate.model import (
+    HELD,
     NOWHERE,
     JsonObject,
     Origin,
@@ -29,7 +30,17 @@ from safe_gate.render.comparison import (
     notes,
     shown_sections,
 )
-from safe_gate.render.report import about, conclusion, known_failures, message, names, remarks, waiver_table
+from safe_gate.render.report import (
+    Ranked,
+    about,
+    conclusion,
+    known_failures,
+    message,
+    names,
+    ranked,
+    remarks,
+    waiver_table,
+)
 from safe_gate.render.untrusted import markdown
 
 COMMENT_LIMIT = 65_000
@@ -46,7 +57,7 @@ _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 _UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
-_ROWS = 200
+_ROWS = HELD
 """Rows a table has at most."""
 
 _GROUPS = 10
@@ -67,9 +78,10 @@ def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin
     repository of the `origin`, and the last line to its commit and its run.
     """
     shown = shown_sections(report)
+    found = _ranked(shown)
 
     def draw(rows: int, *, folded: bool = False) -> str:
-        return "\n".join(_lines(report, shown, problems, origin, rows, folded=folded)) + "\n"
+        return "\n".join(_lines(report, shown, found, problems, origin, rows, folded=folded)) + "\n"
 
     def exceeds(text: str) -> bool:
         return len(text.encode("utf-8", "replace")) > limit
@@ -99,7 +111,7 @@ def section_report(section: Section) -> str:
             *_notes(section),
             *_measured(section),
             *_details(section, _ROWS),
-            *_findings([section], _ROWS, NOWHERE),
+            *_findings(_ranked([section]), _ROWS, NOWHERE),
         )
     )
 
@@ -107,6 +119,7 @@ def section_report(section: Section) -> str:
 def _lines(
     report: JsonObject,
     shown: Sequence[Section],
+    found: Ranked,
     problems: Sequence[Problem],
     origin: Origin,
     rows: int,
@@ -132,12 +145,12 @@ def _lines(
     for sentence in remarks(report):
         yield _phrase(sentence)
         yield ""
-    if rows and any(section.findings for section in shown):
-        findings = _findings(shown, rows, origin)
+    if rows and found.number:
+        findings = _findings(found, rows, origin)
         if passed:
             yield from _folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
-            yield f"**Cases to look at** · {sum(len(section.findings) for section in shown)}"
+            yield f"**Cases to look at** · {found.number}"
             yield ""
             yield from findings
     if folded:
@@ -186,7 +199,7 @@ def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
     if report.get("comparison", {}).get("status", "none") != "none":
         section = comparison_section(report)
-        details = (*_measured(section), *_details(section, rows), *_findings([section], rows, origin))
+        details = (*_measured(section), *_details(section, rows), *_findings(_ranked([section]), rows, origin))
         yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
 
 
@@ -283,13 +296,17 @@ def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterato
     yield ""
 
 
-def _findings(shown: Sequence[Section], rows: int, origin: Origin) -> Iterator[str]:
-    """Yield the cases to look at, failing ones first, each with its evidence and its place."""
-    found = [finding for section in shown for finding in section.findings]
-    if not found:
-        return
+def _ranked(shown: Sequence[Section]) -> Ranked:
+    """Return the cases to look at, what newly fails first, then what fails."""
     order = list(_DOTS)
-    ranked = sorted(found, key=lambda finding: (finding.news != NEWLY_FAILING, order.index(finding.severity)))
+    found = (finding for section in shown for finding in section.findings)
+    return ranked(found, lambda one: (one.news != NEWLY_FAILING, order.index(one.severity)), _ROWS)
+
+
+def _findings(found: Ranked, rows: int, origin: Origin) -> Iterator[str]:
+    """Yield the cases to look at, each with its evidence and its place."""
+    if not found.number:
+        return
     yield from _table(
         Table(
             ("", "Case", "What", "Evidence"),
@@ -301,11 +318,11 @@ def _findings(shown: Sequence[Section], rows: int, origin: Origin) -> Iterator[s
                     finding.what + f"<br>{finding.news}" * bool(finding.news),
                     "<br>".join(_phrase(phrase) for phrase in finding.evidence),
                 )
-                for finding in ranked[:rows]
+                for finding in found.first[:rows]
             ),
         )
     )
-    yield from _more(len(ranked) - rows)
+    yield from _more(found.number - rows)
     yield ""
 
 

@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
+from functools import partial
+from heapq import nsmallest
+from itertools import count
+from typing import Any, NamedTuple
 
 from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import enumerated, first_few, plural, with_interval
 from safe_gate.groups import named
-from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, Words
+from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, View, Words
 from safe_gate.waivers import FATES, case_of, left_over, let_pass
 
 _NAMED = 5
@@ -34,15 +38,33 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator; a case that waivers let pass is marked, and only to review."""
     known = let_pass(report)
     return tuple(
-        replace(section, findings=tuple(_marked(finding, known[name]) for finding in section.findings))
+        replace(section, findings=View(partial(_all_marked, section.findings, known[name]))) if known[name] else section
         for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
+
+
+def _all_marked(findings: Sequence[Finding], known: Set[str]) -> Iterator[Finding]:
+    return (_marked(finding, known) for finding in findings)
 
 
 def _marked(finding: Finding, known: Set[str]) -> Finding:
     if finding.case_id.text not in known:
         return finding
     return replace(finding, severity=Severity.REVIEW, what=f"{finding.what}, waived")
+
+
+class Ranked(NamedTuple):
+    """The first of some findings by rank, and how many there are in all."""
+
+    first: Sequence[Finding]
+    number: int
+
+
+def ranked(findings: Iterable[Finding], rank: Callable[[Finding], Any], most: int) -> Ranked:
+    """Return findings with the lowest rank first, those of the same in their order; all are read and few are held."""
+    number = count()
+    first = nsmallest(most, (finding for finding, _ in zip(findings, number, strict=False)), rank)
+    return Ranked(first, next(number))
 
 
 def message(rule: JsonObject) -> Phrase:

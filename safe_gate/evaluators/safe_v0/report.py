@@ -6,17 +6,20 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from heapq import nsmallest
 from typing import Any
 
-from safe_gate.evaluators.safe_v0.score import METRICS, Case, Policy
-from safe_gate.figures import ExactSum, share
+from safe_gate.evaluators.safe_v0.score import METRICS, Case, Policy, Threshold
+from safe_gate.figures import ExactSum, add_up, share
 from safe_gate.model import Failure, JsonObject, Label
 from safe_gate.stats import wilson
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
+_NEEDLES = {"CR": "missing", "AH": "violations", "AC": "missing"}
+"""Where a result's details have what a metric counts against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,12 +31,14 @@ class Tally:
     sums: Mapping[str, ExactSum] = field(default_factory=lambda: dict.fromkeys(_SCORES, ExactSum()))
 
     @classmethod
-    def of(cls, result: JsonObject, policy: Policy) -> Tally:
-        """Return the tally of one case, by its entry of `results[]`."""
-        scores = result["scores"]
-        thresholds = policy.thresholds_for(result["archetype"])
-        passing = [m for m in METRICS if thresholds[m].label(scores[m]) is Label.PASS]
-        return cls(Counter([result["label"]]), Counter(passing), {name: ExactSum.of(scores[name]) for name in _SCORES})
+    def of(cls, results: Sequence[JsonObject], thresholds: Mapping[str, Threshold]) -> Tally:
+        """Return the tally of cases that have the same thresholds, by their entries of `results[]`."""
+        scores = {name: [result["scores"][name] for result in results] for name in _SCORES}
+        return cls(
+            Counter(result["label"] for result in results),
+            Counter(m for m in METRICS for score in scores[m] if thresholds[m].label(score) is Label.PASS),
+            {name: ExactSum.of(*values) for name, values in scores.items()},
+        )
 
     def __add__(self, other: Tally) -> Tally:
         return Tally(
@@ -91,21 +96,31 @@ class Totals:
     worst: tuple[JsonObject, ...] = ()
 
     @classmethod
-    def of(cls, case: Case, result: JsonObject, policy: Policy) -> Totals:
-        """Return the totals of one case with its entry of `results[]`, whoever scored it."""
-        tally, details = Tally.of(result, policy), result["details"]
-        violations = details["AH"]["violations"]
-        # A case counts once for a needle, however often its list repeats it.
-        needles = {"CR": details["CR"]["missing"], "AH": violations, "AC": details["AC"]["missing"]}
+    def of(cls, scored: Sequence[tuple[Case, JsonObject]], policy: Policy) -> Totals:
+        """Return the totals of cases with their entries of `results[]`, whoever scored them."""
+        results = [result for _, result in scored]
+        groups: dict[tuple[str, str], list[JsonObject]] = {}
+        for result in results:
+            groups.setdefault((result["batch_id"], result["archetype"]), []).append(result)
+        tallies = {group: Tally.of(found, policy.thresholds_for(group[1])) for group, found in groups.items()}
+        by_batch: dict[str, Tally] = {}
+        by_archetype: dict[str, Tally] = {}
+        for (batch, archetype), tally in tallies.items():
+            by_batch = _merge(by_batch, {batch: tally})
+            by_archetype = _merge(by_archetype, {archetype: tally})
         return cls(
-            tally,
-            {result["batch_id"]: tally},
-            {result["archetype"]: tally},
-            frozenset([case.concern_id]),
-            {metric: Counter(set(texts)) for metric, texts in needles.items()},
-            len(violations),
-            Counter(metric for metric, texts in case.needles().items() if not texts),
-            (result,),
+            add_up(tallies.values(), Tally()),
+            by_batch,
+            by_archetype,
+            frozenset(case.concern_id for case, _ in scored),
+            # A case counts once for a needle, however often its list repeats it.
+            {
+                metric: Counter(text for result in results for text in set(result["details"][metric][key]))
+                for metric, key in _NEEDLES.items()
+            },
+            sum(len(result["details"]["AH"]["violations"]) for result in results),
+            Counter(metric for case, _ in scored for metric, texts in case.needles().items() if not texts),
+            _worst(results),
         )
 
     def __add__(self, other: Totals) -> Totals:
@@ -117,8 +132,12 @@ class Totals:
             {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
             self.violations + other.violations,
             self.vacuous + other.vacuous,
-            tuple(sorted((*self.worst, *other.worst), key=lambda r: (r["scores"]["composite"], r["test_id"]))[:WORST]),
+            _worst((*self.worst, *other.worst)),
         )
+
+
+def _worst(results: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
+    return tuple(nsmallest(WORST, results, key=lambda result: (result["scores"]["composite"], result["test_id"])))
 
 
 def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, generated_at: str) -> dict[str, Any]:
@@ -157,7 +176,7 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
             batch: {"total_cases": tally.count, **tally.rates()} for batch, tally in sorted(totals.by_batch.items())
         },
         "vacuity": _vacuity(totals.vacuous, whole.count),
-        "results": list(results),
+        "results": results,
         "failure_analysis": {
             "worst_performers": list(totals.worst),
             "common_CR_misses": _common(totals.misses["CR"], "signal", "miss_count"),

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators.safe_v0.score import METRICS
 from safe_gate.figures import first_few, fixed, percent, plural, share, with_interval
-from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, Words
+from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
 
 _TOP_ISSUES = 3
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
@@ -38,22 +38,19 @@ def section(report: JsonObject) -> Section:
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
             align="<<^^^<",
-            rows=tuple(
-                (
-                    Untrusted(result["test_id"]),
-                    Untrusted(result["archetype"]),
-                    *(fixed(result["scores"][metric]) for metric in METRICS),
-                    result["label"].upper(),
-                )
-                for result in report["results"]
-            ),
+            rows=View(lambda: map(_case_row, report["results"])),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
         issues=tuple(_issues(report["failure_analysis"])),
-        findings=tuple(finding(result) for result in report["results"] if result["label"] != Label.PASS),
+        findings=View(lambda: (finding(result) for result in report["results"] if result["label"] != Label.PASS)),
         notes=(*_own_thresholds(report), *_vacuous(report["vacuity"]["by_metric"])),
         details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(report["by_archetype"])),),
     )
+
+
+def _case_row(result: JsonObject) -> tuple[Words, ...]:
+    scores = (fixed(result["scores"][metric]) for metric in METRICS)
+    return Untrusted(result["test_id"]), Untrusted(result["archetype"]), *scores, result["label"].upper()
 
 
 def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:

@@ -6,13 +6,13 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result, reads_foreign
 from safe_gate.figures import share
-from safe_gate.model import Failure, JsonObject
+from safe_gate.model import Failure, JsonObject, View
 from safe_gate.stats import wilson
 
 
@@ -35,25 +35,30 @@ class Totals:
     unlabelled: int = 0
 
     @classmethod
-    def of(cls, result: JsonObject) -> Totals:
-        """Return the totals of one case by its entry of `results[]`, whoever scored it."""
-        tags = dict.fromkeys(result["tags"])
-        labels = result["label_comparison"]
-        matched = Counter((name, label["match"]) for name, label in labels.items())
-        in_a_tag = {_outcome(result): 1, "labels": len(labels), "matched": sum(one["match"] for one in labels.values())}
-        return cls(
-            Counter([_outcome(result)]),
-            Counter({(tag, what): number for tag in tags for what, number in in_a_tag.items()}),
-            Counter((name, _VERDICTS[_actual(check)]) for name, check in result["checks"].items()),
-            matched,
-            Counter(
-                (name, tag, _VERDICTS[label["expected"]], _VERDICTS[label["actual"]])
-                for name, label in labels.items()
-                for tag in dict.fromkeys(("", *tags))
-            ),
-            int(any(reads_foreign(name, result["language"]) for name in result["checks"])),
-            int(not labels),
-        )
+    def of(cls, results: Iterable[JsonObject]) -> Totals:
+        """Return the totals of cases by their entries of `results[]`, whoever scored them."""
+        cases: Counter[str] = Counter()
+        by_tag: Counter[tuple[str, str]] = Counter()
+        verdicts: Counter[tuple[str, str]] = Counter()
+        matched: Counter[tuple[str, bool]] = Counter()
+        confusion: Counter[tuple[str, str, str, str]] = Counter()
+        not_english = unlabelled = 0
+        for result in results:
+            tags, labels, outcome = dict.fromkeys(result["tags"]), result["label_comparison"], _outcome(result)
+            cases[outcome] += 1
+            for tag in tags:
+                by_tag[tag, outcome] += 1
+                by_tag[tag, "labels"] += len(labels)
+                by_tag[tag, "matched"] += sum(label["match"] for label in labels.values())
+            for name, check in result["checks"].items():
+                verdicts[name, _VERDICTS[_actual(check)]] += 1
+            for name, label in labels.items():
+                matched[name, label["match"]] += 1
+                for tag in ("", *(tag for tag in tags if tag)):
+                    confusion[name, tag, _VERDICTS[label["expected"]], _VERDICTS[label["actual"]]] += 1
+            not_english += any(reads_foreign(name, result["language"]) for name in result["checks"])
+            unlabelled += not labels
+        return cls(cases, by_tag, verdicts, matched, confusion, not_english, unlabelled)
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -121,6 +126,16 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
     """
     cases = totals.cases
     checks = [name for name in CHECKS if any(check == name for check, _ in totals.verdicts)]
+
+    def failing() -> Iterator[dict[str, Any]]:
+        for result in results:
+            if not result["pass"]:
+                yield {
+                    "id": result["id"],
+                    "is_negative_example": result["is_negative_example"],
+                    "failed_checks": [name for name, check in result["checks"].items() if not check["pass"]],
+                }
+
     failed = cases["expected_failures"] + cases["unexpected_failures"]
     return {
         "summary": {
@@ -146,16 +161,8 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
             "label_quality": _quality(totals.confusion),
         },
         "vacuity": _vacuity(totals),
-        "failures": [
-            {
-                "id": result["id"],
-                "is_negative_example": result["is_negative_example"],
-                "failed_checks": [name for name, check in result["checks"].items() if not check["pass"]],
-            }
-            for result in results
-            if not result["pass"]
-        ],
-        "results": list(results),
+        "failures": View(failing),
+        "results": results,
     }
 
 

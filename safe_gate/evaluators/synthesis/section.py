@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
 from safe_gate.figures import first_few, fixed, percent, plural, share, with_interval
-from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted
+from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
 from safe_gate.stats import wilson
 from safe_gate.text import is_stand_in
 
@@ -20,6 +20,7 @@ _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of few
 def section(report: JsonObject) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
     summary = report["summary"]
+    unexpected = View(lambda: filter(_is_unexpected, report["results"]))
     return Section(
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary['cases'], 'case')}: "
@@ -41,10 +42,10 @@ def section(report: JsonObject) -> Section:
         cases=Table(
             header=("Case", "Result", "Checks"),
             align="<<<",
-            rows=tuple(_case_row(result) for result in report["results"] if _is_unexpected(result)),
+            rows=View(lambda: map(_case_row, unexpected)),
         ),
         issues=(),
-        findings=tuple(finding(result) for result in report["results"] if _is_unexpected(result)),
+        findings=View(lambda: map(finding, unexpected)),
         notes=(*_foreign(summary["not_english"], report["results"]), *_vacuous(summary["by_check"])),
         details=(*_by_tag(summary["by_tag"]), *_quality(summary["label_quality"])),
     )

@@ -1,0 +1,157 @@
+"""Memory: what a run holds does not grow with its cases, and what goes to disk comes back as it was."""
+
+from __future__ import annotations
+
+import errno
+import json
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate import spool
+from safe_gate.model import HELD, CannotJudge, View
+from safe_gate.spool import Spool, Table
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+
+_RUN = """
+import resource, sys
+from safe_gate.cli import main
+code = main(sys.argv[1:])
+print(code, resource.getrusage(resource.RUSAGE_SELF).ru_maxrss, file=sys.stderr)
+"""
+_FEW, _MANY = 300, 3_000
+_MOST = 120 * 1024  # KiB
+
+
+def peak(*arguments: str) -> tuple[str, int]:
+    """Return the exit code of a run in a process of its own, and the most memory it had, in KiB."""
+    command = [sys.executable, "-I", "-c", _RUN, *arguments]
+    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
+    code, most = ran.stderr.splitlines()[-1].split()
+    return code, int(most)
+
+
+@pytest.mark.parametrize("command", [["eval", "--out", "o.json", "--cases"], ["run", "--synthesis-cases"]])
+@pytest.mark.usefixtures("safe_gate")
+def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
+    for count in (_FEW, _MANY):  # every one fails, so that every one is a case to look at
+        write_cases(Path(f"{count}.jsonl"), *(turn(f"case-{n}", assistant="You must go.") for n in range(count)))
+    (few, least), (many, most) = (peak(*command, f"{count}.jsonl") for count in (_FEW, _MANY))
+    assert few == many != "0"
+    assert least < most + 4096  # both were measured
+    assert most < min(1.2 * least, _MOST)
+
+
+@pytest.mark.usefixtures("safe_gate")
+def test_ten_times_the_batches_take_no_more_memory() -> None:
+    for count in (_FEW, _MANY):
+        for first in range(0, count, 100):
+            silent = {"signals": [], "summary": "", "followup_questions": []}
+            cases = (safe_case(f"case-{n}", output=silent) for n in range(first, first + 100))
+            Path(f"{count}").mkdir(exist_ok=True)
+            write_batch(Path(f"{count}") / f"{first}.json", *cases)
+    (few, least), (many, most) = (peak("run", "--safe-batch", f"{count}/*.json") for count in (_FEW, _MANY))
+    assert few == many == "1"
+    assert most < min(1.2 * least, _MOST)
+
+
+def test_an_id_is_known_again_after_thousands(safe_gate: SafeGate) -> None:
+    cases = [turn(f"case-{number}", assistant="Ok.") for number in range(2_500)]
+    write_cases(Path("c.jsonl"), *cases, turn("case-3"), turn("case-2400"), turn("\ud800"), turn("\ud800"))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 3
+    for line, first in ((2501, 4), (2502, 2401), (2504, 2503)):
+        assert f"c.jsonl:{line}" in ran.err
+        assert f"stands at c.jsonl:{first} too" in ran.err
+
+
+def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
+    cases = [safe_case(f"case-{number}") for number in range(2_100)]
+    outputs = [{"test_id": case["test_id"], "output": case.pop("output")} for case in cases]
+    write_batch(Path("b.json"), *cases)
+    Path("o.jsonl").write_text("".join(json.dumps(one) + "\n" for one in reversed(outputs)), "utf-8")
+    assert safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl").code == 0
+    with Path("o.jsonl").open("a", encoding="utf-8") as file:
+        file.write(json.dumps({**outputs[0], "test_id": "nobody"}) + "\n")
+    ran = safe_gate("score", "--batch", "b.json", "--outputs", "o.jsonl")
+    assert ran.code == 3
+    assert "o.jsonl:2101: nobody: test_id" in ran.err
+
+
+@given(st.lists(st.dictionaries(st.text(), st.text() | st.integers() | st.none())), st.integers(0, 200))
+def test_a_spool_gives_back_what_it_took_to_several_readers(entries: list[dict[str, Any]], in_memory: int) -> None:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spool, "_IN_MEMORY", in_memory)
+        kept = Spool(entries[:1])
+        kept.extend(entries[1:])
+    assert kept == entries
+    assert len(kept) == len(entries)
+    assert list(zip(kept, kept, strict=True)) == list(zip(entries, entries, strict=True))
+    assert kept[1:3] == tuple(entries[1:3])
+
+
+@given(st.lists(st.tuples(st.sampled_from(["set", "pop"]), st.sampled_from(["a", "b", "\ud800", ""])), max_size=20))
+def test_a_table_on_disk_is_as_one_in_memory(steps: list[tuple[str, str]]) -> None:
+    in_memory, on_disk = Table(), Table()
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(spool, "_FEW", 1)
+        for number, (step, key) in enumerate(steps):
+            found = [
+                table.setdefault(key, [number]) if step == "set" else table.pop(key) for table in (in_memory, on_disk)
+            ]
+            assert found[0] == found[1]
+            assert list(in_memory.items()) == list(on_disk.items())
+            assert bool(in_memory) == bool(on_disk)
+
+
+@given(st.integers(0, 3 * HELD), st.slices(3 * HELD))
+def test_a_view_is_a_sequence_that_holds_little(length: int, part: slice) -> None:
+    rounds = 0
+
+    def items() -> Iterator[int]:
+        nonlocal rounds
+        rounds += 1
+        yield from range(length)
+
+    view, whole = View(items), range(length)
+    assert (list(view), len(view), bool(view)) == (list(whole), len(whole), bool(whole))
+    if part.step is None or part.step > 0:
+        assert view[part] == tuple(whole[part])
+    assert rounds <= 3
+    assert view == list(whole)
+    assert view != [*whole, 0]
+
+
+def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    class Full:
+        def seek(self, _: int) -> None: ...
+        def close(self) -> None: ...
+        def write(self, _: bytes) -> int:
+            raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(spool, "SpooledTemporaryFile", lambda **_: Full())
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json")
+    assert ran.code == 3
+    assert "the temporary folder: takes no more: No space left on device; make room in it" in ran.err
+    assert not Path("o.json").exists()
+
+
+def test_a_table_without_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(spool, "_FEW", 0)
+    table = Table()
+    table.setdefault("a", 1)
+    database = table._kept
+    assert not isinstance(database, dict)
+    database._run("PRAGMA max_page_count = 4")
+    with pytest.raises(CannotJudge) as refused:
+        table.setdefault("b", "x" * 100_000)
+    assert "takes no more: database or disk is full" in refused.value.problems[0].message
