@@ -11,7 +11,7 @@ from typing import Any
 from safe_gate import files
 from safe_gate.evaluators import safe_v0
 from safe_gate.files import HERE, InputFile, shown
-from safe_gate.jsontext import places
+from safe_gate.jsontext import item_lines
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
 from safe_gate.spool import Table
@@ -134,7 +134,7 @@ class Batch:
     id: str
     name: str
     content: Mapping[str, Any]
-    lines: Mapping[int, int]
+    lines: Sequence[int]
 
 
 def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
@@ -150,8 +150,7 @@ def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
     faults = files.load_schema("safe-batch").faults(content)
     yield from files.problems_of(faults, name, text, batch=content)
     if not faults:
-        lines = {int(p[1]): line for p, line in places(text) if len(p) == 2 and p[0] == "test_cases"}
-        yield Batch(path.stem, name, content, lines)
+        yield Batch(path.stem, name, content, tuple(item_lines(text, "test_cases")))
 
 
 def _joined(

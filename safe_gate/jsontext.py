@@ -17,6 +17,8 @@ Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:\n]|[^\s\[\]{},:"]++', re.DOTALL)
 _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
+_BETWEEN = re.compile(r"[\s,:]*+")
+_decoder = json.JSONDecoder()
 
 
 class JsonError(ValueError):
@@ -121,6 +123,35 @@ def places(text: str) -> Iterator[tuple[Path, int]]:
             if token in "[{":
                 path.append(0 if token == "[" else "")
                 expects_key.append(token == "{")
+
+
+def item_lines(text: str, key: str) -> Iterator[int]:
+    r"""Yield the line (from 1) of every item of the list that an object, whose text parses, has under a key.
+
+    What `places` tells too, by the parser's own steps: a tenth of the time where there are many items.
+
+    >>> list(item_lines('{"b": [{}], "a": [1,\n{"a": [2]}]}', "a"))
+    [1, 2]
+    """
+    place = _next(text, text.index("{") + 1)
+    while text[place] != "}":
+        name, end = _decoder.raw_decode(text, place)
+        place = _next(text, end)
+        if name == key:
+            break
+        place = _next(text, _decoder.raw_decode(text, place)[1])
+    else:
+        return
+    line, counted, place = 1, 0, _next(text, place + 1)
+    while text[place] != "]":
+        line, counted = line + text.count("\n", counted, place), place
+        yield line
+        place = _next(text, _decoder.raw_decode(text, place)[1])
+
+
+def _next(text: str, place: int) -> int:
+    """Return where the next value, or the end of what holds it, stands."""
+    return next(_BETWEEN.finditer(text, place)).end()  # it matches nothing, too
 
 
 class _RefusedError(Exception):

@@ -1,0 +1,30 @@
+"""Where values stand in a JSON text."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.jsontext import item_lines, places
+
+_VALUES = st.recursive(
+    st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
+    lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.text(), _VALUES), st.lists(_VALUES), st.booleans(), st.none() | st.integers(0, 3))
+def test_items_stand_where_every_value_is_found(
+    around: dict[str, Any], items: list[Any], is_first: bool, indent: int | None
+) -> None:
+    listed = {"list": items}
+    text = json.dumps({**listed, **around, **listed} if is_first else {**around, **listed}, indent=indent)
+    assert list(item_lines(text, "list")) == [line for path, line in places(text) if path[:-1] == ("list",)]
+
+
+def test_a_list_that_is_not_there_has_no_items() -> None:
+    assert list(item_lines('{"a": {"list": [1]}}', "list")) == []
