@@ -18,6 +18,7 @@ from safe_gate import __version__, files
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.spool import Table
 from safe_gate.validate import Fault
 
 _SHAPE = 1
@@ -81,12 +82,13 @@ def as_json(
 class Shards:
     """All shards of one run: their entries by evaluator and id, and what each was made by, by its file's name."""
 
-    entries: Mapping[str, Mapping[str, JsonObject]]
+    entries: Mapping[str, Table]
     terms: Mapping[str, Mapping[str, Any]]
 
     def source(self, evaluator: str, case_id: str, _score: Callable[[], JsonObject]) -> JsonObject | None:
         """Return the entry of a case that some shard holds: a `measure.Source`."""
-        return self.entries[evaluator].get(case_id)
+        entry: JsonObject | None = self.entries[evaluator].get(case_id)
+        return entry
 
     def strangers(self, provenance: JsonObject) -> Iterator[Problem]:
         """Yield a problem for each thing in which shards are not of the run that merges them, at the first such one."""
@@ -106,21 +108,22 @@ def read(patterns: Sequence[str]) -> Shards:
         words = "is not set, so there is nothing to merge; expected the files that runs with `shard` wrote"
         raise CannotJudge(Problem(Place("shards"), words))
     paths, problems = files.expand(patterns, ".json")
-    documents: dict[str, JsonObject] = {}
+    parts: dict[str, JsonObject] = {}
+    terms: dict[str, Mapping[str, Any]] = {}
+    entries = {name: Table() for name in EVALUATORS}
     for path in paths:
         try:
-            documents[files.shown(path)] = document(str(path))
+            found = document(str(path))
         except CannotJudge as error:
             problems += error.problems
-    if problems := problems or list(_no_whole(documents)):
+            continue
+        parts[files.shown(path)], terms[files.shown(path)] = found["shard"], _terms(found["provenance"])
+        for name in present(found):
+            for entry in found[name]:
+                entries[name].setdefault(entry[EVALUATORS[name].id_key], entry)
+    if problems := problems or list(_no_whole(parts)):
         raise CannotJudge(*problems)
-    return Shards(
-        {
-            name: {entry[facts.id_key]: entry for one in documents.values() for entry in one[name] or ()}
-            for name, facts in EVALUATORS.items()
-        },
-        {name: _terms(one["provenance"]) for name, one in documents.items()},
-    )
+    return Shards(entries, terms)
 
 
 def document(path: str) -> JsonObject:
@@ -142,15 +145,17 @@ def document(path: str) -> JsonObject:
     return found
 
 
-def _no_whole(documents: Mapping[str, JsonObject]) -> Iterator[Problem]:
-    """Yield what keeps shards from being one whole: another number of parts, one that is there twice or not at all."""
+def _no_whole(shards: Mapping[str, JsonObject]) -> Iterator[Problem]:
+    """Yield what keeps shards, as their files say which they are, from being one whole.
+
+    That is another number of parts, one that is there twice or not at all.
+    """
     first: dict[int, str] = {}
     of = 0
-    for name, found in documents.items():
-        shard = found["shard"]
+    for name, shard in shards.items():
         of = of or shard["of"]
         if shard["of"] != of:
-            words = f"is of a run in {plural(shard['of'], 'shard')}, {next(iter(documents))} of one in {of}"
+            words = f"is of a run in {plural(shard['of'], 'shard')}, {next(iter(shards))} of one in {of}"
             yield Problem(Place(name), words, "", "shard.of")
         elif first.setdefault(shard["index"], name) != name:
             words = f"is shard {shard['index']} of {of}, as {first[shard['index']]} is; expected each once"

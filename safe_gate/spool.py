@@ -70,6 +70,10 @@ class Table:
             self._kept = _OnDisk(self._kept)
         return self._kept.setdefault(key, value)
 
+    def get(self, key: str) -> Any:
+        """Return what a key has; None if it has nothing."""
+        return self._kept.get(key)
+
     def pop(self, key: str) -> Any:
         """Return what a key has, which is taken out; None if it has nothing."""
         return self._kept.pop(key, None)
@@ -106,10 +110,10 @@ class _OnDisk:
     def setdefault(self, key: str, value: Any) -> Any:
         if self._run("INSERT OR IGNORE INTO kept VALUES (?, ?)", _blob(key), _encoded(value)).rowcount:
             return value
-        return self._value(key)
+        return self.get(key)
 
     def pop(self, key: str, _default: None) -> Any:
-        value = self._value(key)
+        value = self.get(key)
         self._run("DELETE FROM kept WHERE key = ?", _blob(key))
         return value
 
@@ -117,7 +121,7 @@ class _OnDisk:
         for key, value in self._run("SELECT key, value FROM kept ORDER BY rowid"):
             yield key.decode("utf-8", "surrogatepass"), json.loads(value)
 
-    def _value(self, key: str) -> Any:
+    def get(self, key: str) -> Any:
         row = self._run("SELECT value FROM kept WHERE key = ?", _blob(key)).fetchone()
         return json.loads(row[0]) if row else None
 

@@ -108,6 +108,7 @@ def test_a_table_on_disk_is_as_one_in_memory(steps: list[tuple[str, str]]) -> No
                 table.setdefault(key, [number]) if step == "set" else table.pop(key) for table in (in_memory, on_disk)
             ]
             assert found[0] == found[1]
+            assert in_memory.get(key) == on_disk.get(key)
             assert list(in_memory.items()) == list(on_disk.items())
             assert bool(in_memory) == bool(on_disk)
 
