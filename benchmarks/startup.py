@@ -50,8 +50,10 @@ class _GitHub(BaseHTTPRequestHandler):
     """No comment is there, and any may be written."""
 
     def do_GET(self) -> None:
-        status, value = (200, []) if "/comments" in self.path else (403, {})  # a job's token may not ask who it is
-        self._answer(status, value)
+        if "/comments" in self.path:
+            self._answer(200, [])
+        else:
+            self._answer(403, {})  # a job's token may not ask who it is
 
     def do_POST(self) -> None:
         self.rfile.read(int(self.headers["Content-Length"]))
