@@ -1,0 +1,90 @@
+"""What a Synthesis case weighs, as the arguments of a simulation: `python benchmarks/weigh.py KIND [CASES] [ROUNDS]`.
+
+`python benchmarks/simulate.py $(python benchmarks/weigh.py long)` works out a cluster by what is measured here. KIND
+is `short` or `long`. Processor microseconds a case, less those of a run on few cases, the fewest of the rounds: `score`
+of a whole run in one process, `collect` of the parent whose workers score. Bytes: of a `case` as read, of its `result`
+and of all `totals` in the report, without blanks.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+from generate import write
+
+from safe_gate.evaluators.synthesis import CHECKS, Case, Totals, score_case
+from safe_gate.model import Place
+from safe_gate.packs import load
+
+FEW = 10
+GATE = [sys.executable, "-I", "-m", "safe_gate"]
+_PARENT = """
+import resource, sys
+from safe_gate.cli import main
+main(sys.argv[1:])
+print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr)
+"""
+
+
+def whole(path: Path) -> float:
+    """Return the processor seconds of a run in one process, whose report stands beside the cases."""
+    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    command = [*GATE, "eval", "--cases", path.name, "--out", "report.json"]
+    subprocess.run(command, cwd=path.parent, capture_output=True, check=False)
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+
+
+def parent(path: Path) -> float:
+    """Return the processor seconds of the parent of two workers."""
+    command = [sys.executable, "-I", "-c", _PARENT, "eval", "--jobs", "2", "--cases", path.name]
+    command += ["--out", "report.json"]
+    ran = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+    return float(ran.stderr.split()[-1])
+
+
+def merging(path: Path) -> float:
+    """Return the seconds in which two totals of so many cases are added up."""
+    rules = load()
+    cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
+    read = (Case(c["id"], c["user"], c["assistant"], CHECKS, c["expected"], tuple(c["tags"]), Place("")) for c in cases)
+    totals = reduce(add, (Totals.of(score_case(case, rules)) for case in read))
+    start = time.process_time()
+    for _ in range(100):
+        totals + totals
+    return (time.process_time() - start) / 100
+
+
+def main() -> None:
+    """Print the arguments on one line."""
+    kind = sys.argv[1] if len(sys.argv) > 1 else "long"
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    with tempfile.TemporaryDirectory() as folder:
+        many, few = Path(folder) / "many.jsonl", Path(folder) / "few.jsonl"
+        write(kind, count, many)
+        write(kind, FEW, few)
+        least = [min(step(path) for _ in range(rounds)) for step, path in ((whole, few), (whole, many), (parent, many))]
+        report = json.loads((Path(folder) / "report.json").read_text("utf-8"))
+        size = {part: len(json.dumps(value, separators=(",", ":"))) for part, value in report.items()}
+        micro = 1e6 / (count - FEW)
+        weights = {
+            "score": micro * (least[1] - least[0]),
+            "collect": micro * (least[2] - least[0]),
+            "case": many.stat().st_size / count,
+            "result": size["results"] / count,
+            "totals": sum(size.values()) - size["results"] - size["failures"],
+            "merge": 1e6 * merging(few),
+        }
+    print(*(f"--{name} {value:.0f}" for name, value in weights.items()))
+
+
+if __name__ == "__main__":
+    main()
