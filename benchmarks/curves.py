@@ -31,7 +31,7 @@ CASES = (100, 300, 1_000, 3_000, 10_000, 30_000)
 WORDS = (10, 30, 100, 300, 1_000, 5_000)
 WORDS_IN_ALL = 100_000  # of a run, however long its replies are
 NEEDLES = (1, 2, 5, 10, 20, 50, 100, 200)
-NEEDLES_IN_ALL = 100_000
+NEEDLES_IN_ALL = 400_000
 OWN_RULES = (100, 300, 1_000)
 RULE_CASES = 1_000
 LONG = partial(synthesis_cases, "long")
@@ -163,7 +163,7 @@ def panels(rounds: int) -> list[Panel]:
     """Return all curves, measured in the working folder."""
     seconds, peaks = by_cases(rounds)
     words = [(n, each(EVAL, partial(of_words, n), WORDS_IN_ALL // n, rounds)[0]) for n in WORDS]
-    needles = [(n, each(SCORE, partial(of_needles, n), NEEDLES_IN_ALL // (10 + n), rounds)[0]) for n in NEEDLES]
+    needles = [(n, each(SCORE, partial(of_needles, n), NEEDLES_IN_ALL // (100 + n), rounds)[0]) for n in NEEDLES]
     rules = {f"profile {profile}": by_rules(profile, rounds) for profile in ("weighted", "spec")}
     costs = {name: cost for name, (cost, _) in rules.items()}
     starts = {name: start for name, (_, start) in rules.items()}

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from html import escape
 
 WIDTH, HEIGHT, COLUMNS = 400, 260, 2  # of a panel; how many stand side by side
-LEFT, RIGHT, TOP, BOTTOM = 62, 16, 40, 46
+LEFT, RIGHT, TOP, BOTTOM = 62, 24, 40, 46
 FONT = 'font-family="sans-serif" font-size="12"'
 
 
@@ -51,9 +51,9 @@ class _Axis:
 
     @classmethod
     def over(cls, values: Sequence[float], start: float, length: float, *, is_log: bool) -> _Axis:
-        """Return an axis that takes all values, between whole powers of ten or from nought to a round number."""
+        """Return an axis that takes all values, between round numbers or from nought to one."""
         if is_log:
-            return cls(10 ** math.floor(math.log10(min(values))), _up(max(values)), start, length, is_log)
+            return cls(_down(min(values)), _up(max(values)), start, length, is_log)
         step = _step(max(values))
         return cls(0.0, step * math.ceil(max(values) / step), start, length, is_log)
 
@@ -65,8 +65,10 @@ class _Axis:
     def ticks(self) -> list[float]:
         """Return the values to name."""
         if self.is_log:
-            powers = range(round(math.log10(self.low)), math.floor(math.log10(self.high) + 1e-9) + 1)
-            return [10.0**power for power in powers]
+            leads = (1, 2, 5) if self.high / self.low < 100 else (1,)
+            powers = range(math.floor(math.log10(self.low)), math.ceil(math.log10(self.high)) + 1)
+            round_ones = (lead * 10.0**power for power in powers for lead in leads)
+            return [value for value in round_ones if self.low * 0.999 <= value <= self.high * 1.001]
         step = _step(self.high)
         return [step * count for count in range(round(self.high / step) + 1)]
 
@@ -79,6 +81,16 @@ def _up(value: float) -> float:
     """
     power = 10.0 ** math.floor(math.log10(value))
     return next(power * lead for lead in (1, 2, 5, 10) if power * lead >= value * (1 - 1e-9))
+
+
+def _down(value: float) -> float:
+    """Return the next of 1, 2, 5, 10 ... from a value down.
+
+    >>> _down(30_000), _down(199), _down(0.2)
+    (20000.0, 100.0, 0.2)
+    """
+    power = 10.0 ** math.floor(math.log10(value))
+    return next(power * lead for lead in (5, 2, 1) if power * lead <= value * (1 + 1e-9))
 
 
 def _step(high: float) -> float:
@@ -137,9 +149,9 @@ def _panel(panel: Panel, theme: Theme) -> Iterator[str]:
             title = escape(f"{name}: {_named(x)}, {y:.3g}")
             yield f'<circle {place} fill="{colour}"><title>{title}</title></circle>'
         if len(panel.lines) > 1:
-            y = TOP + 16 + 16 * row
-            yield f'<path d="M{LEFT + 10} {y - 4}h18" stroke="{colour}" stroke-width="2"/>'
-            yield text(LEFT + 34, y, name, "start")
+            y = bottom - 10 - 16 * (len(panel.lines) - 1 - row)
+            yield f'<path d="M{right - 126} {y - 4}h18" stroke="{colour}" stroke-width="2"/>'
+            yield text(right - 102, y, name, "start")
 
 
 def _proportion(end: tuple[float, float], xs: _Axis, ys: _Axis, colour: str) -> str:

@@ -1,9 +1,10 @@
 """What a Synthesis case weighs, as the arguments of a simulation: `python benchmarks/weigh.py KIND [CASES] [ROUNDS]`.
 
 `python benchmarks/simulate.py $(python benchmarks/weigh.py long)` works out a cluster by what is measured here. KIND
-is `short` or `long`. Processor microseconds a case, less those of a run on few cases, the fewest of the rounds: `score`
-of a whole run in one process, `collect` of the parent whose workers score. Bytes: of a `case` as read, of its `result`
-and of all `totals` in the report, without blanks.
+is `short` or `long`. Processor microseconds a case, the fewest of the rounds: `score` of a whole run in one process,
+less those of a run on few cases; `collect` of the parent whose two workers score, less those on half of the cases.
+Bytes: of a `case` as read, of its `result` and of all `totals` in the report, without blanks. `merge`: microseconds in
+which two totals are added up.
 """
 
 from __future__ import annotations
@@ -14,15 +15,15 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from functools import reduce
 from operator import add
 from pathlib import Path
 
 from generate import write
 
-from safe_gate.evaluators.synthesis import CHECKS, Case, Totals, score_case
-from safe_gate.model import Place
-from safe_gate.packs import load
+from safe_gate.evaluators.synthesis import Totals
+from safe_gate.model import JsonObject
 
 FEW = 10
 GATE = [sys.executable, "-I", "-m", "safe_gate"]
@@ -50,15 +51,12 @@ def parent(path: Path) -> float:
     return float(ran.stderr.split()[-1])
 
 
-def merging(path: Path) -> float:
-    """Return the seconds in which two totals of so many cases are added up."""
-    rules = load()
-    cases = [json.loads(line) for line in path.read_text("utf-8").splitlines()]
-    read = (Case(c["id"], c["user"], c["assistant"], CHECKS, c["expected"], tuple(c["tags"]), Place("")) for c in cases)
-    totals = reduce(add, (Totals.of(score_case(case, rules)) for case in read))
+def merging(results: Sequence[JsonObject]) -> float:
+    """Return the seconds in which the totals of so many results are added to themselves."""
+    totals = reduce(add, map(Totals.of, results))
     start = time.process_time()
     for _ in range(100):
-        totals + totals
+        add(totals, totals)
     return (time.process_time() - start) / 100
 
 
@@ -68,20 +66,20 @@ def main() -> None:
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
     rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 2
     with tempfile.TemporaryDirectory() as folder:
-        many, few = Path(folder) / "many.jsonl", Path(folder) / "few.jsonl"
-        write(kind, count, many)
-        write(kind, FEW, few)
-        least = [min(step(path) for _ in range(rounds)) for step, path in ((whole, few), (whole, many), (parent, many))]
+        many, half, few = (Path(folder) / name for name in ("many.jsonl", "half.jsonl", "few.jsonl"))
+        for path, cases in ((many, count), (half, count // 2), (few, FEW)):
+            write(kind, cases, path)
+        runs = ((whole, few), (parent, half), (parent, many), (whole, many))
+        started, half_taken_in, taken_in, scored = (min(cost(path) for _ in range(rounds)) for cost, path in runs)
         report = json.loads((Path(folder) / "report.json").read_text("utf-8"))
         size = {part: len(json.dumps(value, separators=(",", ":"))) for part, value in report.items()}
-        micro = 1e6 / (count - FEW)
         weights = {
-            "score": micro * (least[1] - least[0]),
-            "collect": micro * (least[2] - least[0]),
+            "score": 1e6 * (scored - started) / (count - FEW),
+            "collect": 1e6 * (taken_in - half_taken_in) / (count - count // 2),
             "case": many.stat().st_size / count,
             "result": size["results"] / count,
             "totals": sum(size.values()) - size["results"] - size["failures"],
-            "merge": 1e6 * merging(few),
+            "merge": 1e6 * merging(report["results"]),
         }
     print(*(f"--{name} {value:.0f}" for name, value in weights.items()))
 
