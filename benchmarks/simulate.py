@@ -11,7 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from heapq import heappop, heappush
 
@@ -26,12 +26,14 @@ class Costs:
     """What was measured of a case (eval, 241 words), and what is assumed of the cluster."""
 
     score: float = 8_053.0  # microseconds: read, check and score a case
-    collect: float = 1_270.0  # microseconds: what the client does for a case's result
+    collect: float = 1_270.0  # microseconds: what the client does for a case's result that comes back to it
     send: float = 10.0  # microseconds: what the client does to read a case and send it
+    order: float = 4.7  # microseconds: what the client does for a case's three digests, if they come back alone
     case: float = 1_724.0  # bytes of a case
     result: float = 9_490.0  # bytes of its result
-    totals: float = 20_000.0  # bytes of a partition's totals
-    merge: float = 1_000.0  # microseconds: two totals added up
+    digests: float = 192.0  # bytes of its three digests
+    totals: float = 18_000.0  # bytes of a partition's totals
+    merge: float = 80.0  # microseconds: two totals added up
     dispatch: float = 1_000.0  # microseconds: a task handed out and taken back
     link: float = 1_250.0  # MB/s between the client and the rest: 10 Gbit/s
     storage: float = 5_000.0  # MB/s of the storage, for all workers together
@@ -54,9 +56,9 @@ class Plan:
 
 
 PLANS = (
-    Plan("cases and results pass the client", sends=True, returns=True),
-    Plan("workers read, results pass the client", sends=False, returns=True),
-    Plan("workers read and write, totals pass the client", sends=False, returns=False),
+    Plan("Cases and results pass the client", sends=True, returns=True),
+    Plan("Workers read, and results pass the client", sends=False, returns=True),
+    Plan("Workers read and write, and digests pass the client", sends=False, returns=False),
 )
 
 
@@ -78,10 +80,10 @@ class Path:
             (WORKER, micro * size * costs.score),
         )
         writes = () if plan.returns else (("storage", size * costs.result / costs.storage / MEGABYTE),)
-        back = size * costs.result if plan.returns else 0.0
+        back = size * (costs.result if plan.returns else costs.digests)
         after = (
             ("link", back / costs.link / MEGABYTE),
-            ("client", micro * size * costs.collect * plan.returns),
+            ("client", micro * size * (costs.collect if plan.returns else costs.order)),
         )
         return cls((*before, *writes, *after), len(before) + len(writes))
 
@@ -173,20 +175,22 @@ def enough(path: Path) -> float:
     return path.seconds(WORKER) / max(path.seconds(name) for name in path.shared)
 
 
-def rows(plan: Plan, costs: Costs) -> Iterator[str]:
-    """Yield a row of the table for each number of cases and of workers."""
+def table(plan: Plan, counts: Sequence[int], costs: Costs = COSTS) -> Iterator[str]:
+    """Yield a Markdown table of a plan: a row for each number of cases and of workers, and who decides in the end."""
     path = Path.of(plan, costs)
-    for cases in CASES:
+    yield "| cases | workers | wall time | core hours | dollars | busiest | scored again |"
+    yield "|--:|--:|--:|--:|--:|:--|--:|"
+    for cases in counts:
         partitions = math.ceil(cases / costs.partition)
         for workers in WORKERS:
             found = simulate(path, partitions, workers, costs)
             wall = found.wall + reduction(plan, partitions, workers, costs)
             share = {name: busy / wall / (workers if name == WORKER else 1) for name, busy in found.busy.items()}
-            tightest = max(share, key=share.__getitem__)
-            hours = wall * (workers + 1) / HOUR
+            busiest = max(share, key=share.__getitem__)
+            hours = wall * (workers + 1) / HOUR  # the client is paid, too, and whoever waits
             yield (
-                f"| {plan.name} | {cases:.0e} | {workers} | {took(wall)} | {hours:,.0f} | {hours * costs.price:,.2f}"
-                f" | {tightest} ({100 * share[tightest]:.0f} %) | {found.redone} |"
+                f"| {cases:,} | {workers} | {took(wall)} | {hours:,.0f} | {hours * costs.price:,.0f}"
+                f" | {busiest}, {100 * share[busiest]:.0f} % | {found.redone} |"
             )
 
 
@@ -209,14 +213,11 @@ def main() -> None:
     for one in fields(Costs):
         parser.add_argument(f"--{one.name}", type=float, default=one.default, help="default: %(default)s")
     costs = Costs(**vars(parser.parse_args()))
-    print("| plan | cases | workers | wall time | core hours | dollars | busiest | scored again |")
-    print("|:--|--:|--:|--:|--:|--:|:--|--:|")
-    for plan in PLANS:
-        print("\n".join(rows(plan, costs)))
     for plan in PLANS:
         path = Path.of(plan, costs)
         tightest = max(path.shared, key=path.seconds)
-        print(f"{plan.name}: the {tightest} decides from {enough(path):,.0f} workers on")
+        print(f"{plan.name}; from {enough(path):,.0f} workers on the {tightest} decides:\n")
+        print(*table(plan, CASES, costs), "", sep="\n")
 
 
 if __name__ == "__main__":

@@ -60,7 +60,7 @@ def parsing(loads: Callable[[bytes], object], path: Path) -> float:
 
 def main() -> None:
     """Print a line a kind."""
-    count = int(sys.argv[1]) if len(sys.argv) > 1 else 3_000
+    count = int(sys.argv[1]) if len(sys.argv) > 1 else 2_000
     rounds = int(sys.argv[2]) if len(sys.argv) > 2 else 3
     with tempfile.TemporaryDirectory() as folder:
         many, few = Path(folder) / "many.json", Path(folder) / "few.json"

@@ -4,7 +4,7 @@
 is `short` or `long`. Processor microseconds a case, the fewest of the rounds: `score` of a whole run in one process,
 less those of a run on few cases; `collect` of the parent whose two workers score, less those on half of the cases.
 Bytes: of a `case` as read, of its `result` and of all `totals` in the report, without blanks. `merge`: microseconds in
-which two totals are added up.
+which two totals are added up; `order`: in which three digests, those of a case, are made part of one over all.
 """
 
 from __future__ import annotations
@@ -22,10 +22,11 @@ from pathlib import Path
 
 from generate import write
 
+from safe_gate.digests import digest, of_all
 from safe_gate.evaluators.synthesis import Totals
 from safe_gate.model import JsonObject
 
-FEW = 10
+FEW, MANY_DIGESTS = 10, 500_000
 GATE = [sys.executable, "-I", "-m", "safe_gate"]
 _PARENT = """
 import resource, sys
@@ -60,6 +61,14 @@ def merging(results: Sequence[JsonObject]) -> float:
     return (time.process_time() - start) / 100
 
 
+def ordering(digests: int) -> float:
+    """Return the seconds in which one digest is made of so many."""
+    found = [digest(number) for number in range(digests)]
+    start = time.process_time()
+    of_all(found)
+    return time.process_time() - start
+
+
 def main() -> None:
     """Print the arguments on one line."""
     kind = sys.argv[1] if len(sys.argv) > 1 else "long"
@@ -79,9 +88,10 @@ def main() -> None:
             "case": many.stat().st_size / count,
             "result": size["results"] / count,
             "totals": sum(size.values()) - size["results"] - size["failures"],
+            "order": 3 * 1e6 * ordering(MANY_DIGESTS) / MANY_DIGESTS,
             "merge": 1e6 * merging(report["results"]),
         }
-    print(*(f"--{name} {value:.0f}" for name, value in weights.items()))
+    print(*(f"--{name} {value:.3g}" for name, value in weights.items()))
 
 
 if __name__ == "__main__":

@@ -88,4 +88,4 @@ def test_the_table_is_the_same_each_time_and_follows_its_arguments() -> None:
 
     assert said() == said()
     assert said("--score", "100") != said()
-    assert "the client decides from 6 workers on" in said("--score", "7620", "--collect", "1270", "--send", "1")
+    assert "from 6 workers on the client decides" in said("--score", "7620", "--collect", "1270", "--send", "1")
