@@ -11,6 +11,7 @@ from __future__ import annotations
 import argparse
 import math
 import random
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field, fields
 from heapq import heappop, heappush
@@ -25,15 +26,15 @@ FAN = 16  # totals that one task adds up
 class Costs:
     """What was measured of a case (eval, 241 words), and what is assumed of the cluster."""
 
-    score: float = 8_053.0  # microseconds: read, check and score a case
-    collect: float = 1_270.0  # microseconds: what the client does for a case's result that comes back to it
+    score: float = 8_010.0  # microseconds: read, check and score a case
+    collect: float = 996.0  # microseconds: what the client does for a case's result that comes back to it
     send: float = 10.0  # microseconds: what the client does to read a case and send it
-    order: float = 4.7  # microseconds: what the client does for a case's three digests, if they come back alone
-    case: float = 1_724.0  # bytes of a case
+    order: float = 3.7  # microseconds: what the client does for a case's three digests, if they come back alone
+    case: float = 1_720.0  # bytes of a case
     result: float = 9_490.0  # bytes of its result
     digests: float = 192.0  # bytes of its three digests
-    totals: float = 18_000.0  # bytes of a partition's totals
-    merge: float = 80.0  # microseconds: two totals added up
+    totals: float = 17_900.0  # bytes of a partition's totals
+    merge: float = 66.0  # microseconds: two totals added up
     dispatch: float = 1_000.0  # microseconds: a task handed out and taken back
     link: float = 1_250.0  # MB/s between the client and the rest: 10 Gbit/s
     storage: float = 5_000.0  # MB/s of the storage, for all workers together
@@ -175,8 +176,15 @@ def enough(path: Path) -> float:
     return path.seconds(WORKER) / max(path.seconds(name) for name in path.shared)
 
 
+def decides(plan: Plan, costs: Costs = COSTS) -> str:
+    """Return a sentence: from how many workers on who decides."""
+    path = Path.of(plan, costs)
+    tightest = max(path.shared, key=path.seconds)
+    return f"{plan.name}; from {math.ceil(enough(path)):,} workers on the {tightest} decides:"
+
+
 def table(plan: Plan, counts: Sequence[int], costs: Costs = COSTS) -> Iterator[str]:
-    """Yield a Markdown table of a plan: a row for each number of cases and of workers, and who decides in the end."""
+    """Yield a Markdown table of a plan: a row for each number of cases and of workers."""
     path = Path.of(plan, costs)
     yield "| cases | workers | wall time | core hours | dollars | busiest | scored again |"
     yield "|--:|--:|--:|--:|--:|:--|--:|"
@@ -207,17 +215,20 @@ def took(seconds: float) -> str:
     return f"{seconds:.0f} s"
 
 
-def main() -> None:
-    """Print the tables."""
-    parser = argparse.ArgumentParser(description=__doc__.split("\n")[0] if __doc__ else "")
+def asked(arguments: Sequence[str]) -> Costs:
+    """Return the costs that a command line names, the others as they are by default."""
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for one in fields(Costs):
         parser.add_argument(f"--{one.name}", type=float, default=one.default, help="default: %(default)s")
-    costs = Costs(**vars(parser.parse_args()))
+    return Costs(**vars(parser.parse_args(arguments)))
+
+
+def main() -> None:
+    """Print the command and the tables."""
+    costs = asked(sys.argv[1:])
+    print("$ python benchmarks/simulate.py", *sys.argv[1:], end="\n\n")
     for plan in PLANS:
-        path = Path.of(plan, costs)
-        tightest = max(path.shared, key=path.seconds)
-        print(f"{plan.name}; from {enough(path):,.0f} workers on the {tightest} decides:\n")
-        print(*table(plan, CASES, costs), "", sep="\n")
+        print(decides(plan, costs), "", *table(plan, CASES, costs), "", sep="\n")
 
 
 if __name__ == "__main__":

@@ -91,7 +91,7 @@ def main() -> None:
             "order": 3 * 1e6 * ordering(MANY_DIGESTS) / MANY_DIGESTS,
             "merge": 1e6 * merging(report["results"]),
         }
-    print(*(f"--{name} {value:.3g}" for name, value in weights.items()))
+    print(*(f"--{name} {float(f'{value:.3g}'):g}" for name, value in weights.items()))  # three digits, none as 1e+03
 
 
 if __name__ == "__main__":

@@ -89,3 +89,20 @@ def test_the_table_is_the_same_each_time_and_follows_its_arguments() -> None:
     assert said() == said()
     assert said("--score", "100") != said()
     assert "from 6 workers on the client decides" in said("--score", "7620", "--collect", "1270", "--send", "1")
+
+
+def test_failures_are_as_many_as_the_formula_expects() -> None:
+    path, partitions = sim.Path.of(sim.PLANS[-1], sim.COSTS), 50_000
+    work = sum(seconds for name, seconds in path.steps if name == sim.WORKER)
+    expected = partitions * math.expm1(sim.COSTS.failures * work / sim.HOUR)
+    assert abs(sim.simulate(path, partitions, 64).redone - expected) < 4 * math.sqrt(expected)
+
+
+def test_the_document_shows_what_the_command_in_it_prints() -> None:
+    shown = (SCRIPT.parent.parent / "docs" / "scale.md").read_text("utf-8").split("\n")
+    (command,) = (line for line in shown if line.startswith("$ python benchmarks/simulate.py "))
+    costs = sim.asked(command.split()[3:])
+    assert costs == sim.COSTS
+    for plan in sim.PLANS:
+        assert sim.decides(plan, costs) in shown
+        assert [row for row in sim.table(plan, sim.CASES[:1], costs) if row not in shown] == []
