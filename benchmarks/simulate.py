@@ -74,10 +74,10 @@ class Path:
     def of(cls, plan: Plan, costs: Costs) -> Path:
         """Return the path of a full partition under a plan."""
         size, micro = costs.partition, 1e-6
-        reads = ("link" if plan.sends else "storage", costs.case, costs.link if plan.sends else costs.storage)
+        source, speed = ("link", costs.link) if plan.sends else ("storage", costs.storage)
         before = (
             ("client", micro * (costs.dispatch + size * costs.send * plan.sends)),
-            (reads[0], size * reads[1] / reads[2] / MEGABYTE),
+            (source, size * costs.case / speed / MEGABYTE),
             (WORKER, micro * size * costs.score),
         )
         writes = () if plan.returns else (("storage", size * costs.result / costs.storage / MEGABYTE),)
