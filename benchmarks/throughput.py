@@ -9,6 +9,7 @@ workers, which is the wall time where two cores are free.
 from __future__ import annotations
 
 import json
+import math
 import resource
 import subprocess
 import sys
@@ -34,6 +35,7 @@ KINDS = {
     "long, 2 jobs": ["eval", "--jobs", "2", "--cases"],
     "safe": ["score", "--format", "json", "--output", "o.json", "--batch"],
 }
+PASSES = 10
 MOST = {"short": 20, "long": 40}
 """How many times the floor a case of a kind should cost at most."""
 
@@ -50,12 +52,15 @@ def cost(command: list[str], path: Path) -> float:
 
 
 def parsing(loads: Callable[[bytes], object], path: Path) -> float:
-    """Return the processor seconds that a parser takes for a file's lines."""
+    """Return the processor seconds that a parser takes for a file's lines, the fewest of some passes: each is short."""
     lines = path.read_bytes().splitlines()
-    start = time.process_time()
-    for line in lines:
-        loads(line)
-    return time.process_time() - start
+    best = math.inf
+    for _ in range(PASSES):
+        start = time.process_time()
+        for line in lines:
+            loads(line)
+        best = min(best, time.process_time() - start)
+    return best
 
 
 def main() -> None:
