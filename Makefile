@@ -6,7 +6,7 @@ RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo regression test lint fix bench train checks gains lock clean
+.PHONY: demo regression test lint fix bench peer curves cluster train checks gains lock clean
 
 demo: $(RUNNABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -34,10 +34,19 @@ fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-bench: $(READY) ## start-up as ratios to `python -c pass`; what scoring a reply, and a run of many cases, costs
+bench: $(READY) ## what start-up, a reply and a run of many cases cost, as ratios (some minutes)
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/reply.py
 	$(BIN)/python benchmarks/throughput.py
+
+peer: $(READY) ## SAFE v0 against promptfoo on the same cases, where Node is (installs 2 GB into the user's cache once)
+	$(BIN)/python benchmarks/peer.py
+
+curves: $(READY) ## how the cost grows in cases, words, rules and needles, as docs/curves.svg (some ten minutes)
+	$(BIN)/python benchmarks/curves.py
+
+cluster: $(READY) ## ten million and a billion cases on a cluster, simulated from what a case costs here
+	$(BIN)/python benchmarks/simulate.py $$($(BIN)/python benchmarks/weigh.py long)
 
 train: $(READY) ## learn the packs again from data/synthesis
 	OMP_NUM_THREADS=1 $(BIN)/python training/ship.py

@@ -69,9 +69,8 @@ def safe_cases() -> Iterator[dict[str, Any]]:
         }
 
 
-def main() -> None:
-    """Write a file of cases."""
-    kind, count, path = sys.argv[1], int(sys.argv[2]), Path(sys.argv[3])
+def write(kind: str, count: int, path: Path) -> None:
+    """Write so many cases of a kind, as the command that scores them reads them."""
     if kind == "safe":
         path.write_text(json.dumps({"test_cases": list(islice(safe_cases(), count))}), "utf-8")
         return
@@ -80,4 +79,4 @@ def main() -> None:
 
 
 if __name__ == "__main__":
-    main()
+    write(sys.argv[1], int(sys.argv[2]), Path(sys.argv[3]))

@@ -1,0 +1,98 @@
+"""What a Synthesis case weighs, as the arguments of a simulation: `python benchmarks/weigh.py KIND [CASES] [ROUNDS]`.
+
+`python benchmarks/simulate.py $(python benchmarks/weigh.py long)` works out a cluster by what is measured here. KIND
+is `short` or `long`. Processor microseconds a case, the fewest of the rounds: `score` of a whole run in one process,
+less those of a run on few cases; `collect` of the parent whose two workers score, less those on half of the cases.
+Bytes: of a `case` as read, of its `result` and of all `totals` in the report, without blanks. `merge`: microseconds in
+which two totals are added up; `order`: in which three digests, those of a case, are made part of one over all.
+"""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from functools import reduce
+from operator import add
+from pathlib import Path
+
+from generate import write
+
+from safe_gate.digests import digest, of_all
+from safe_gate.evaluators.synthesis import Totals
+from safe_gate.model import JsonObject
+
+FEW, MANY_DIGESTS = 10, 500_000
+GATE = [sys.executable, "-I", "-m", "safe_gate"]
+_PARENT = """
+import resource, sys
+from safe_gate.cli import main
+main(sys.argv[1:])
+print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr)
+"""
+
+
+def whole(path: Path) -> float:
+    """Return the processor seconds of a run in one process, whose report stands beside the cases."""
+    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    command = [*GATE, "eval", "--cases", path.name, "--out", "report.json"]
+    subprocess.run(command, cwd=path.parent, capture_output=True, check=False)
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+
+
+def parent(path: Path) -> float:
+    """Return the processor seconds of the parent of two workers."""
+    command = [sys.executable, "-I", "-c", _PARENT, "eval", "--jobs", "2", "--cases", path.name]
+    command += ["--out", "report.json"]
+    ran = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
+    return float(ran.stderr.split()[-1])
+
+
+def merging(results: Sequence[JsonObject]) -> float:
+    """Return the seconds in which the totals of so many results are added to themselves."""
+    totals = reduce(add, map(Totals.of, results))
+    start = time.process_time()
+    for _ in range(100):
+        add(totals, totals)
+    return (time.process_time() - start) / 100
+
+
+def ordering(digests: int) -> float:
+    """Return the seconds in which one digest is made of so many."""
+    found = [digest(number) for number in range(digests)]
+    start = time.process_time()
+    of_all(found)
+    return time.process_time() - start
+
+
+def main() -> None:
+    """Print the arguments on one line."""
+    kind = sys.argv[1] if len(sys.argv) > 1 else "long"
+    count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
+    rounds = int(sys.argv[3]) if len(sys.argv) > 3 else 2
+    with tempfile.TemporaryDirectory() as folder:
+        many, half, few = (Path(folder) / name for name in ("many.jsonl", "half.jsonl", "few.jsonl"))
+        for path, cases in ((many, count), (half, count // 2), (few, FEW)):
+            write(kind, cases, path)
+        runs = ((whole, few), (parent, half), (parent, many), (whole, many))
+        started, half_taken_in, taken_in, scored = (min(cost(path) for _ in range(rounds)) for cost, path in runs)
+        report = json.loads((Path(folder) / "report.json").read_text("utf-8"))
+        size = {part: len(json.dumps(value, separators=(",", ":"))) for part, value in report.items()}
+        weights = {
+            "score": 1e6 * (scored - started) / (count - FEW),
+            "collect": 1e6 * (taken_in - half_taken_in) / (count - count // 2),
+            "case": many.stat().st_size / count,
+            "result": size["results"] / count,
+            "totals": sum(size.values()) - size["results"] - size["failures"],
+            "order": 3 * 1e6 * ordering(MANY_DIGESTS) / MANY_DIGESTS,
+            "merge": 1e6 * merging(report["results"]),
+        }
+    print(*(f"--{name} {float(f'{value:.3g}'):g}" for name, value in weights.items()))  # three digits, none as 1e+03
+
+
+if __name__ == "__main__":
+    main()
