@@ -29,11 +29,9 @@ class Costs:
     score: float = 8_010.0  # microseconds: read, check and score a case
     collect: float = 996.0  # microseconds: what the client does for a case's result that comes back to it
     send: float = 10.0  # microseconds: what the client does to read a case and send it
-    order: float = 3.7  # microseconds: what the client does for a case's three digests, if they come back alone
     case: float = 1_720.0  # bytes of a case
     result: float = 9_490.0  # bytes of its result
-    digests: float = 192.0  # bytes of its three digests
-    totals: float = 17_900.0  # bytes of a partition's totals
+    totals: float = 17_900.0  # bytes of a partition's totals, its digests among them, which are sums
     merge: float = 66.0  # microseconds: two totals added up
     dispatch: float = 1_000.0  # microseconds: a task handed out and taken back
     link: float = 1_250.0  # MB/s between the client and the rest: 10 Gbit/s
@@ -59,7 +57,7 @@ class Plan:
 PLANS = (
     Plan("Cases and results pass the client", sends=True, returns=True),
     Plan("Workers read, and results pass the client", sends=False, returns=True),
-    Plan("Workers read and write, and digests pass the client", sends=False, returns=False),
+    Plan("Workers read and write, and totals alone reach the client", sends=False, returns=False),
 )
 
 
@@ -80,13 +78,10 @@ class Path:
             (source, size * costs.case / speed / MEGABYTE),
             (WORKER, micro * size * costs.score),
         )
-        writes = () if plan.returns else (("storage", size * costs.result / costs.storage / MEGABYTE),)
-        back = size * (costs.result if plan.returns else costs.digests)
-        after = (
-            ("link", back / costs.link / MEGABYTE),
-            ("client", micro * size * (costs.collect if plan.returns else costs.order)),
-        )
-        return cls((*before, *writes, *after), len(before) + len(writes))
+        if not plan.returns:
+            return cls((*before, ("storage", size * costs.result / costs.storage / MEGABYTE)), len(before) + 1)
+        back = ("link", size * costs.result / costs.link / MEGABYTE), ("client", micro * size * costs.collect)
+        return cls((*before, *back), len(before))
 
     def seconds(self, of: str) -> float:
         """Return for how long somebody serves one partition; a worker, for how long it holds it."""

@@ -4,7 +4,7 @@
 is `short` or `long`. Processor microseconds a case, the fewest of the rounds: `score` of a whole run in one process,
 less those of a run on few cases; `collect` of the parent whose two workers score, less those on half of the cases.
 Bytes: of a `case` as read, of its `result` and of all `totals` in the report, without blanks. `merge`: microseconds in
-which two totals are added up; `order`: in which three digests, those of a case, are made part of one over all.
+which two totals are added up.
 """
 
 from __future__ import annotations
@@ -16,17 +16,15 @@ import sys
 import tempfile
 import time
 from collections.abc import Sequence
-from functools import reduce
 from operator import add
 from pathlib import Path
 
 from generate import write
 
-from safe_gate.digests import digest, of_all
 from safe_gate.evaluators.synthesis import Totals
 from safe_gate.model import JsonObject
 
-FEW, MANY_DIGESTS = 10, 500_000
+FEW = 10
 GATE = [sys.executable, "-I", "-m", "safe_gate"]
 _PARENT = """
 import resource, sys
@@ -54,19 +52,11 @@ def parent(path: Path) -> float:
 
 def merging(results: Sequence[JsonObject]) -> float:
     """Return the seconds in which the totals of so many results are added to themselves."""
-    totals = reduce(add, map(Totals.of, results))
+    totals = Totals.of(results)
     start = time.process_time()
     for _ in range(100):
         add(totals, totals)
     return (time.process_time() - start) / 100
-
-
-def ordering(digests: int) -> float:
-    """Return the seconds in which one digest is made of so many."""
-    found = [digest(number) for number in range(digests)]
-    start = time.process_time()
-    of_all(found)
-    return time.process_time() - start
 
 
 def main() -> None:
@@ -88,7 +78,6 @@ def main() -> None:
             "case": many.stat().st_size / count,
             "result": size["results"] / count,
             "totals": sum(size.values()) - size["results"] - size["failures"],
-            "order": 3 * 1e6 * ordering(MANY_DIGESTS) / MANY_DIGESTS,
             "merge": 1e6 * merging(report["results"]),
         }
     print(*(f"--{name} {float(f'{value:.3g}'):g}" for name, value in weights.items()))  # three digits, none as 1e+03
