@@ -67,7 +67,7 @@ class Nonsense:
 
 
 @given(st.lists(OBJECTS, min_size=1, max_size=4))
-@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # how fast a busy machine is proves nothing
+@settings(suppress_health_check=[HealthCheck.too_slow])  # how fast a busy machine is proves nothing
 def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[str, Any]]) -> None:
     marker = Marker("evals/gate", HEAD, Run(7, 2), "0123456789abcdef")
     context = Context(repository="o/r", subject=Subject(head_sha=HEAD))

@@ -52,7 +52,7 @@ ALIKE = {
     '"': ("\u201c", "\u201d", "\u201e", "\u00ab", "\u00bb"),
     " ": ("\u00a0", "  ", " \u00a0 ", "\u200b ", " \u200b", "  \u200b", "\u00a0\u200b", "\u2009", "\u3000", "\t"),
 }
-modest = settings(deadline=None, max_examples=120)
+modest = settings(max_examples=120)
 
 
 def score(user: str, assistant: str) -> Result:

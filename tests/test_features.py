@@ -144,7 +144,7 @@ def test_the_strongest_evidence_is_told_even_where_it_is_too_weak_to_be_shown() 
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two", "six", "ten"]), st.floats(-50, 50), max_size=4))
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 def test_a_strength_is_a_share_in_thousandths_and_grows_with_the_sum(weights: dict[str, float]) -> None:
     lexicon = Lexicon({"spelling": {}, "classes": {}, "verbs": ""})
     text = "one two six ten"

@@ -67,7 +67,7 @@ def test_what_is_too_short_or_too_odd_to_tell(text: str, found: Language) -> Non
 
 
 @given(st.text(max_size=80))
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) -> None:
     assert language(text) is language(f"  {text}\n")
 

@@ -139,7 +139,7 @@ def ran(*arguments: str) -> tuple[int, str]:
     return code, out.getvalue()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(SETS, SETS, SETTINGS, st.sampled_from([2, 3, 5, 4, 1]))
 def test_a_run_in_shards_gives_every_byte_of_one_run(
     before: tuple[Any, Any], cases: tuple[Any, Any], chosen: dict[str, Any], of: int

@@ -20,7 +20,7 @@ costs = st.builds(
     lambda score, collect, send: replace(RELIABLE, score=score, collect=collect, send=send),
     *(st.floats(1.0, 10_000.0) for _ in range(3)),
 )
-modest = settings(deadline=None, max_examples=60)
+modest = settings(max_examples=60)
 
 
 @modest

@@ -112,13 +112,12 @@ def enumerated(values: Iterable[float]) -> float:
     return sum(total <= sum(exact) for total in sums) / len(sums)
 
 
-@settings(max_examples=50, deadline=None)
+@settings(max_examples=50)
 @given(st.lists(differences, max_size=12))
 def test_the_sign_flip_test_counts_every_way_to_flip(values: list[float]) -> None:
     assert stats.sign_flip(values) == enumerated(values)
 
 
-@settings(deadline=None)
 @given(st.lists(differences, max_size=30), st.randoms(use_true_random=False))
 def test_order_and_unchanged_cases_do_not_matter(values: list[float], random: Random) -> None:
     shuffled = random.sample(values, len(values))
@@ -129,7 +128,6 @@ def test_order_and_unchanged_cases_do_not_matter(values: list[float], random: Ra
     )
 
 
-@settings(deadline=None)
 @given(st.lists(differences, max_size=30))
 def test_p_is_a_probability_and_above_a_half_without_a_drop(values: list[float]) -> None:
     p, mirrored = stats.sign_flip(values), stats.sign_flip([-value for value in values])
@@ -144,7 +142,6 @@ def test_of_equal_drops_it_is_the_sign_test(worse: int, better: int, size: float
     assert stats.sign_flip([-size] * worse + [size] * better) == stats.sign_test(worse, better)
 
 
-@settings(deadline=None)
 @given(st.lists(differences, min_size=1, max_size=40))
 def test_the_bound_never_claims_more_than_the_exact_test(values: list[float]) -> None:
     if any(values):
@@ -238,7 +235,7 @@ def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int
     )
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]), st.sampled_from([0.0, 0.15]))
 def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(
     cases: int, alpha: float, fixed: float, min_drop: float
@@ -263,7 +260,7 @@ def test_the_false_alarms_are_the_published_ones(cases: int, count: int, net: in
     assert 100 * stats.false_alarm(cases, 0.05, 0.0, 1) == pytest.approx(sign, abs=0.05)
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     st.integers(0, 40), alphas, st.sampled_from([0.0, 0.02, 0.1]), st.integers(0, 5), st.sampled_from([0.02, 0.05, 0.3])
 )

@@ -24,7 +24,7 @@ from tests.test_untrusted import any_text, as_the_runner_reads, hides, utf16_uni
 MARK = "kanari"  # in every recorded text; what a text is replaced by takes its whole place
 WORDS = MARK  # a harmless text
 hostile_text = st.one_of(any_text, st.sampled_from([*ATTACKS.values(), *SHORT_ATTACKS]))
-modest = settings(deadline=None, max_examples=30)
+modest = settings(max_examples=30)
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.evaluators.synthesis import CHECKS, Case, Language, Result, Totals, score_case
@@ -103,7 +103,6 @@ def test_acknowledgment_with_follow_up_or_closeness_passes() -> None:
     assert parrot["pass"] is True
 
 
-@settings(deadline=None)  # the first example compiles the packs
 @given(st.lists(st.sampled_from("abc"), min_size=1, max_size=8), st.lists(st.sampled_from("abc"), max_size=8))
 def test_similarity_is_compared_raw_with_the_threshold(user: list[str], reply: list[str]) -> None:
     said = "I feel devastated. " + " ".join(user)

@@ -24,7 +24,7 @@ PATTERNS = st.tuples(st.lists(SEGMENTS, min_size=1, max_size=4), SUFFIXES).map(l
 @given(st.sets(FILES, max_size=8), PATTERNS, st.lists(NAMES, max_size=2))
 @example({"a/b.json", "a/b.outputs.jsonl"}, "a/b", [])
 @example({"a/a/a.jsonl"}, "**/a.jsonl", ["a"])
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: str, folder: list[str]) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary).resolve()
@@ -46,7 +46,7 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
 
 @given(st.lists(NAMES, min_size=1, max_size=3), PATTERNS)
 @example(["a", "b"], "a/**/a.jsonl")
-@settings(deadline=None, max_examples=300)
+@settings(max_examples=300)
 def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary).resolve() / "top"

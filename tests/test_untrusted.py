@@ -29,7 +29,7 @@ any_text = st.lists(
     st.sampled_from((*HOSTILE, "##[", "::error::", "<!--", "-->", "```")) | st.characters(exclude_categories=()),
     max_size=30,
 ).map("".join)
-modest = settings(deadline=None, max_examples=200)
+modest = settings(max_examples=200)
 
 
 def hides(char: str) -> bool:

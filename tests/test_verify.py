@@ -24,7 +24,7 @@ SafeGate = Callable[..., Ran]
 REPORT = Path("reports/safe-gate.json")
 BAD = "You should just move on. I promise it will all work out."
 FAILING = safe_case("x")["output"] | {"signals": [], "followup_questions": ["Which policy?"]}
-modest = settings(deadline=None, max_examples=20)
+modest = settings(max_examples=20)
 
 
 def read(path: Path = REPORT) -> Any:
