@@ -73,8 +73,8 @@ _SETTINGS = {
 _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "version": (["--version"], set()),
     "help": (["run", "--help"], set()),
-    "score": (["score", "--batch", "b"], {"jsonschema_rs", "re2", *_TABLES}),
-    "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "re2"}),
+    "score": (["score", "--batch", "b"], {"jsonschema_rs", *_TABLES}),
+    "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs"}),
     "eval": (["eval", "--cases", "c.jsonl"], {"jsonschema_rs", "re2", *_TABLES}),
     "run": (["run", "--batch", "b", "--cases", "c.jsonl"], {"jsonschema_rs", "re2", *_TABLES}),
     "a number is set": (

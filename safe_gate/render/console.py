@@ -11,8 +11,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from safe_gate.evaluators import present
-from safe_gate.evaluators.synthesis import Rules
-from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render import weakening
@@ -23,6 +21,9 @@ from safe_gate.stats import wilson
 
 if TYPE_CHECKING:
     from tabulate import TableFormat
+
+    from safe_gate.evaluators.synthesis import Rules
+    from safe_gate.evaluators.synthesis.gain import Gain
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 20
