@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from itertools import repeat
+from itertools import accumulate, repeat
 from struct import Struct
 from typing import NamedTuple
 
@@ -93,16 +93,18 @@ class _Entries(dict[str, int]):
 
     def __init__(self, packs: tuple[LearnedPack, ...]) -> None:
         super().__init__()
-        self._packs = packs
+        lanes = accumulate((1 + len(pack.groups) for pack in packs), initial=0)
+        self._weights = [(pack.weights, _LANE * lane) for pack, lane in zip(packs, lanes, strict=False)]
 
     def __missing__(self, feature: str) -> int:
-        entry = lane = 0
-        counts = not feature.startswith(_RELATION)
-        for pack in self._packs:
-            if feature in pack.weights:
-                thousandths = (counts, *(round(weight * 1000) for weight in pack.weights[feature]))
-                entry += sum(number << _LANE * place for place, number in enumerate(thousandths, start=lane))
-            lane += 1 + len(pack.groups)
+        count = 0 if feature.startswith(_RELATION) else 1
+        entry = 0
+        for weights, place in self._weights:
+            if feature in weights:
+                sums = 0
+                for weight in reversed(weights[feature]):
+                    sums = (sums + round(weight * 1000)) << _LANE
+                entry += (sums + count) << place
         self[feature] = entry
         return entry
 
