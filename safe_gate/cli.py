@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import argparse
+import atexit
 import gc
 import os
 import re
@@ -179,6 +180,7 @@ _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; no exception but SystemExit 0 of --help escapes."""
     gc.set_threshold(_FEW_CYCLES)
+    atexit.register(gc.freeze)  # all memory goes back at once: no need to look through it for garbage at the end
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # the same bytes whatever the locale
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
