@@ -9,8 +9,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from safe_gate import batches, files, measure
-from safe_gate.evaluators import EVALUATORS, safe_v0, synthesis
+from safe_gate import files, measure
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Untrusted, Verdict
 from safe_gate.options import Options
@@ -178,6 +178,8 @@ def examine(
 
 def _would_read(options: Options, effects: Effects) -> tuple[outlook.Facts, list[Problem]]:
     """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
+    from safe_gate import batches
+
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
         expand = partial(
@@ -302,6 +304,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
 
 def explain(options: Options, case_id: str, effects: Effects) -> int:
     """Show why a Synthesis case passes or fails: its hits in the text, and the arithmetic. Returns 0 or 3."""
+    from safe_gate.evaluators import synthesis
     from safe_gate.render.explain import explanation
 
     if not options.synthesis_cases:
@@ -443,6 +446,8 @@ def bless(
 
 def validate(paths: Sequence[str], effects: Effects) -> int:
     """Check input files against their schemas, nothing else. Returns 0 or 3."""
+    from safe_gate.evaluators import safe_v0, synthesis
+
     problems: list[Problem] = []
     cases = 0
     for item in _checked(paths):
@@ -457,6 +462,8 @@ def validate(paths: Sequence[str], effects: Effects) -> int:
 
 def _checked(paths: Sequence[str]) -> Iterator[Any]:
     """Yield what files hold, problems among it: batches with the outputs given beside them, the rest alone."""
+    from safe_gate import batches
+
     kinds: dict[str, list[str]] = {}
     for path in paths:
         try:
@@ -505,6 +512,8 @@ def _check_document(path: str, kind: str) -> None:
 
 def _read_by(options: Options) -> Iterator[Path]:
     """Yield the working folder, which a config may lie in, and the files that a run would read."""
+    from safe_gate import batches
+
     yield from (Path(), Path(options.config), Path(options.waivers))
     yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules))[0]
     yield from batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]

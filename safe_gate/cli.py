@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import argparse
+import atexit
+import gc
 import os
 import re
 import sys
@@ -26,6 +28,7 @@ _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
 _MOST_CASES = 1_000_000  # more take long to work out
 _LAST_SECOND = 253_402_300_799  # of the year 9999
+_FEW_CYCLES = 100_000  # objects that may wait for the garbage collector: reading rules makes as many, and no garbage
 
 # Sums of doubles depend on how many threads share them; set before numpy is imported.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
@@ -176,6 +179,8 @@ _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; no exception but SystemExit 0 of --help escapes."""
+    gc.set_threshold(_FEW_CYCLES)
+    atexit.register(gc.freeze)  # all memory goes back at once: no need to look through it for garbage at the end
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # the same bytes whatever the locale
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")

@@ -15,19 +15,18 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
-from tempfile import NamedTemporaryFile
-from typing import Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO
 
-from safe_gate.evaluators import synthesis
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
 from safe_gate.spool import Table
 from safe_gate.validate import Fault, Schema, suggestion
 from safe_gate.waivers import twins
+
+if TYPE_CHECKING:
+    from safe_gate.evaluators import synthesis
 
 HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
@@ -46,14 +45,15 @@ class InputFile:
     kind: str
 
 
-SynthesisItem = synthesis.Case | Problem | InputFile
-
-
-def synthesis_cases(patterns: Sequence[str], *, cluster_key: str = "", root: Path = HERE) -> Iterator[SynthesisItem]:
+def synthesis_cases(
+    patterns: Sequence[str], *, cluster_key: str = "", root: Path = HERE
+) -> Iterator[synthesis.Case | Problem | InputFile]:
     """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end.
 
     `cluster_key` is that of `cluster_of`.
     """
+    from safe_gate.evaluators import synthesis  # with it comes RE2: only where there are cases
+
     seen = Table()
     paths, problems = expand(patterns, root=root)
     yield from problems
@@ -277,6 +277,8 @@ def load_schema(name: str) -> Schema:
 
 def write(path: Path, text: str | Iterable[str]) -> None:
     """Write a text, or its pieces, as UTF-8, whole or not at all, and make its folder. Raises CannotJudge."""
+    from tempfile import NamedTemporaryFile  # slow to import, and many commands write nothing
+
     draft = ""
     try:
         path.parent.mkdir(parents=True, exist_ok=True)
@@ -299,10 +301,11 @@ def shown(path: Path, root: Path = HERE) -> str:
     return path.as_posix()
 
 
-def _schema_folder() -> Traversable:
+def _schema_folder() -> Path:
     """Return `schemas/`: inside the package in a wheel, beside it in an editable install."""
-    packaged = resources.files("safe_gate").joinpath("schemas")
-    return packaged if packaged.is_dir() else Path(__file__).parent.parent / "schemas"
+    package = Path(__file__).parent
+    packaged = package / "schemas"
+    return packaged if packaged.is_dir() else package.parent / "schemas"
 
 
 def twin_of(seen: Table, case_id: str, place: Place, field: str) -> Problem | None:

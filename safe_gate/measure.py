@@ -6,15 +6,19 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import islice
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
-from safe_gate import batches, files, packs, workers
-from safe_gate.evaluators import safe_v0, synthesis, without_texts
+from safe_gate import files, workers
+from safe_gate.evaluators import without_texts
 from safe_gate.figures import Addable, add_up
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
 from safe_gate.spool import Spool
+
+if TYPE_CHECKING:  # an evaluator is imported where it has cases
+    from safe_gate import batches
+    from safe_gate.evaluators import safe_v0, synthesis
 
 SCORING = (
     "safe_concern",
@@ -75,6 +79,8 @@ def safe_v0_part(
 
     Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say.
     """
+    from safe_gate.evaluators import safe_v0
+
     policy = policy or safe_policy(options)
 
     def entry(case: safe_v0.Case) -> JsonObject | None:
@@ -98,6 +104,8 @@ def safe_v0_part(
 
 def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
     """Yield the SAFE v0 cases that options name, with problems and files, as `batches.safe_cases` does."""
+    from safe_gate import batches
+
     return batches.safe_cases(
         options.safe_batch,
         options.safe_outputs,
@@ -117,6 +125,9 @@ def synthesis_part(
     Files are read below `root`, as by `files.expand`; `rules` are what to score by, if not those that
     the options name there.
     """
+    from safe_gate import packs
+    from safe_gate.evaluators import synthesis
+
     problems: tuple[Problem, ...] = ()
     try:
         rules = rules or synthesis_rules(options, root=root)
@@ -263,6 +274,8 @@ def _processes(jobs: str) -> int:
 
 def synthesis_rules(options: Options, *, root: Path = HERE) -> synthesis.Rules:
     """Return the rules that the options name, own packs read below `root`. Raises CannotJudge as `packs.load` does."""
+    from safe_gate import packs
+
     return packs.load(
         options.profile, options.sensitivity, options.rules, options.rules_off, options.rule_weights, root=root
     )
@@ -270,6 +283,8 @@ def synthesis_rules(options: Options, *, root: Path = HERE) -> synthesis.Rules:
 
 def safe_policy(options: Options) -> safe_v0.Policy:
     """Return how SAFE v0 scores under these options."""
+    from safe_gate.evaluators import safe_v0
+
     lower = {metric: metric.lower() for metric in safe_v0.METRICS}
     weights = {metric: getattr(options, f"{name}_weight") for metric, name in lower.items()}
     thresholds = {

@@ -6,8 +6,6 @@ import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cache
-from importlib import resources
-from importlib.resources.abc import Traversable
 from pathlib import Path
 from typing import Any
 
@@ -302,10 +300,9 @@ def _data(name: str) -> Any:
     return json.loads(_folder().joinpath(name).read_text("utf-8"))
 
 
-def _folder() -> Traversable:
-    return resources.files(synthesis)
+def _folder() -> Path:
+    return Path(synthesis.__file__).parent
 
 
-def _pack_files() -> list[Traversable]:
-    packs = _folder().joinpath("packs").iterdir()
-    return sorted((file for file in packs if file.name.endswith(".json")), key=lambda file: file.name)
+def _pack_files() -> list[Path]:
+    return sorted(_folder().joinpath("packs").glob("*.json"))

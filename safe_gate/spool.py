@@ -7,8 +7,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from tempfile import SpooledTemporaryFile
-from typing import TYPE_CHECKING, Any
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
 from weakref import finalize
 
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, View
@@ -30,8 +30,7 @@ class Spool(View[JsonObject]):
 
     def __init__(self, entries: Iterable[JsonObject] = ()) -> None:
         super().__init__(self._read)
-        self._file = SpooledTemporaryFile(max_size=_IN_MEMORY)  # noqa: SIM115 - it is open as long as the spool lives
-        finalize(self, self._file.close)
+        self._file: IO[bytes] = BytesIO()
         self._size = self._length = 0
         self.extend(entries)
 
@@ -42,12 +41,21 @@ class Spool(View[JsonObject]):
 
     def _append(self, line: bytes) -> None:
         try:
+            if self._size > _IN_MEMORY and isinstance(self._file, BytesIO):
+                self._spill(self._file)
             self._file.seek(self._size)
             self._file.write(line)
         except OSError as error:
             raise _no_room(error) from None
         self._size += len(line)
         self._length = len(self) + 1
+
+    def _spill(self, held: BytesIO) -> None:
+        from tempfile import TemporaryFile  # slow to import, and few runs are so large
+
+        self._file = TemporaryFile()  # noqa: SIM115 - it is open as long as the spool lives
+        finalize(self, self._file.close)
+        self._file.write(held.getbuffer())
 
     def _read(self) -> Iterator[JsonObject]:
         place = 0  # of this reader: there may be others

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shlex
 import shutil
 import subprocess
@@ -101,6 +102,14 @@ def test_the_image_runs_as_the_runner_runs_it(tmp_path: Path, github: GitHub, op
     assert f"/blob/{HEAD}/cases.jsonl#L1" in github.comments[0]["body"]
     assert (workspace / written["report-json"]).is_file()
     assert TOKEN not in ran.stdout + ran.stderr
+
+
+def test_all_that_the_image_imports_is_there_as_bytecode() -> None:
+    python = ("run", "--rm", "--entrypoint", "/opt/safe-gate/bin/python", image())
+    ran = call(engine(), *python, "-I", "-v", "-m", "safe_gate", "doctor", timeout=120)
+    loaded = re.findall("^# code object from '?(.+?)'?$", ran.stderr, re.MULTILINE)
+    assert loaded, ran.stderr
+    assert [path for path in loaded if not path.endswith(".pyc")] == []
 
 
 def act(event: str, payload: Path, *options: str) -> subprocess.CompletedProcess[str]:

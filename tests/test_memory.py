@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import errno
 import json
 import subprocess
 import sys
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -41,7 +41,9 @@ def peak(*arguments: str) -> tuple[str, int]:
     return code, int(most)
 
 
-on_linux = pytest.mark.skipif(sys.platform != "linux", reason="the most memory a process had is told by /proc")
+on_linux = pytest.mark.skipif(
+    sys.platform != "linux", reason="/proc tells the most memory a process had; /dev/full is full"
+)
 
 
 @on_linux
@@ -138,15 +140,12 @@ def test_a_view_is_a_sequence_that_holds_little(length: int, part: slice) -> Non
     assert view != [*whole, 0]
 
 
+@on_linux
 def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    class Full:
-        def seek(self, _: int) -> None: ...
-        def close(self) -> None: ...
-        def write(self, _: bytes) -> int:
-            raise OSError(errno.ENOSPC, "No space left on device")
-
-    monkeypatch.setattr(spool, "SpooledTemporaryFile", lambda **_: Full())
-    write_cases(Path("c.jsonl"), turn("a"))
+    monkeypatch.setattr(spool, "_IN_MEMORY", 10)
+    full = Path("/dev/full").open("r+b", buffering=0)  # noqa: SIM115 - the spool closes it
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: full)
+    write_cases(Path("c.jsonl"), turn("a"), turn("b"))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json")
     assert ran.code == 3
     assert "the temporary folder: takes no more: No space left on device; make room in it" in ran.err

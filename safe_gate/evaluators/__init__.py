@@ -1,22 +1,15 @@
 """The evaluators: each measures recorded outputs and shows what it measured; none judges.
 
-A new evaluator is one folder here and one line in `EVALUATORS`; CONTRIBUTING says how its input is read.
+A new evaluator is one folder here and one entry in `EVALUATORS`; CONTRIBUTING says how its input is read.
+An evaluator's modules are imported when a report has its part: with Synthesis come RE2 and the rules.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from importlib import import_module
 from typing import Any, NamedTuple
 
-from safe_gate.evaluators.safe_v0 import outcome as _safe_v0_outcome
-from safe_gate.evaluators.safe_v0.report import failures as _below_pass
-from safe_gate.evaluators.safe_v0.section import finding as _safe_v0_finding
-from safe_gate.evaluators.safe_v0.section import section as _safe_v0
-from safe_gate.evaluators.synthesis import outcome as _synthesis_outcome
-from safe_gate.evaluators.synthesis.report import failures as _unexpected
-from safe_gate.evaluators.synthesis.score import is_negative as _is_negative
-from safe_gate.evaluators.synthesis.section import finding as _synthesis_finding
-from safe_gate.evaluators.synthesis.section import section as _synthesis
 from safe_gate.model import Failure, Finding, JsonObject, Metric, Outcome, Section, View
 from safe_gate.text import stand_in
 
@@ -37,24 +30,19 @@ class Grouping(NamedTuple):
 class Evaluator(NamedTuple):
     """An evaluator: how its part of the report is shown, which cases fail in it, and how two are compared.
 
-    `title` is its name for readers, `id_key` where its results name their case. `finding` shows one
-    result; `measures` is what a case fails by, a metric or a check: the word that waivers use.
-    `outcome` is what a result is compared by and `metrics` how; `guards` are the rules on single
-    compared cases that mean something to it.
+    `name` is that of its folder and of its part of the report, `title` its name for readers, `id_key`
+    where its results name their case. `measures` is what a case fails by, a metric or a check: the word
+    that waivers use. `guards` are the rules on single compared cases that mean something to it.
     `groups_key` is where what a case asks (`Case.asks()`) names its groups, and `is_excused` tells whether
     tags say that it is meant to fail.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
 
+    name: str
     title: str
     id_key: str
-    section: Callable[[JsonObject], Section]
-    finding: Callable[[JsonObject], Finding]
-    outcome: Callable[[JsonObject], Outcome]
-    metrics: Mapping[str, Metric]
     measures: str
-    failures: Callable[[JsonObject], Iterator[Failure]]
     grouping: Grouping
     groups_key: str
     quotes: frozenset[str]
@@ -62,19 +50,50 @@ class Evaluator(NamedTuple):
     gives_away: frozenset[str] = frozenset()
     guards: frozenset[str] = frozenset()
 
+    def section(self, part: JsonObject) -> Section:
+        """Return what a reader is shown of its part of the report."""
+        shown: Section = self._module("section").section(part)
+        return shown
 
-EVALUATORS: Mapping[str, Evaluator] = {
-    "safe_v0": Evaluator(
+    def finding(self, result: JsonObject) -> Finding:
+        """Return what a reader is shown of one result."""
+        shown: Finding = self._module("section").finding(result)
+        return shown
+
+    def failures(self, part: JsonObject) -> Iterator[Failure]:
+        """Yield the failing cases of its part of the report."""
+        failing: Iterator[Failure] = self._module("report").failures(part)
+        return failing
+
+    def outcome(self, result: JsonObject) -> Outcome:
+        """Return what a result is compared by."""
+        compared: Outcome = self._module("outcome").outcome(result)
+        return compared
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """How results are compared, by the scores of their outcomes."""
+        compared: Mapping[str, Metric] = self._module("outcome").COMPARED
+        return compared
+
+    def _module(self, name: str) -> Any:
+        return import_module(f"{__name__}.{self.name}.{name}")
+
+
+def _is_negative(tags: Collection[str]) -> bool:
+    from safe_gate.evaluators.synthesis.score import is_negative
+
+    return is_negative(tags)
+
+
+_EVALUATORS = (
+    Evaluator(
+        name="safe_v0",
         title="SAFE v0",
         id_key="test_id",
-        section=_safe_v0,
-        finding=_safe_v0_finding,
-        outcome=_safe_v0_outcome.outcome,
-        metrics=_safe_v0_outcome.COMPARED,
         guards=frozenset({"new-violations", "label-drops"}),
         groups_key="archetype",
         measures="metric",
-        failures=_below_pass,
         grouping=Grouping(
             noun="archetype",
             size="count",
@@ -85,17 +104,13 @@ EVALUATORS: Mapping[str, Evaluator] = {
             {"found", "missing", "violations", "new_violations", "signal", "term", "phrase", "CR", "AH", "AC"}
         ),
     ),
-    "synthesis": Evaluator(
+    Evaluator(
+        name="synthesis",
         title="Synthesis",
         id_key="id",
-        section=_synthesis,
-        finding=_synthesis_finding,
-        outcome=_synthesis_outcome.outcome,
-        metrics=_synthesis_outcome.COMPARED,
         groups_key="tags",
         is_excused=_is_negative,
         measures="check",
-        failures=_unexpected,
         grouping=Grouping(
             noun="tag",
             size="cases",
@@ -105,7 +120,9 @@ EVALUATORS: Mapping[str, Evaluator] = {
         quotes=frozenset({"text", "words"}),
         gives_away=frozenset({"because"}),
     ),
-}
+)
+
+EVALUATORS: Mapping[str, Evaluator] = {one.name: one for one in _EVALUATORS}
 """The evaluators by their keys in the report, in reading order."""
 
 

@@ -8,7 +8,6 @@ from dataclasses import replace
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import first_few, fixed, percent, plural, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
-from safe_gate.regression import smallest_visible
 from safe_gate.render.report import sections
 from safe_gate.stats import wilson
 
@@ -133,6 +132,8 @@ _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
 def _blindness(comparison: JsonObject) -> str:
+    from safe_gate.regression import smallest_visible  # most reports compare nothing
+
     smallest = smallest_visible(comparison)
     if smallest is None:
         return "Inconclusive: no drop that matters was seen, but these cases are too few to show any beyond chance."

@@ -11,8 +11,6 @@ from functools import cache
 from typing import TYPE_CHECKING
 
 from safe_gate.evaluators import present
-from safe_gate.evaluators.synthesis import Rules
-from safe_gate.evaluators.synthesis.gain import Gain
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render import weakening
@@ -23,6 +21,9 @@ from safe_gate.stats import wilson
 
 if TYPE_CHECKING:
     from tabulate import TableFormat
+
+    from safe_gate.evaluators.synthesis import Rules
+    from safe_gate.evaluators.synthesis.gain import Gain
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 20
@@ -121,7 +122,7 @@ def rule_list(rules: Rules) -> str:
         (
             Untrusted(pack.id),
             ", ".join(pack.groups),
-            f"0 to {pack.scale:g} by {plural(len(pack.columns[0]), 'feature')}",
+            f"0 to {pack.scale:g} by {plural(len(pack.weights), 'feature')}",
         )
         for pack in rules.learned
     ]

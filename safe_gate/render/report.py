@@ -12,7 +12,6 @@ from typing import Any, NamedTuple
 from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import enumerated, first_few, plural, with_interval
-from safe_gate.groups import named
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, View, Words
 from safe_gate.waivers import FATES, case_of, left_over, let_pass
 
@@ -141,6 +140,8 @@ def _not_compared(report: JsonObject) -> Iterator[Phrase]:
 
 def _not_gated(report: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence for each group that rules name and that has too few cases for them."""
+    from safe_gate.groups import named  # score and eval have no rules to name one
+
     policy = report["provenance"]["policy"]
     idle = [group for group in named(report, policy["groups"], policy["min_group"]) if not group.is_gated]
     for group in idle[:_NAMED]:

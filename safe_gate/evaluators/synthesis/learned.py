@@ -17,7 +17,7 @@ from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
 from functools import cache
-from itertools import repeat
+from itertools import accumulate, repeat
 from struct import Struct
 from typing import NamedTuple
 
@@ -39,7 +39,7 @@ _ORIGIN = 1 << 62  # what a lane starts from, so that no sum in it is below 0
 
 @dataclass(frozen=True, slots=True, eq=False)
 class LearnedPack:
-    """Weights of features, a column and a bias for each group.
+    """Weights of features and biases, one for each group.
 
     `relation` is what a feature of relation to the user's message counts, 0 where the pack looks at
     no message; `scale` turns a strength from 0 to 1 into a hit's weight; a sentence that matches
@@ -54,12 +54,11 @@ class LearnedPack:
     scale: float
     unless: str
     bias: tuple[float, ...]
-    columns: tuple[Mapping[str, float], ...]
+    weights: Mapping[str, Sequence[float]]
 
     @classmethod
     def of(cls, data: JsonObject) -> LearnedPack:
         """Return the pack that `schemas/rule-pack.schema.json` describes."""
-        keys = [name if name.startswith(_RELATION) else name + " " for name in data["weights"]]
         return cls(
             id=data["pack"],
             check=data["check"],
@@ -69,10 +68,9 @@ class LearnedPack:
             scale=data["scale"],
             unless="|".join(data["unless"]),
             bias=tuple(data["bias"]),
-            columns=tuple(
-                {key: weights[column] for key, weights in zip(keys, data["weights"].values(), strict=True)}
-                for column in range(len(data["groups"]))
-            ),
+            weights={
+                name if name.startswith(_RELATION) else name + " ": weights for name, weights in data["weights"].items()
+            },
         )
 
 
@@ -90,10 +88,35 @@ class Evidence:
     because: tuple[str, ...]
 
 
+class _Entries(dict[str, int]):
+    """The entries of a ledger, each worked out when it is first asked for: most runs meet few of the features."""
+
+    def __init__(self, packs: tuple[LearnedPack, ...]) -> None:
+        super().__init__()
+        lanes = accumulate((1 + len(pack.groups) for pack in packs), initial=0)
+        self._weights = [(pack.weights, _LANE * lane) for pack, lane in zip(packs, lanes, strict=False)]
+
+    def __missing__(self, feature: str) -> int:
+        count = 0 if feature.startswith(_RELATION) else 1
+        entry = 0
+        for weights, place in self._weights:
+            if feature in weights:
+                sums = 0
+                for weight in reversed(weights[feature]):
+                    sums = (sums + round(weight * 1000)) << _LANE
+                entry += (sums + count) << place
+        self[feature] = entry
+        return entry
+
+
 @dataclass(frozen=True, slots=True)
 class Ledger:
-    """The weights of packs side by side: for each pack a count of its features, then each group's sum."""
+    """The weights of packs side by side: for each pack a count of its features, then each group's sum.
 
+    `features` are those that have an entry.
+    """
+
+    features: frozenset[str]
     entries: Mapping[str, int]
     origin: int
     lanes: Struct
@@ -102,22 +125,16 @@ class Ledger:
     @classmethod
     def of(cls, packs: tuple[LearnedPack, ...]) -> Ledger:
         """Return the ledger of some packs."""
-        entries: dict[str, int] = {}
-        lane = 0
-        for pack in packs:
-            for feature in pack.columns[0]:
-                entry = 0 if feature.startswith(_RELATION) else 1
-                for place, weights in enumerate(pack.columns, start=1):
-                    entry += round(weights[feature] * 1000) << _LANE * place
-                entries[feature] = entries.get(feature, 0) + (entry << _LANE * lane)
-            lane += 1 + len(pack.groups)
-        return cls(entries, sum(_ORIGIN << _LANE * k for k in range(lane)), Struct(f"<{lane}Q"), (0,) * lane)
+        features = frozenset[str]().union(*(pack.weights for pack in packs))
+        lanes = sum(1 + len(pack.groups) for pack in packs)
+        origin = sum(_ORIGIN << _LANE * lane for lane in range(lanes))
+        return cls(features, _Entries(packs), origin, Struct(f"<{lanes}Q"), (0,) * lanes)
 
     def sums(self, features: frozenset[str]) -> tuple[int, ...]:
         """Return the sums of the features' entries by lane."""
         if not features:
             return self.nothing
-        total = sum(map(self.entries.get, features, repeat(0)), self.origin)
+        total = sum(map(self.entries.__getitem__, features & self.features), self.origin)
         return tuple(lane - _ORIGIN for lane in self.lanes.unpack(total.to_bytes(self.lanes.size, "little")))
 
 
@@ -170,7 +187,7 @@ class Column:
 @cache
 def _speaking_for(pack: LearnedPack, index: int) -> Mapping[str, float]:
     """Return the features of a pack that speak for a group."""
-    return {feature: weight for feature, weight in pack.columns[index].items() if weight > 0}
+    return {feature: weights[index] for feature, weights in pack.weights.items() if weights[index] > 0}
 
 
 def _largest(weights: Mapping[str, float], features: frozenset[str]) -> list[tuple[float, str]]:
