@@ -7,6 +7,8 @@ import json
 from collections.abc import Iterable
 from typing import Any
 
+_encoded = json.JSONEncoder(allow_nan=False, sort_keys=True, separators=(",", ":")).encode
+
 
 def digest(value: Any) -> str:
     """Return the SHA-256, in hex, of a JSON value: one text for equal values, keys in order and all in ASCII.
@@ -14,8 +16,7 @@ def digest(value: Any) -> str:
     >>> digest({"b": 1, "a": "é"}) == digest({"a": "é", "b": 1})
     True
     """
-    text = json.dumps(value, ensure_ascii=True, allow_nan=False, sort_keys=True, separators=(",", ":"))
-    return hashlib.sha256(text.encode("ascii")).hexdigest()
+    return hashlib.sha256(_encoded(value).encode("ascii")).hexdigest()
 
 
 def of_all(digests: Iterable[str]) -> str:
