@@ -34,10 +34,9 @@ from scipy.special import expit, log_expit
 from safe_gate.evaluators.synthesis import Case
 from safe_gate.evaluators.synthesis.features import (
     Lexicon,
-    Sentence,
+    Wording,
     lone_relation,
     relations,
-    sentence,
     sentences,
 )
 from safe_gate.text import Normalised, normalise
@@ -296,18 +295,18 @@ def _sentences(documents: Sequence[list[set[str]]]) -> tuple[list[set[str]], NDA
 def _features(task: Task, text: Normalised, message: Normalised, lexicon: Lexicon) -> list[set[str]]:
     read = sentences(text, lexicon)
     related = relations(sentences(message, lexicon), read) if task.relation else [frozenset[str]()] * len(read)
-    return [_names(part) | relation for part, relation in zip(read, related, strict=True) if part.features]
+    return [_names(part.wording) | relation for part, relation in zip(read, related, strict=True) if part.wording.shown]
 
 
 def _lone_features(task: Task, entry: JsonObject, lexicon: Lexicon) -> set[str]:
-    read = sentence(entry["text"].text, 0, len(entry["text"].text), lexicon)
+    read = lexicon.wording(entry["text"].text.strip())
     if not task.relation:
         return _names(read)
-    topic = frozenset[str]().union(*(part.topic for part in sentences(entry["context"], lexicon)))
+    topic = frozenset[str]().union(*(part.wording.topic for part in sentences(entry["context"], lexicon)))
     return _names(read) | lone_relation(read, len(read.topic & topic))
 
 
-def _names(read: Sentence) -> set[str]:
+def _names(read: Wording) -> set[str]:
     return {feature[:-1] for feature in read.features}
 
 

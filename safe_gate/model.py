@@ -175,8 +175,7 @@ class CannotJudge(Exception):
         self.problems = problems
 
 
-@dataclass(frozen=True, slots=True)
-class Hit:
+class Hit(NamedTuple):
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 
     `weight` is what it counts; `because` names the features behind a learned hit, strongest

@@ -9,12 +9,12 @@ import hashlib
 import math
 import re
 import unicodedata
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
-from functools import cached_property
-from itertools import pairwise
+from functools import cached_property, lru_cache
+from itertools import accumulate, pairwise
 
 _STAND_IN = re.compile("sha256:[0-9a-f]{12}")
 
@@ -29,7 +29,7 @@ _REPLACEMENTS = (
     # bold, script and other letters "of mathematics" that people dress words up with
     | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
 )
-_ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1}
+_ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1 and code != ord("`")}
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
 _IGNORED = (
     "ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164-3164 fe00-fe0f feff-feff "
@@ -41,21 +41,27 @@ _INVISIBLE = frozenset(
     for code in range(int(first, 16), int(last, 16) + 1)
 )
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
-# Printable ASCII that normalising would not change, words with single blanks between them: most of any text.
-_PLAIN = re.compile(r"[!-)+-^a-z{-}]+(?:[ \n][!-)+-^a-z{-}]+)*")
+# Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
+_LONGEST_SEGMENT, _MOST_SEGMENTS = 32, 4_096
+# Signs that normalising would not change, words with single blanks between them: most of any text.
+_SIGNS = (
+    r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
+    r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]+"
+)
+_PLAIN = re.compile(rf"{_SIGNS}(?:[ \n]{_SIGNS})*")
+_RUN = re.compile(rf"{_PLAIN.pattern}|\s{{1,{_LONGEST_SEGMENT}}}")
 # A line that was broken to fit a width: long, without an end, and the next one goes on in lower case.
 _WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n(?=[a-z]|I\b)"), 50
 _MARKS = frozenset("*_`~")
-# Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
-_LONGEST_SEGMENT = 32
 # Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
-_LONGEST_SENTENCE = 1_000
+_LONGEST_SENTENCE, _LONGEST_STRETCH = 1_000, 10_000
 
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 # The look-behind and the possessive quantifiers keep it linear on a megabyte of dots.
 _SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"')\]]*+(?=\s|$)|\n")
 _LINE = re.compile(r"[^\n]+")
 _QUOTE = re.compile(r'(?<!\d)"')
+_CONTINUATION = re.compile(rb"[\x80-\xbf]")
 _ABBREVIATION = re.compile(r"(?:^|[\s(\"'])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|a\.m|p\.m|no)\.$", re.IGNORECASE)
 
 
@@ -101,9 +107,32 @@ class Normalised:
         return tuple(_quotations(self.text)) if '"' in self.text else ()
 
     @cached_property
-    def encoded(self) -> str | bytes:
-        """What a pattern is matched against: bytes where their positions are those of `text`, as is faster."""
-        return self.text.encode("ascii") if self.text.isascii() else self.text
+    def encoded(self) -> bytes:
+        """`text` in UTF-8, which patterns are matched against."""
+        return self.text.encode()
+
+    @cached_property
+    def _continuations(self) -> Sequence[int]:
+        """The places in `encoded` of all bytes that begin no character."""
+        return () if self.text.isascii() else [byte.start() for byte in _CONTINUATION.finditer(self.encoded)]
+
+    @cached_property
+    def stretches(self) -> tuple[tuple[int, int], ...]:
+        """The spans of `encoded` that patterns are matched in one after the other: whole sentences, 10,000 characters.
+
+        Finding all matches of a pattern may take time quadratic in what it is matched against ("a.*z|a").
+        """
+        cuts = [0]
+        for start, end in self.sentences:
+            if end - cuts[-1] > _LONGEST_STRETCH:
+                cuts.append(start)
+        sizes = (len(self.text[start:end].encode()) for start, end in pairwise([*cuts, len(self.text)]))
+        return tuple(pairwise(accumulate(sizes, initial=0)))
+
+    def decoded(self, start: int, end: int) -> tuple[int, int]:
+        """Return the span of `text` that `encoded[start:end]` holds."""
+        wide = self._continuations
+        return (start - bisect_left(wide, start), end - bisect_left(wide, end)) if wide else (start, end)
 
     def sentence_at(self, position: int) -> tuple[int, int]:
         """Return the span of the sentence that holds a position of `text`."""
@@ -130,19 +159,16 @@ def normalise(text: str) -> Normalised:
     before = ""  # the visible characters of the segment before
     position = 0
     while position < len(text):
-        run = _PLAIN.match(text, position)
-        if run:
-            end = run.end() - (run.end() < len(text) and _joins_previous(text[run.end()]))
-            if end > position:
-                out.append(text[position:end])
-                starts += range(position, end)
-                ends += range(position + 1, end + 1)
-                before, position = text[end - 1], end
-                continue
-        start, position = position, _segment_end(text, position)
-        visible = "".join(c for c in text[start:position] if c not in _INVISIBLE)
+        start, position = position, _run_end(text, position)
+        if position - start > 1 and not text[start].isspace():
+            out.append(text[start:position])
+            starts += range(start, position)
+            ends += range(start + 1, position + 1)
+            before = text[position - 1]
+            continue
+        position = max(position, _segment_end(text, start))
+        visible, pieces = _uniform(text[start:position])
         if visible.isspace():
-            pieces = " " if _LINE_BREAKS.isdisjoint(visible) else "\n"
             if out and out[-1] in " \n":
                 out[-1] = max(out[-1], pieces, key=" \n".index)
                 ends[-1] = position
@@ -150,8 +176,6 @@ def normalise(text: str) -> Normalised:
         elif visible in _MARKS and _is_markup(visible, before, text[position : position + 1]):
             before = visible if visible == "~" else before
             continue
-        else:
-            pieces = unicodedata.normalize("NFC", visible).translate(_REPLACEMENTS)
         before = visible or before
         out += pieces
         starts += [start] * len(pieces)
@@ -192,6 +216,24 @@ def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
     counts: Counter[str | tuple[str, str]] = Counter(tokens)
     counts.update(pairwise(tokens))
     return counts
+
+
+def _run_end(text: str, start: int) -> int:
+    """Return the end of a run of plain text or of blanks, less its last character if something joins it."""
+    run = _RUN.match(text, start)
+    if run is None:
+        return start
+    end = run.end()
+    return end - (end < len(text) and _joins_previous(text[end]))
+
+
+@lru_cache(maxsize=_MOST_SEGMENTS)
+def _uniform(segment: str) -> tuple[str, str]:
+    """Return the visible characters of a segment, or of a run of blanks, and what they become."""
+    visible = "".join(c for c in segment if c not in _INVISIBLE)
+    if visible.isspace():
+        return visible, " " if _LINE_BREAKS.isdisjoint(visible) else "\n"
+    return visible, unicodedata.normalize("NFC", visible).translate(_REPLACEMENTS)
 
 
 def _segment_end(text: str, start: int) -> int:

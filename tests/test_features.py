@@ -55,7 +55,7 @@ def test_a_stem_is_what_forms_of_a_word_share(word: str, stemmed: str) -> None:
 
 
 def read(text: str) -> frozenset[str]:
-    return sentence(text, 0, len(text), LEXICON).features
+    return frozenset(LEXICON.wording(text).features)
 
 
 @pytest.mark.parametrize(
@@ -79,7 +79,7 @@ def test_features_are_runs_of_words_and_of_stems_and_a_question_is_known_from_it
 
 def test_a_text_of_marks_alone_has_a_place_and_nothing_else() -> None:
     (only,) = sentences(normalise(" . "), LEXICON)
-    assert (only.start, only.end, only.features, only.topic) == (1, 2, frozenset(), frozenset())
+    assert (only.start, only.end, [*only.wording.features], only.wording.topic) == (1, 2, [], frozenset())
 
 
 def test_the_lexicon_keeps_no_more_readings_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_weights_of_many_packs_stand_side_by_side_and_do_not_touch() -> None:
     first = pack({"alpha": [-4.0, 4.0], "beta": [0.0, -1.0]}, groups=["positive", "negative"], bias=[0.0, 0.0])
     second = pack({"alpha": [2.5]}, pack="b-learned", groups=["negative"])
     found = columns((first, second), sentences(normalise("Alpha beta."), LEXICON), ())
-    values = [row.value for some in found.values() for column in some for row in column.rows]
+    values = [value for some in found.values() for column in some for value in column.values]
     assert values == pytest.approx([-4 / math.sqrt(2), 3 / math.sqrt(2), 2.5])
 
 

@@ -469,7 +469,8 @@ def test_a_pattern_can_be_read_at_a_glance(pack: dict[str, Any], rule: dict[str,
 def test_rules_that_can_each_run_but_not_together_are_refused(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(synthesis.rules._OPTIONS, "max_mem", 1 << 18)  # less, so that few rules are too many
+    for name in ("_ALL", "_LARGE"):
+        monkeypatch.setattr(getattr(synthesis.rules, name), "max_mem", 1 << 18)  # less, so that few rules are too many
     rules = [
         OWN["rules"][0] | {"id": f"team-guarantee/r{n}", "pattern": f"refund is certain|foo{n}[a-z]{{1,99}}"}
         for n in range(100)
@@ -478,6 +479,9 @@ def test_rules_that_can_each_run_but_not_together_are_refused(
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
     assert "team-guarantee: cannot run: pack team-guarantee: its patterns are too large together" in ran.err
+    monkeypatch.setattr(synthesis.rules._LARGE, "max_mem", 64 << 20)
+    pack = synthesis.compile_pack(OWN | {"rules": rules}, {})
+    assert [match.rule for match in synthesis.rules.matches(pack, normalise("a foo7abc"))] == ["team-guarantee/r7"]
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 import time
 import unicodedata
 from itertools import pairwise
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.text import normalise, similarity, words
+from safe_gate.text import _MARKS, _REPLACEMENTS, _SIGNS, _joins_previous, normalise, similarity, words
 
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"
@@ -83,6 +84,14 @@ def test_white_space_with_or_without_invisible_characters_becomes_one_blank(run:
     assert normalise(f"a{run}b").text == f"a{expected}b"
 
 
+def test_what_is_passed_over_as_plain_is_what_normalising_would_not_change() -> None:
+    for char in filter(re.compile(_SIGNS).fullmatch, map(chr, range(0x110000))):
+        assert unicodedata.normalize("NFC", char) == char
+        assert char.translate(_REPLACEMENTS) == char
+        assert char not in _MARKS
+        assert not _joins_previous(char)
+
+
 SENTENCES = (
     "She said \"it's not your fault\", and I don't know if that's true.",
     'You\'re allowed to say "no". Would you like to talk about the caf\u00e9 job?',
@@ -129,6 +138,7 @@ def test_emphasis_vanishes_with_an_invisible_character_beside_it(variant: str) -
         ("```\nfine\n```", "\nfine\n"),
         ("~~fine~~ **so**", "fine so"),
         ("~5 miles ~ or so", "~5 miles ~ or so"),
+        ("It\u2019s `fine`", "It's fine"),
     ],
 )
 def test_marks_of_code_and_strike_through_vanish(text: str, shown: str) -> None:

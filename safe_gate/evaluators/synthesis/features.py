@@ -14,9 +14,9 @@ import re
 import unicodedata
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, lru_cache, reduce
 from itertools import chain
-from operator import add
+from operator import add, or_
 from typing import NamedTuple
 
 from safe_gate.model import JsonObject
@@ -26,8 +26,10 @@ _TOKEN = re.compile(r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)|\d+
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would", "'s": "'s"}
 _LONGEST_RUN, _LONGEST_STEMS = 4, 2
-_MOST_READINGS = 50_000
+_MOST_READINGS, _LONGEST_KEPT = 6_000, 40
 _LEAST_WORDS = 2
+MOST_WORDINGS = 128
+"""How many sentences are remembered by their wording: replies repeat themselves and each other."""
 
 FUNCTION_WORDS = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
@@ -50,7 +52,7 @@ _REFERS, _ADDRESSES = 1, 2
 
 
 class Reading(NamedTuple):
-    """What a token is read as: what the two views show of its words, and what they are about."""
+    """What a run of characters without a blank is read as: its words in both views, and what they are about."""
 
     shown: tuple[str, ...]
     stems: tuple[str, ...]
@@ -62,7 +64,7 @@ class Reading(NamedTuple):
 class Lexicon(dict[str, Reading]):
     """How words are read: chat spellings, and the class a word belongs to (the first that names it).
 
-    The readings that were asked for are kept, up to a bound. `vocabulary` are all words it knows.
+    The readings that were asked for are kept, up to a bound, in lower case. `vocabulary` are all words it knows.
     """
 
     def __init__(self, data: JsonObject) -> None:
@@ -74,18 +76,40 @@ class Lexicon(dict[str, Reading]):
             for word in members.split():
                 self._classes.setdefault(word, name)
         self.vocabulary = frozenset((*self._classes, *self._spelling, *data["verbs"].split()))
+        self.wording = lru_cache(maxsize=MOST_WORDINGS)(self._wording)
 
-    def __missing__(self, token: str) -> Reading:
-        words = self.words(token)
+    def __missing__(self, chunk: str) -> Reading:
+        words = [word for token in _TOKEN.findall(chunk) for word in self.words(token)]
         topics = [stem(w) for w in words if w[0].isalpha() and len(w) > 2 and w not in _STOP]
         marks = _REFERS * (not _ANAPHORA.isdisjoint(words)) + _ADDRESSES * (not _ADDRESS.isdisjoint(words))
         shown = tuple(self._class(word) + " " for word in words)
         stems = tuple((word if word in FUNCTION_WORDS else stem(word)) + "- " for word in words)
         reading = Reading(shown, stems, tuple(topics), marks, sum(w[0].isalpha() for w in words))
-        if len(self) >= _MOST_READINGS:
-            self.clear()
-        self[token] = reading
+        if len(chunk) <= _LONGEST_KEPT:
+            if len(self) >= _MOST_READINGS:
+                self.clear()
+            self[chunk] = reading
         return reading
+
+    def _wording(self, text: str) -> Wording:
+        """Return what a sentence is read as."""
+        read = text if text.isascii() else unicodedata.normalize("NFKC", text)
+        readings = [self[chunk] for chunk in read.lower().split()]
+        if not readings:
+            return Wording()
+        shown, stems, topics, marks, letters = zip(*readings, strict=True)
+        asks = "?" in read
+        is_read = sum(letters) >= _LEAST_WORDS
+        begin, marked = ("<q> ", "<q>- ") if asks else ("<s> ", "<s>- ")
+        every = reduce(or_, marks)
+        return Wording(
+            (begin, *chain.from_iterable(shown), "</s> ") if is_read else (),
+            (marked, *chain.from_iterable(stems), "</s>- ") if is_read else (),
+            frozenset(chain.from_iterable(topics)),
+            asks,
+            bool(every & _REFERS),
+            bool(every & _ADDRESSES),
+        )
 
     def words(self, token: str) -> Sequence[str]:
         """Return the words of a token: contractions and chat spellings spelt out, numbers `<num>`, marks kept."""
@@ -107,20 +131,32 @@ class Lexicon(dict[str, Reading]):
         return "{" + self._classes[word] + "}"
 
 
-@dataclass(frozen=True, slots=True)
-class Sentence:
-    """A sentence of a normalised text by its span, with its features and what it is about, by stems.
+@dataclass(frozen=True, slots=True, eq=False)
+class Wording:
+    """A sentence as it is read, wherever it stands: its words in both views and what it is about, by stems.
 
-    A sentence of a single word ("Fine.") has no features: it is too little to read anything from.
+    One of a single word ("Fine.") has none in either view: it is too little to read anything from.
     """
 
-    start: int
-    end: int
-    features: frozenset[str] = frozenset()
+    shown: tuple[str, ...] = ()
+    stems: tuple[str, ...] = ()
     topic: frozenset[str] = frozenset()
     asks: bool = False
     refers: bool = False
     addresses: bool = False
+
+    @property
+    def features(self) -> Iterator[str]:
+        """Its features as they come, each of which ends in a blank."""
+        return chain(_runs(self.shown, _LONGEST_RUN), _runs(self.stems, _LONGEST_STEMS))
+
+
+class Sentence(NamedTuple):
+    """A sentence of a normalised text by its span, and its wording."""
+
+    start: int
+    end: int
+    wording: Wording
 
 
 def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
@@ -131,33 +167,9 @@ def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
 
 def sentence(text: str, start: int, end: int, lexicon: Lexicon) -> Sentence:
     """Return a part of a normalised text as it is read, blanks around it left out."""
-    part = text[start:end]
-    stripped = part.strip()
-    start += len(part) - len(part.lstrip())
-    read = stripped if stripped.isascii() else unicodedata.normalize("NFKC", stripped)
-    readings = [lexicon[token] for token in _TOKEN.findall(read.lower())]
-    if not readings:
-        return Sentence(start, start + len(stripped))
-    shown, stems, topics, marks, letters = zip(*readings, strict=True)
-    asks = "?" in read
-    begin, marked = ("<q> ", "<q>- ") if asks else ("<s> ", "<s>- ")
-    features = frozenset[str]()
-    if sum(letters) >= _LEAST_WORDS:
-        features = frozenset(
-            chain(
-                _runs([begin, *chain.from_iterable(shown), "</s> "], _LONGEST_RUN),
-                _runs([marked, *chain.from_iterable(stems), "</s>- "], _LONGEST_STEMS),
-            )
-        )
-    return Sentence(
-        start,
-        start + len(stripped),
-        features,
-        frozenset(chain.from_iterable(topics)),
-        asks,
-        any(mark & _REFERS for mark in marks),
-        any(mark & _ADDRESSES for mark in marks),
-    )
+    part = text[start:end].rstrip()
+    stripped = part.lstrip()
+    return Sentence(start + len(part) - len(stripped), start + len(part), lexicon.wording(stripped))
 
 
 def stem(word: str) -> str:
@@ -173,20 +185,20 @@ def stem(word: str) -> str:
 
 def relations(message: Sequence[Sentence], reply: Sequence[Sentence]) -> Iterator[frozenset[str]]:
     """Yield, for each sentence of a reply, the features of its relation to the user's message."""
-    topic = frozenset[str]().union(*(sentence.topic for sentence in message))
-    shared = [len(sentence.topic & topic) for sentence in reply]
+    topic = frozenset[str]().union(*(sentence.wording.topic for sentence in message))
+    shared = [len(sentence.wording.topic & topic) for sentence in reply]
     total = min(sum(shared), 5)
     last_shared = max((i for i, count in enumerate(shared) if count), default=-1)
     since = 0
     for i, sentence in enumerate(reply):
         place = "only" if len(reply) == 1 else "first" if i == 0 else "last" if i == len(reply) - 1 else "mid"
-        yield lone_relation(sentence, shared[i]) | _placed(
-            sentence.asks, place, min(shared[i], 2), min(since, 4), last_shared > i, total
+        yield lone_relation(sentence.wording, shared[i]) | _placed(
+            sentence.wording.asks, place, min(shared[i], 2), min(since, 4), last_shared > i, total
         )
         since = 0 if shared[i] else since + 1
 
 
-def lone_relation(sentence: Sentence, shared: int) -> frozenset[str]:
+def lone_relation(sentence: Wording, shared: int) -> frozenset[str]:
     """Return the features of a sentence that shares some stems with the message, wherever it stands."""
     new = len(sentence.topic) - shared
     share = shared / (shared + new) if shared else 0.0
@@ -227,7 +239,6 @@ def _placed(asks: bool, place: str, shared: int, since: int, later: bool, total:
 
 
 def _runs(items: Sequence[str], longest: int) -> Iterator[str]:
-    """Return all runs of 1 to `longest` items, each of which ends in a blank."""
     rows = [items]
     for length in range(1, longest):
         rows.append([*map(add, rows[-1], items[length:])])

@@ -12,16 +12,16 @@ the same in any order.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
 from fractions import Fraction
-from functools import cache
+from functools import cache, lru_cache
 from itertools import accumulate, repeat
 from struct import Struct
 from typing import NamedTuple
 
-from safe_gate.evaluators.synthesis.features import Sentence, relations
+from safe_gate.evaluators.synthesis.features import MOST_WORDINGS, Sentence, Wording, relations
 from safe_gate.evaluators.synthesis.rules import compiled
 from safe_gate.model import JsonObject
 from safe_gate.text import Normalised
@@ -34,7 +34,8 @@ SHOWN = 0.6
 
 _RELATION = "r:"  # features that relate a sentence to the user's message share one weight
 _LANE = 64  # bits
-_ORIGIN = 1 << 62  # what a lane starts from, so that no sum in it is below 0
+_ORIGIN = 1 << 63  # what a lane starts from, so that no sum in it is below 0
+_NOTHING = frozenset[str]()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -74,8 +75,7 @@ class LearnedPack:
         )
 
 
-@dataclass(frozen=True, slots=True)
-class Evidence:
+class Evidence(NamedTuple):
     """What a pack sees in a sentence of the normalised text, for one group.
 
     `weight` is the strength, from 0 to 1 in thousandths, times the pack's scale; `because` are the
@@ -109,7 +109,7 @@ class _Entries(dict[str, int]):
         return entry
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, eq=False)
 class Ledger:
     """The weights of packs side by side: for each pack a count of its features, then each group's sum.
 
@@ -120,7 +120,6 @@ class Ledger:
     entries: Mapping[str, int]
     origin: int
     lanes: Struct
-    nothing: tuple[int, ...]
 
     @classmethod
     def of(cls, packs: tuple[LearnedPack, ...]) -> Ledger:
@@ -128,73 +127,86 @@ class Ledger:
         features = frozenset[str]().union(*(pack.weights for pack in packs))
         lanes = sum(1 + len(pack.groups) for pack in packs)
         origin = sum(_ORIGIN << _LANE * lane for lane in range(lanes))
-        return cls(features, _Entries(packs), origin, Struct(f"<{lanes}Q"), (0,) * lanes)
+        return cls(features, _Entries(packs), origin, Struct(f"<{lanes}q"))
 
-    def sums(self, features: frozenset[str]) -> tuple[int, ...]:
-        """Return the sums of the features' entries by lane."""
-        if not features:
-            return self.nothing
-        total = sum(map(self.entries.__getitem__, features & self.features), self.origin)
-        return tuple(lane - _ORIGIN for lane in self.lanes.unpack(total.to_bytes(self.lanes.size, "little")))
+    def weigh(self, features: Iterable[str]) -> Weighed:
+        """Return what packs weigh of some features."""
+        known = self.features.intersection(features)
+        total = sum(map(self.entries.__getitem__, known), self.origin)
+        # The origin is a lane's sign bit, so that flipping it leaves a signed number.
+        return Weighed(known, self.lanes.unpack((total ^ self.origin).to_bytes(self.lanes.size, "little")))
+
+
+class Weighed(NamedTuple):
+    """Features that packs weigh, and their sums by lane."""
+
+    features: frozenset[str]
+    sums: tuple[int, ...]
 
 
 class Row(NamedTuple):
-    """A sentence as one pack sees it for one group: `norm` is what each feature counts, `value` the sum of all."""
+    """A sentence as the packs of a field see it: by itself, and in its relation to the user's message."""
 
     sentence: Sentence
-    relation: frozenset[str]
-    norm: float
-    value: float
+    own: Weighed
+    related: Weighed
 
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """One group's sums over the sentences of a text, as one pack has them."""
+    """One group's value for each sentence of a text, as one pack has it, whose count stands in a lane."""
 
     pack: LearnedPack
     index: int
-    rows: tuple[Row, ...]
+    lane: int
+    rows: Sequence[Row]
+    values: tuple[float, ...]
 
     def shown(self, text: Normalised) -> Iterator[Evidence]:
-        """Yield the evidence that is strong enough to be shown, in reading order."""
-        least = _least(self.pack.scale)
-        for row in self.rows:
-            if row.value >= least and not self._excused(text.text[row.sentence.start : row.sentence.end]):
-                yield self._evidence(row)
+        """Yield the evidence that is strong enough to be shown, in reading order, each wording once."""
+        least, told = _least(self.pack.scale), set[str]()
+        for row, value in zip(self.rows, self.values, strict=True):
+            if value >= least:
+                sentence = text.text[row.sentence.start : row.sentence.end]
+                wording = sentence.lower()
+                if wording not in told and not self._excused(sentence):
+                    told.add(wording)
+                    yield self._evidence(row, value)
 
     def strongest(self) -> Evidence | None:
         """Return the strongest evidence, however weak, the first of those alike."""
-        best = max(self.rows, key=lambda row: _logistic(row.value), default=None)
-        return self._evidence(best) if best else None
+        found = zip(self.rows, self.values, strict=True)
+        best = max(found, key=lambda one: _logistic(one[1]), default=None)
+        return self._evidence(*best) if best else None
 
     def _excused(self, sentence: str) -> bool:
         return bool(self.pack.unless and compiled(self.pack.unless).search(sentence))
 
-    def _evidence(self, row: Row) -> Evidence:
-        weight = round(_logistic(row.value) * self.pack.scale, 3)
+    def _evidence(self, row: Row, value: float) -> Evidence:
+        weight = round(_logistic(value) * self.pack.scale, 3)
         return Evidence(row.sentence.start, row.sentence.end, weight, self._reasons(row))
 
     def _reasons(self, row: Row) -> tuple[str, ...]:
-        """Return the features with the largest shares above 0, ties by name."""
-        weights = _speaking_for(self.pack, self.index)
+        """Return the names of the features with the largest shares above 0, ties by name."""
         shares = [
-            (-row.norm * weight, feature.rstrip()) for weight, feature in _largest(weights, row.sentence.features)
+            (each * weight, name)
+            for weighed, each in ((row.own, _norm(row.own.sums[self.lane])), (row.related, self.pack.relation))
+            for weight, name in _largest(self.pack, self.index, weighed.features)
         ]
-        shares += [(-self.pack.relation * weight, feature) for weight, feature in _largest(weights, row.relation)]
-        return tuple(feature for _, feature in sorted(shares)[:_REASONS])
+        return tuple(name for _, name in sorted(shares)[:_REASONS])
+
+
+@lru_cache(maxsize=2 * MOST_WORDINGS)
+def _largest(pack: LearnedPack, index: int, features: frozenset[str]) -> list[tuple[float, str]]:
+    """Return the features that speak most for a group, each by its weight times -1 and its name, ties by name."""
+    speaking = _speaking_for(pack, index)
+    return sorted((speaking[name], name.rstrip()) for name in features & speaking.keys())[:_REASONS]
 
 
 @cache
 def _speaking_for(pack: LearnedPack, index: int) -> Mapping[str, float]:
-    """Return the features of a pack that speak for a group."""
-    return {feature: weights[index] for feature, weights in pack.weights.items() if weights[index] > 0}
-
-
-def _largest(weights: Mapping[str, float], features: frozenset[str]) -> list[tuple[float, str]]:
-    """Return the features with the largest weights, and those that weigh as much as the last of them."""
-    found = [(weights[feature], feature) for feature in features & weights.keys()]
-    least = min(sorted(weight for weight, _ in found)[-_REASONS:], default=0.0)
-    return [one for one in found if one[0] >= least]
+    """Return the features of a pack that speak for a group, each with its weight times -1."""
+    return {name: -weights[index] for name, weights in pack.weights.items() if weights[index] > 0}
 
 
 def columns(
@@ -205,23 +217,34 @@ def columns(
     A sentence without features (see `features.Sentence`) is left out.
     """
     ledger = _ledger(packs)
-    related = relations(message, sentences) if any(pack.relation for pack in packs) else repeat(frozenset[str]())
-    read = [(s, relation) for s, relation in zip(sentences, related, strict=False) if s.features]
-    sums = [(ledger.sums(sentence.features), ledger.sums(relation)) for sentence, relation in read]
+    relates = any(pack.relation for pack in packs)
+    rows: list[Row] = []
+    for one, relation in zip(sentences, relations(message, sentences) if relates else repeat(_NOTHING), strict=False):
+        if one.wording.shown:
+            rows.append(Row(one, _weighed(ledger, one.wording), _related(ledger, relation)))
     found: dict[str, list[Column]] = {}
     lane = 0
     for pack in packs:
-        norms = [_norm(own[lane]) for own, _ in sums]
-        for index, group in enumerate(pack.groups):
-            lane += 1
-            values = (
-                pack.bias[index] + (norm * own[lane] + pack.relation * related[lane]) / 1000
-                for norm, (own, related) in zip(norms, sums, strict=True)
+        norms = [_norm(row.own.sums[lane]) for row in rows]
+        for index, (group, bias) in enumerate(zip(pack.groups, pack.bias, strict=True)):
+            k = lane + 1 + index
+            values = tuple(
+                bias + (norm * row.own.sums[k] + pack.relation * row.related.sums[k]) / 1000
+                for norm, row in zip(norms, rows, strict=True)
             )
-            rows = tuple(Row(*one, norm, value) for one, norm, value in zip(read, norms, values, strict=True))
-            found.setdefault(group, []).append(Column(pack, index, rows))
-        lane += 1
+            found.setdefault(group, []).append(Column(pack, index, lane, rows, values))
+        lane += 1 + len(pack.groups)
     return found
+
+
+@lru_cache(maxsize=MOST_WORDINGS)
+def _weighed(ledger: Ledger, wording: Wording) -> Weighed:
+    return ledger.weigh(wording.features)
+
+
+@lru_cache(maxsize=MOST_WORDINGS)
+def _related(ledger: Ledger, relation: frozenset[str]) -> Weighed:
+    return ledger.weigh(relation)
 
 
 @cache

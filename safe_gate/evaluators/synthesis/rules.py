@@ -12,7 +12,7 @@ from bisect import bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import re2
 
@@ -26,9 +26,10 @@ _TYPED = {" ": r"[ \n]", "'": "'?"}
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 100_000
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 # A hit may start a clause right after one of these; "start" rules look for nothing else.
-_CLAUSE_START = re.compile(
-    r"(?:^|[.!?:;,—(\n\"]|\b(?:and|but|or|so|then|just|please|now|first|also)\b)\W*$", re.IGNORECASE
-)
+_CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")
+_CLAUSE_WORD = re.compile(r"\b(?:and|but|or|so|then|just|please|now|first|also)$", re.IGNORECASE)
+_LONGER_THAN_ANY = len("please") + 1
+_UP_TO_A_WORD = re.compile(r"(?s:.*)\w")
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,8 +66,7 @@ class Pack:
     any: Any
 
 
-@dataclass(frozen=True, slots=True)
-class Match:
+class Match(NamedTuple):
     """A rule's match by its span in the normalised text, and what cancels it, if anything does."""
 
     rule: str
@@ -88,7 +88,7 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
     defines.
     """
     classes = {**shared_classes, **data.get("classes", {})}
-    any_rule = re2.Set.SearchSet(_OPTIONS)
+    any_rule = re2.Set.SearchSet(_ALL)
     rules = []
     for rule in data["rules"]:
         try:
@@ -112,10 +112,22 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
             raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
     try:
         any_rule.Compile()
-    except re2.error as error:
-        raise ValueError(f"pack {data['pack']}: its patterns are too large together; make two packs of it") from error
+    except re2.error:
+        any_rule = _with_more_memory(data["pack"], rules)
     weights = {rule["id"]: rule.get("weight", data.get("weight", 1)) for rule in data["rules"]}
     return Pack(data["pack"], data["check"], data["group"], data["field"], weights, tuple(rules), any_rule)
+
+
+def _with_more_memory(pack: str, rules: Sequence[Rule]) -> Any:
+    """Return what finds the rules of a large pack. Raises ValueError for one that is larger still."""
+    any_rule = re2.Set.SearchSet(_LARGE)
+    try:
+        for rule in rules:
+            any_rule.Add(rule.pattern)
+        any_rule.Compile()
+    except re2.error as error:
+        raise ValueError(f"pack {pack}: its patterns are too large together; make two packs of it") from error
+    return any_rule
 
 
 def broken_promises(
@@ -169,8 +181,7 @@ def matches(pack: Pack, text: Normalised) -> Iterator[Match]:
     seen: set[tuple[str, str, int]] = set()
     for index in sorted(pack.any.Match(text.encoded) or ()):
         rule = pack.rules[index]
-        for match in compiled(rule.pattern).finditer(text.encoded):
-            span = match.span()
+        for span in _spans(rule.pattern, text):
             found = whole[slice(*span)]
             start, end = text.sentence_at(span[0])
             if found.isspace() or not _stands(rule, whole, span, start, end):
@@ -184,30 +195,46 @@ def matches(pack: Pack, text: Normalised) -> Iterator[Match]:
                 yield Match(rule.id, span[0] + blanks, span[0] + len(found.rstrip()), by, words)
 
 
+def _spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text that a pattern matches."""
+    for stretch in text.stretches:
+        for match in compiled(pattern).finditer(text.encoded, *stretch):
+            yield text.decoded(*match.span())
+
+
 def resolve_overlaps(matches: Iterable[Match]) -> tuple[Match, ...]:
     """Return the matches in reading order; where they overlap the longest stays, then the first, then the lower id."""
-    kept: list[Match] = []  # in reading order, none touching another
-    for match in sorted(matches, key=lambda m: (m.start - m.end, m.start, m.rule)):
-        index = bisect_right(kept, match.start, key=lambda m: m.start)
-        clear_before = index == 0 or kept[index - 1].end <= match.start
-        clear_after = index == len(kept) or match.end <= kept[index].start
-        if clear_before and clear_after:
-            kept.insert(index, match)
-    return tuple(kept)
+    ranked = sorted(matches, key=lambda m: (m.start - m.end, m.start, m.rule))
+    if len(ranked) < 2:
+        return tuple(ranked)
+    taken = bytearray(max(match.end for match in ranked))
+    kept = []
+    for match in ranked:
+        if taken.find(1, match.start, match.end) < 0:
+            taken[match.start : match.end] = b"\1" * (match.end - match.start)
+            kept.append(match)
+    return tuple(sorted(kept, key=lambda m: m.start))
 
 
-def overlapping(match: Match, kept: Sequence[Match]) -> Match | None:
-    """Return the first of matches in reading order, none touching another, that a match overlaps."""
+def overlapping(match: Match, kept: Sequence[Match]) -> Match:
+    """Return the first of those that `resolve_overlaps` kept that overlaps a match that it did not keep."""
     index = bisect_right(kept, match.start, key=lambda m: m.start)
-    near = kept[max(index - 1, 0) : index + 1]
-    return next((one for one in near if one.start < match.end and match.start < one.end), None)
+    return kept[index - 1] if index and match.start < kept[index - 1].end else kept[index]
 
 
 def _stands(rule: Rule, text: str, span: tuple[int, int], start: int, end: int) -> bool:
     """Tell whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
     if rule.question is not None and rule.question != ("?" in text[span[1] - 1 : end]):
         return False
-    return not rule.start or bool(_CLAUSE_START.search(text[start : span[0]]))
+    return not rule.start or _starts_clause(text[start : span[0]])
+
+
+def _starts_clause(before: str) -> bool:
+    """Tell whether a clause may start right after a part of a sentence, blanks and signs in between passed over."""
+    word = _UP_TO_A_WORD.match(before)
+    if word is None or _CLAUSE_MARK.search(before, word.end()):
+        return True
+    return _CLAUSE_WORD.search(before[max(0, word.end() - _LONGER_THAN_ANY) : word.end()]) is not None
 
 
 def _cancelled_by(rule: Rule, text: Normalised, span: tuple[int, int], start: int, end: int) -> tuple[str, str]:
@@ -236,7 +263,10 @@ def _is_inside(span: tuple[int, int], quotations: Sequence[tuple[int, int]]) -> 
 @cache
 def compiled(pattern: str) -> Any:
     """Return an RE2 pattern compiled; most rules match nothing in a run and are never asked for."""
-    return re2.compile(pattern, options=_OPTIONS)
+    try:
+        return re2.compile(pattern, options=_ONE)
+    except re2.error:  # it is too large for that, or none
+        return re2.compile(pattern, options=_LARGE)
 
 
 def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
@@ -268,7 +298,7 @@ def _add(patterns: Any, pattern: str) -> None:
     try:
         patterns.Add(pattern)
     except re2.error:
-        re2.compile(pattern, options=_OPTIONS)  # says what is wrong; the set only says that it is
+        re2.compile(pattern, options=_LARGE)  # says what is wrong; the set only says that it is
         raise
 
 
@@ -276,13 +306,14 @@ def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> st
     return "|".join(f"(?:{_expand(pattern, classes)})" for pattern in patterns)
 
 
-def _options() -> Any:
+def _options(memory: int) -> Any:
+    """Return how patterns are compiled; what an automaton has learned of texts is forgotten beyond so many bytes."""
     options = re2.Options()
     options.case_sensitive = False
     options.log_errors = False
     options.never_capture = True  # only whole matches are asked for
-    options.max_mem = 64 << 20  # bytes; the set of a pack's patterns shares one automaton
+    options.max_mem = memory
     return options
 
 
-_OPTIONS = _options()
+_ONE, _ALL, _LARGE = _options(256 << 10), _options(16 << 20), _options(64 << 20)

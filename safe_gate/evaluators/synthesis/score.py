@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.digests import digest
@@ -138,14 +138,14 @@ class Turn:
                 found[pack.group] += [(pack, match) for match in live]
                 self._cancelled.setdefault(pack.group, []).extend(self._hit(pack, match) for match in cancelled)
         kept = resolve_overlaps(match for some in found.values() for _, match in some)
+        counts = set(kept)
         hits: dict[str, list[Hit]] = {group: [] for group in groups}
         for group, some in found.items():
             for pack, match in some:
-                longer, hit = overlapping(match, kept), self._hit(pack, match)
-                if longer is None or longer == match:
-                    hits[group].append(hit)
+                if match in counts:
+                    hits[group].append(self._hit(pack, match))
                 else:
-                    self.cancel(group, [hit], f"longer: {longer.rule}")
+                    self.cancel(group, [self._hit(pack, match)], f"longer: {overlapping(match, kept).rule}")
         return hits
 
     def _matches(self, pack: Pack) -> tuple[tuple[Match, ...], list[Match]]:
@@ -159,7 +159,7 @@ class Turn:
 
     def cancel(self, group: str, hits: Iterable[Hit], by: str) -> None:
         """Remember hits of a group that do not count after all, and why."""
-        self._cancelled.setdefault(group, []).extend(replace(hit, by=by) for hit in hits)
+        self._cancelled.setdefault(group, []).extend(hit._replace(by=by) for hit in hits)
 
     def cancelled(self, *groups: str) -> tuple[Hit, ...]:
         """Return the hits of groups that something cancelled so far, the weightiest first."""
@@ -167,13 +167,8 @@ class Turn:
 
     def learned(self, group: str) -> list[Hit]:
         """Return what the learned packs find for a group, sentence by sentence, each wording once."""
-        text, hits = self.texts[GROUPS[group][1]], dict[tuple[str, str], Hit]()
-        for column in self._found(group):
-            for found in column.shown(text):
-                wording = column.pack.id, text.text[found.start : found.end].lower()
-                if wording not in hits:
-                    hits[wording] = self._sentence_hit(column, found, group)
-        return list(hits.values())
+        text = self.texts[GROUPS[group][1]]
+        return [self._sentence_hit(column, one, group) for column in self._found(group) for one in column.shown(text)]
 
     def strongest(self, group: str) -> tuple[Hit, ...]:
         """Return the strongest learned evidence for a group, however weak it is."""
