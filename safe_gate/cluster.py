@@ -39,7 +39,7 @@ LINES = 500
 PATIENCE = 10
 """Seconds to wait for a scheduler to answer, and for a first worker."""
 
-_ALONE = 60
+ALONE = 60
 """Seconds to wait for another worker when the last one has gone."""
 
 _ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
@@ -81,15 +81,15 @@ def _connected(scheduler: str) -> Iterator[Client]:
     try:
         with Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
             _wait(client, scheduler, PATIENCE, "has no worker")
+            known = sorted(client.run(_software, on_error="return").items())
+            if strange := [problem for worker, theirs in known for problem in _strange(worker, theirs, _software())]:
+                raise CannotJudge(*strange)
             yield client
     except KilledWorker as error:
         words = f"gave up: some cases ended {error.allowed_failures + 1} workers, perhaps for want of memory"
         raise _broken(scheduler, f"{words}; give workers more, or look into their logs") from None
     except (CancelledError, OSError) as error:
         raise _broken(scheduler, f"was lost: {_first_line(error)}; run again when it is there") from None
-    except ImportError as error:
-        words = f"has a worker that cannot load safe-gate: {_first_line(error)}"
-        raise _broken(scheduler, f"{words}; install the same on every worker") from None
 
 
 def _knock(scheduler: str) -> None:
@@ -132,7 +132,7 @@ def _result(future: Future[Any], client: Client, scheduler: str) -> Any:
         try:
             return pickle.loads(future.result(timeout=PATIENCE))  # noqa: S301 - the cluster is trusted as the gate is
         except TimeoutError:
-            _wait(client, scheduler, _ALONE, "has lost all its workers")
+            _wait(client, scheduler, ALONE, "has lost all its workers")
 
 
 _one_at_a_time = Lock()
@@ -141,22 +141,27 @@ _one_at_a_time = Lock()
 
 def _applied(expected: Mapping[str, str], function: bytes, item: bytes) -> bytes:
     """Return what a function makes of an item, on a worker. Raises CannotJudge if this is not the software expected."""
+    from distributed import get_worker
+
     with _one_at_a_time:
-        own = _software()
-        if own != expected:
-            raise CannotJudge(*_strangeness(own, expected))
+        if strange := tuple(_strange(get_worker().address, _software(), expected)):  # it came late
+            raise CannotJudge(*strange)
         return pickle.dumps(pickle.loads(function)(pickle.loads(item)))  # noqa: S301 - as above
 
 
-def _strangeness(own: Mapping[str, str], expected: Mapping[str, str]) -> Iterator[Problem]:
-    from distributed import get_worker
-
-    place = Place(f"worker {get_worker().address}")
-    for name in {**expected, **own}:
-        here, there = own.get(name, "none"), expected.get(name, "none")
-        if here != there:
-            words = f"has {name} {here}; expected {there}, as where the run was started, for verdicts could differ"
-            yield Problem(place, f"{words}; install the same on every worker")
+def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapping[str, str]) -> Iterator[Problem]:
+    """Yield in what a worker's software is another than is expected; an exception is why it could not say."""
+    place, advice = Place(f"worker {address}"), "install the same on every worker"
+    if isinstance(theirs, OSError):  # it has gone since
+        return
+    if isinstance(theirs, Exception):
+        yield Problem(place, f"cannot load safe-gate: {_first_line(theirs)}; {advice}")
+        return
+    for name in {**expected, **theirs}:
+        there, here = theirs.get(name, "none"), expected.get(name, "none")
+        if there != here:
+            words = f"has {name} {there}; expected {here}, as where the run was started, for verdicts could differ"
+            yield Problem(place, f"{words}; {advice}")
 
 
 @cache
