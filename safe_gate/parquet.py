@@ -49,21 +49,30 @@ def lines(data: bytes) -> Iterator[str | NotReadable]:
     """
     import pyarrow
 
-    # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name, depth.
-    unsayable = (pyarrow.ArrowException, ValueError, OverflowError, TypeError, KeyError, RecursionError)
     with pyarrow.ipc.open_stream(data) as stream:
         for batch in stream:
             for index in range(batch.num_rows):
                 try:
                     yield _line(batch, index)
-                except unsayable as error:
-                    yield NotReadable(_first_line(error))
+                except NotReadable as error:
+                    yield error
 
 
 def _line(batch: pyarrow.RecordBatch, index: int) -> str:
-    pairs = [(field.name, _value(column[index], field.type)) for field, column in zip(batch.schema, batch, strict=True)]
+    import pyarrow
+
+    # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name.
+    unsayable = (pyarrow.ArrowException, ValueError, OverflowError, TypeError, KeyError)
+    pairs = []
+    for field, column in zip(batch.schema, batch, strict=True):
+        try:
+            value = _value(column[index], field.type)
+            if value is not None:
+                pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
+        except unsayable as error:
+            raise NotReadable(f"{field.name}: {_first_line(error)}") from None
     # Joined, not a dictionary: of two columns with one name both are seen by whoever parses the line.
-    return "{" + ",".join(f"{json.dumps(name)}:{json.dumps(value)}" for name, value in pairs if value is not None) + "}"
+    return "{" + ",".join(pairs) + "}"
 
 
 def _value(scalar: pyarrow.Scalar[Any], kind: pyarrow.DataType) -> Any:

@@ -15,10 +15,13 @@ from pathlib import Path
 from threading import Thread
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 
 from safe_gate import cluster, files
 from tests.conftest import REPOSITORY, Ran, turn, write_cases
+from tests.test_baselines import commit, git
 
 SafeGate = Callable[..., Ran]
 EXAMPLES = REPOSITORY / "examples" / "empathy.jsonl"
@@ -156,6 +159,29 @@ def test_a_shard_is_the_same_wherever_its_cases_are_scored(safe_gate: SafeGate, 
         assert safe_gate(*what, "--report-dir", folder, *engine).code == 0
     name = "safe-gate.shard-2-of-3.json"
     assert Path("two", name).read_bytes() == Path("one", name).read_bytes()
+
+
+def test_merging_scores_nothing_and_asks_no_cluster(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--shard", "1/1").code == 0
+    nobody = "--engine", "dask", "--scheduler", "127.0.0.1:9"
+    assert safe_gate("merge", "reports/safe-gate.shard-1-of-1.json", "--synthesis-cases", "c.jsonl", *nobody).code == 0
+
+
+@pytest.mark.usefixtures("one_by_one")
+def test_rows_of_parquet_and_a_baseline_are_scored_there_too(safe_gate: SafeGate, two: Cluster) -> None:
+    cases = [json.loads(line) for line in EXAMPLES.read_text("utf-8").splitlines()]
+    rows = [{name: case[name] for name in ("id", "user", "assistant", "checks", "tags")} for case in cases]
+    pq.write_table(pa.Table.from_pylist(rows), "c.parquet")
+    git("init", "--quiet")
+    commit()
+    rows[1] |= {"assistant": "You must go.", "tags": None}
+    pq.write_table(pa.Table.from_pylist(rows), "c.parquet")
+    what = "run", "--synthesis-cases", "c.parquet", "--baseline", "HEAD"
+    alone = safe_gate(*what, "--report-dir", "one")
+    shared = safe_gate(*what, "--report-dir", "two", *two.flags())
+    assert (shared.code, shared.err) == (alone.code, alone.err)
+    assert Path("two/safe-gate.json").read_bytes() == Path("one/safe-gate.json").read_bytes()
 
 
 @pytest.mark.usefixtures("one_by_one")
