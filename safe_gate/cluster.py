@@ -70,6 +70,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler
 def _connected(scheduler: str) -> Iterator[Client]:
     """Give a connection to a scheduler that has workers. Raises CannotJudge, also for what is lost while it is used."""
     try:
+        from dask import config
         from distributed import Client
         from distributed.scheduler import KilledWorker
     except ImportError as error:
@@ -78,8 +79,9 @@ def _connected(scheduler: str) -> Iterator[Client]:
     for name in ("distributed", "distributed.client"):  # what is wrong is said once, by us
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _knock(scheduler)
+    quiet = config.set({"distributed.admin.large-graph-warning-threshold": "1 TB"})  # a line may be as long as it likes
     try:
-        with Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
+        with quiet, Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
             _wait(client, scheduler, PATIENCE, "has no worker")
             known = sorted(client.run(_software, on_error="return").items())
             if strange := [problem for worker, theirs in known for problem in _strange(worker, theirs, _software())]:

@@ -161,6 +161,12 @@ def test_a_shard_is_the_same_wherever_its_cases_are_scored(safe_gate: SafeGate, 
     assert Path("two", name).read_bytes() == Path("one", name).read_bytes()
 
 
+def test_a_long_line_goes_there_without_a_word(safe_gate: SafeGate, two: Cluster) -> None:
+    write_cases(Path("c.jsonl"), turn("a", notes="x" * 12_000_000), turn("b"))
+    ran = safe_gate("eval", "--cases", "c.jsonl", *two.flags())
+    assert (ran.code, ran.err) == (0, "")
+
+
 def test_merging_scores_nothing_and_asks_no_cluster(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--shard", "1/1").code == 0
@@ -296,8 +302,12 @@ def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
             "from safe_gate import cluster; found = cluster._digest; cluster._digest = lambda *a: found(*a) if 'json' not in a[1] else 'other'",
             "has rule packs other; expected ",
         ),
+        (
+            "from safe_gate import cluster; own = cluster._software(); told = [{**own, 'code': 'other'}, own]; cluster._software = told.pop",
+            "has code other; expected ",
+        ),
     ],
-    ids=["safe-gate", "Python", "packs"],
+    ids=["safe-gate", "Python", "packs", "late"],
 )
 def test_a_worker_with_other_software_is_refused_by_name(
     safe_gate: SafeGate, tmp_path: Path, first: str, has: str
