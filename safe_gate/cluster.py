@@ -25,7 +25,8 @@ from threading import Lock
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from safe_gate import __version__, files
-from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.figures import plural
+from safe_gate.model import CannotJudge, Place, Problem, reason
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -58,7 +59,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler
     waiting: deque[Future[Any]] = deque()
     with _connected(scheduler) as client:
         for item in items:
-            # The argument is a secret of nobody, but a key made of it would be two items' with equal content.
+            # Not `pure`: that would work out a key from every item, to save what is equal to another.
             waiting.append(client.submit(_applied, _software(), sent, pickle.dumps(item), pure=False))
             if len(waiting) > 2 * _threads(client):
                 yield _result(waiting.popleft(), client, scheduler)
@@ -73,6 +74,8 @@ def _connected(scheduler: str) -> Iterator[Client]:
         from dask import config
         from distributed import Client
         from distributed.scheduler import KilledWorker
+
+        own = _software()
     except ImportError as error:
         words = f"is dask, which needs {error.name}, which is not installed; install the extra: pip install"
         raise CannotJudge(Problem(Place("engine"), f"{words} 'safe-gate[dask]'")) from None
@@ -84,14 +87,14 @@ def _connected(scheduler: str) -> Iterator[Client]:
         with quiet, Client(scheduler, timeout=PATIENCE, set_as_default=False) as client:
             _wait(client, scheduler, PATIENCE, "has no worker")
             known = sorted(client.run(_software, on_error="return").items())
-            if strange := [problem for worker, theirs in known for problem in _strange(worker, theirs, _software())]:
+            if strange := [problem for worker, theirs in known for problem in _strange(worker, theirs, own)]:
                 raise CannotJudge(*strange)
             yield client
     except KilledWorker as error:
-        words = f"gave up: some cases ended {error.allowed_failures + 1} workers, perhaps for want of memory"
+        words = f"gave up: some cases ended {plural(error.allowed_failures + 1, 'worker')}, perhaps for want of memory"
         raise _broken(scheduler, f"{words}; give workers more, or look into their logs") from None
     except (CancelledError, OSError) as error:
-        raise _broken(scheduler, f"was lost: {_first_line(error)}; run again when it is there") from None
+        raise _broken(scheduler, f"was lost: {reason(error)}; run again when it is there") from None
 
 
 def _knock(scheduler: str) -> None:
@@ -108,7 +111,7 @@ def _knock(scheduler: str) -> None:
     try:
         asyncio.run(knock())
     except (OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:
-        why = _first_line(error)
+        why = reason(error)
         raise _broken(scheduler, f"cannot be reached: {why}; expected the address of a dask scheduler") from None
 
 
@@ -157,7 +160,7 @@ def _strange(address: str, theirs: Mapping[str, str] | Exception, expected: Mapp
     if isinstance(theirs, OSError):  # it has gone since
         return
     if isinstance(theirs, Exception):
-        yield Problem(place, f"cannot load safe-gate: {_first_line(theirs)}; {advice}")
+        yield Problem(place, f"cannot load safe-gate: {reason(theirs)}; {advice}")
         return
     for name in {**expected, **theirs}:
         there, here = theirs.get(name, "none"), expected.get(name, "none")
@@ -186,7 +189,3 @@ def _digest(folder: Path, pattern: str) -> str:
     for name, path in sorted((path.relative_to(folder).as_posix(), path) for path in folder.glob(pattern)):
         sha256.update(f"{name}\0".encode() + path.read_bytes() + b"\0")
     return sha256.hexdigest()[:12]
-
-
-def _first_line(error: BaseException) -> str:
-    return str(error).strip().partition("\n")[0][:200] or type(error).__name__

@@ -10,6 +10,8 @@ import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from safe_gate.model import reason
+
 if TYPE_CHECKING:
     import pyarrow
 
@@ -38,7 +40,7 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
                 stream.write_batch(batch)
             yield batch.num_rows, sink.getvalue().to_pybytes()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
-        raise NotReadable(_first_line(error)) from None
+        raise NotReadable(reason(error)) from None
 
 
 def lines(data: bytes) -> Iterator[str | NotReadable]:
@@ -70,7 +72,7 @@ def _line(batch: pyarrow.RecordBatch, index: int) -> str:
             if value is not None:
                 pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
         except unsayable as error:
-            raise NotReadable(f"{field.name}: {_first_line(error)}") from None
+            raise NotReadable(f"{field.name}: {reason(error)}") from None
     # Joined, not a dictionary: of two columns with one name both are seen by whoever parses the line.
     return "{" + ",".join(pairs) + "}"
 
@@ -82,7 +84,3 @@ def _value(scalar: pyarrow.Scalar[Any], kind: pyarrow.DataType) -> Any:
     if pyarrow.types.is_struct(kind) and value is not None:
         return {name: inner for name, inner in value.items() if inner is not None}
     return value
-
-
-def _first_line(error: Exception) -> str:
-    return str(error).strip().partition("\n")[0][:200] or type(error).__name__

@@ -249,7 +249,7 @@ def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: Safe
         found.worker(deadly)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
     assert ran.code == 3
-    assert "gave up: some cases ended 1 workers" in ran.err
+    assert "gave up: some cases ended 1 worker, perhaps for want of memory" in ran.err
     assert "Traceback" not in ran.err
     assert not Path("o.json").exists()
 
