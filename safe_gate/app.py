@@ -41,7 +41,8 @@ def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -
     """Judge by the shards of a run, and report and publish as that run in one would. Returns 0, 1 or 3."""
     from safe_gate import shards
 
-    return _run(options, effects, options_at, shards.read(options.shards))
+    # What shards hold is scored already: no cluster is asked for it, nor for a baseline beside it.
+    return _run(replace(options, engine="local"), effects, options_at, shards.read(options.shards))
 
 
 def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, merged: Shards | None) -> int:

@@ -15,9 +15,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cache
+from io import BytesIO
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
+from safe_gate import parquet
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
@@ -45,41 +48,81 @@ class InputFile:
     kind: str
 
 
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of a file's lines, whole ones, as bytes: a value that can be sent to whoever reads them.
+
+    `name` is what problems call the file, `first` the number of the first line, counted from 1. Of a Parquet file
+    (`is_columnar`) a line is a row, and the bytes are those of `parquet.batches`.
+    """
+
+    name: str
+    first: int
+    data: bytes
+    is_columnar: bool = False
+
+
+PART_LINES = 50
+"""So many lines a part has, unless somebody asks for another number."""
+
+PART_BYTES = 1 << 20
+"""A part ends with the line that fills so many bytes."""
+
+
 def synthesis_cases(
     patterns: Sequence[str], *, cluster_key: str = "", root: Path = HERE
 ) -> Iterator[synthesis.Case | Problem | InputFile]:
-    """Yield the cases of JSONL files, a problem for each thing wrong, and each file at its end.
+    """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
 
     `cluster_key` is that of `cluster_of`.
     """
     from safe_gate.evaluators import synthesis  # with it comes RE2: only where there are cases
 
     seen = Table()
+    for item in synthesis_parts(patterns, root=root):
+        for found in cases_of(item, cluster_key) if isinstance(item, Part) else (item,):
+            twin = twin_of(seen, found.id, found.place, "id") if isinstance(found, synthesis.Case) else None
+            yield twin or found
+
+
+def synthesis_parts(
+    patterns: Sequence[str], *, root: Path = HERE, size: int = PART_LINES
+) -> Iterator[Part | Problem | InputFile]:
+    """Yield files of cases in parts of so many lines, and their problems and each file as `synthesis_cases` does.
+
+    What is wrong with lines, or with ids that stand twice, is for whoever reads the parts to find.
+    """
     paths, problems = expand(patterns, root=root)
     yield from problems
     for path in paths:
         is_empty = True
-        for item in lines(path, "synthesis-case", "id", root):
+        for item in _parts(path, "synthesis-case", "id", root, size):
             is_empty = is_empty and isinstance(item, InputFile)
-            if isinstance(item, Problem | InputFile):
-                yield item
-                continue
-            place, case = item
-            if twin := twin_of(seen, case["id"], place, "id"):
-                yield twin
-                continue
-            yield synthesis.Case(
-                id=case["id"],
-                user=case["user"],
-                assistant=case["assistant"],
-                checks=tuple(case["checks"]),
-                expected=case.get("expected", {}),
-                tags=tuple(case.get("tags", ())),
-                place=place,
-                cluster=cluster_of(case, cluster_key),
-            )
+            yield item
         if is_empty:
-            yield Problem(Place(shown(path, root)), "is empty: no cases; expected one JSON object a line")
+            expected = "one case a row" if _is_columnar(path) else "one JSON object a line"
+            yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
+
+
+def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Problem]:
+    """Yield the cases of a part and its problems, as `synthesis_cases` does but for ids that stand elsewhere too."""
+    from safe_gate.evaluators import synthesis
+
+    for item in _objects(part, "synthesis-case", "id"):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        place, case = item
+        yield synthesis.Case(
+            id=case["id"],
+            user=case["user"],
+            assistant=case["assistant"],
+            checks=tuple(case["checks"]),
+            expected=case.get("expected", {}),
+            tags=tuple(case.get("tags", ())),
+            place=place,
+            cluster=cluster_of(case, cluster_key),
+        )
 
 
 def cluster_of(case: Mapping[str, Any], key: str) -> str:
@@ -193,6 +236,8 @@ def kind_of(path: Path) -> str:
         raise CannotJudge(no_match(str(path), ".json*", HERE))
     if path.name.endswith(".outputs.jsonl"):
         return "safe-output"
+    if _is_columnar(path):
+        return "synthesis-case"
     text = _text(path, shown(path))
     if path.suffix == ".jsonl":
         with suppress(JsonError):
@@ -272,7 +317,7 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[st
 @cache
 def load_schema(name: str) -> Schema:
     """Return a schema of `schemas/` by its name without `.schema.json`."""
-    return Schema(json.loads(_schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8")))
+    return Schema(json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8")))
 
 
 def write(path: Path, text: str | Iterable[str]) -> None:
@@ -301,7 +346,7 @@ def shown(path: Path, root: Path = HERE) -> str:
     return path.as_posix()
 
 
-def _schema_folder() -> Path:
+def schema_folder() -> Path:
     """Return `schemas/`: inside the package in a wheel, beside it in an editable install."""
     package = Path(__file__).parent
     packaged = package / "schemas"
@@ -327,45 +372,137 @@ def lines(
     path: Path, kind: str, id_key: str, root: Path
 ) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
     """Yield the valid objects of a JSONL file of a kind with their places, problems, and at the end the file."""
-    name, schema = shown(path, root), load_schema(kind)
-    digest = hashlib.sha256()
-    is_first = True
+    for item in _parts(path, kind, id_key, root):
+        if isinstance(item, Part):
+            yield from _objects(item, kind, id_key)
+        else:
+            yield item
+
+
+def _parts(
+    path: Path, kind: str, id_key: str, root: Path, size: int = PART_LINES
+) -> Iterator[Part | Problem | InputFile]:
+    """Yield a file in parts, from the first line that is not blank, and at its end the file; or why it is not read."""
+    name, digest = shown(path, root), hashlib.sha256()
+    is_start = True
     try:
         with open_regular(path) as file:
-            for number, line in enumerate(file, 1):  # only b"\n" ends a line: U+2028 and its like are text
-                digest.update(line)
-                content = line.removeprefix(BOM) if number == 1 else line
-                if not content.strip():
-                    continue
-                place = Place(name, number)
-                was_first, is_first = is_first, False
-                try:
-                    value = parse(decode(content, name, number))
-                except JsonError as error:
-                    if was_first and _is_one_document(path):
-                        yield Problem(place, "is one JSON document over many lines; expected one object a line (JSONL)")
+            read = _rows if id_key == "id" and _is_columnar(path) else _lines
+            for part in read(file, name, digest, size):
+                if is_start and not part.is_columnar:
+                    if (first := next(_numbered(part), None)) is None:
+                        continue
+                    if mistaken := _mistaken(*first, path, name, id_key):
+                        yield mistaken
                         return
-                    yield _not_json(error, place)
-                    continue
-                except CannotJudge as error:
-                    yield from error.problems
-                    if any(problem.place.line == 0 for problem in error.problems):  # it is of the whole file
-                        return
-                    continue
-                if was_first and id_key == "id" and _is_safe_output(value):
-                    words = "these are SAFE v0 outputs, not Synthesis cases; name them by --outputs or safe-outputs"
-                    yield Problem(Place(name), words)
-                    return
-                case_id = _id_of(value, id_key)
-                faults = schema.faults(value)
-                for fault in faults:
-                    yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
-                if not faults:
-                    yield place, value
+                is_start = False
+                yield part
     except OSError as error:
         yield Problem(Place(name), f"cannot be read: {_why(error)}")
         return
+    except parquet.NotReadable as error:
+        yield Problem(Place(name), f"is no Parquet file that can be read: {error}")
+        return
+    except ModuleNotFoundError as error:
+        words = f"is Parquet, which needs {error.name}, which is not installed"
+        yield Problem(Place(name), f"{words}; install the extra: pip install 'safe-gate[dask]'")
+        return
     yield InputFile(name, digest.hexdigest(), kind)
+
+
+def _lines(file: BinaryIO, name: str, digest: hashlib._Hash, size: int) -> Iterator[Part]:
+    first = 1
+    while block := list(_block(file, size)):
+        data = b"".join(block)
+        digest.update(data)
+        yield Part(name, first, data)
+        first += len(block)
+
+
+def _block(file: BinaryIO, size: int) -> Iterator[bytes]:
+    r"""Yield the next lines of a file, as many as a part has; only b"\n" ends a line: U+2028 and its like are text."""
+    length = 0
+    for line in islice(file, size):
+        yield line
+        length += len(line)
+        if length >= PART_BYTES:
+            return
+
+
+def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, size: int) -> Iterator[Part]:
+    while data := file.read(PART_BYTES):
+        digest.update(data)
+    file.seek(0)
+    first = 1
+    for count, data in parquet.batches(file, size):
+        yield Part(name, first, data, is_columnar=True)
+        first += count
+
+
+def _is_columnar(path: Path) -> bool:
+    return path.suffix == parquet.SUFFIX
+
+
+def _numbered(part: Part) -> Iterator[tuple[int, bytes]]:
+    """Yield the lines of a part that are not blank, with their numbers."""
+    for number, line in enumerate(BytesIO(part.data), part.first):
+        content = line.removeprefix(BOM) if number == 1 else line
+        if content.strip():
+            yield number, content
+
+
+def _mistaken(number: int, line: bytes, path: Path, name: str, id_key: str) -> Problem | None:
+    """Return the problem of a file that is another thing than lines of these objects, as its first line tells."""
+    try:
+        value = parse(decode(line, name, number))
+    except JsonError:
+        words = "is one JSON document over many lines; expected one object a line (JSONL)"
+        return Problem(Place(name, number), words) if _is_one_document(path) else None
+    except CannotJudge as error:
+        return next((problem for problem in error.problems if not problem.place.line), None)
+    if id_key == "id" and _is_safe_output(value):
+        words = "these are SAFE v0 outputs, not Synthesis cases; name them by --outputs or safe-outputs"
+        return Problem(Place(name), words)
+    return None
+
+
+def _objects(part: Part, kind: str, id_key: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
+    """Yield the valid objects of a part with their places, and problems."""
+    schema = load_schema(kind)
+    for item in _values_of_rows(part) if part.is_columnar else _values_of_lines(part):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        place, value = item
+        case_id = _id_of(value, id_key)
+        faults = schema.faults(value)
+        for fault in faults:
+            yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
+        if not faults:
+            yield place, value
+
+
+def _values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
+    for number, line in _numbered(part):
+        place = Place(part.name, number)
+        try:
+            yield place, parse(decode(line, part.name, number))
+        except JsonError as error:
+            yield _not_json(error, place)
+        except CannotJudge as error:
+            yield from error.problems
+
+
+def _values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
+    for number, line in enumerate(parquet.lines(part.data), part.first):
+        place = Place(part.name, number)
+        try:
+            if isinstance(line, parquet.NotReadable):
+                raise line
+            yield place, parse(line)
+        except (JsonError, parquet.NotReadable) as error:
+            words = "is a row that JSON cannot hold"
+            yield Problem(place, f"{words}: {error}", text_free=words)
 
 
 def _is_one_document(path: Path) -> bool:

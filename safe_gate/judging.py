@@ -84,8 +84,8 @@ def gate_policy(options: Options) -> gate.Policy:
     )
 
 
-_OF_REPORTS = ("report_dir", "comment", "gate_id", "text")
-"""Settings of the config file that judge nothing, and are those of the run whoever's settings judge."""
+_OF_REPORTS = ("report_dir", "comment", "gate_id", "text", "engine")
+"""Settings that judge nothing, and are those of the run whoever's settings judge."""
 
 _OF_INPUTS = ("safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases")
 """Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
@@ -14,7 +15,7 @@ from safe_gate.figures import Addable, add_up
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
-from safe_gate.spool import Spool
+from safe_gate.spool import Spool, Table, lines
 
 if TYPE_CHECKING:  # an evaluator is imported where it has cases
     from safe_gate import batches
@@ -85,7 +86,7 @@ def safe_v0_part(
 
     def entry(case: safe_v0.Case) -> JsonObject | None:
         def score() -> JsonObject:
-            return _told("safe_v0", safe_v0.score_case(case, policy).as_json(), options)
+            return _told("safe_v0", safe_v0.score_case(case, policy).as_json(), options.text)
 
         return source("safe_v0", case.test_id, score)
 
@@ -133,28 +134,106 @@ def synthesis_part(
         rules = rules or synthesis_rules(options, root=root)
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
-    cases = files.synthesis_cases(options.synthesis_cases, cluster_key=options.cluster_key, root=root)
+    terms = Terms(rules.recipe, options.cluster_key, options.text, source)
+    seen, entries, found = Table(), Spool(), list[Problem]()
+    inputs: list[files.InputFile] = []
+    count = 0
+    mapped, size = _engine(options)
 
-    def entry(case: synthesis.Case) -> JsonObject | None:
-        def score() -> JsonObject:
-            return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), options)
+    def parts() -> Iterator[tuple[files.Part, bool]]:
+        for item in files.synthesis_parts(options.synthesis_cases, root=root, size=size):
+            if isinstance(item, Problem):
+                found.append(item)
+            elif isinstance(item, files.InputFile):
+                inputs.append(item)
+            else:
+                yield item, not (problems or found)
 
-        return source("synthesis", case.id, score)
+    def totals() -> Iterator[synthesis.Totals]:
+        nonlocal count
+        for tally in mapped(partial(tallied, terms), parts()):
+            found.extend(tally.problems)
+            for case_id, place in tally.ids:
+                if twin := files.twin_of(seen, case_id, place, "id"):
+                    found.append(twin)
+            count += len(tally.ids)
+            entries.take(tally.entries)
+            yield tally.totals
 
-    def totals(found: Scored[synthesis.Case]) -> synthesis.Totals:
-        return synthesis.Totals.of(result for _, result in found)
-
-    measured = _measured(
-        cases, entry, totals, synthesis.Totals(), synthesis.report, options, processes=_processes(options.jobs)
-    )
-    if problems:
-        return replace(measured, part=None, problems=(*as_shown(problems, options), *measured.problems))
-    return measured
+    total = add_up(totals(), synthesis.Totals())
+    problems = as_shown((*problems, *found), options)
+    is_whole = not problems and 0 < count == len(entries)
+    part = synthesis.report(total, entries) if is_whole else None
+    return Measured(part, problems, tuple(inputs), entries, count)
 
 
-def _told(evaluator: str, entry: JsonObject, options: Options) -> JsonObject:
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What makes a Synthesis case's entry, wherever that is done: a value that can be sent, and holds no secret.
+
+    `recipe` is that of `packs.made`, `cluster_key` and `text` are the options.
+    """
+
+    recipe: str
+    cluster_key: str
+    text: str
+    source: Source
+
+
+@dataclass(frozen=True, slots=True)
+class Tally:
+    """What a part of the Synthesis cases comes to: totals, which add up, and entries as `spool.lines`.
+
+    `ids` are of all valid cases with their places; with a problem there may be fewer entries.
+    """
+
+    totals: synthesis.Totals
+    entries: bytes
+    ids: tuple[tuple[str, Place], ...]
+    problems: tuple[Problem, ...]
+
+
+def tallied(terms: Terms, item: tuple[files.Part, bool]) -> Tally:
+    """Return what a part of the cases comes to, if it is to be scored; else what is wrong with it, and its ids."""
+    from safe_gate import packs
+    from safe_gate.evaluators import synthesis
+
+    part, is_scored = item
+    rules, problems = packs.made(terms.recipe), list[Problem]()
+    ids: list[tuple[str, Place]] = []
+    entries: list[JsonObject] = []
+
+    def fresh(case: synthesis.Case) -> JsonObject:
+        return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), terms.text)
+
+    for case in files.cases_of(part, terms.cluster_key):
+        if isinstance(case, Problem):
+            problems.append(case)
+            continue
+        ids.append((case.id, case.place))
+        if problems or not is_scored:
+            continue
+        if (entry := terms.source("synthesis", case.id, partial(fresh, case))) is not None:
+            entries.append(entry)
+    return Tally(synthesis.Totals.of(entries), lines(entries), tuple(ids), tuple(problems))
+
+
+Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]
+"""What applies a function to many items, and yields what comes of them in their order."""
+
+
+def _engine(options: Options) -> tuple[Mapped, int]:
+    """Return what parts of the cases are scored by, and how many lines a part should have for it."""
+    if options.engine == "dask":
+        from safe_gate import cluster  # which imports what few have
+
+        return partial(cluster.ordered, scheduler=options.scheduler), cluster.LINES
+    return partial(workers.ordered, processes=_processes(options.jobs)), files.PART_LINES
+
+
+def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
     """Return a case's entry as it may be shown. All that is added up from entries holds no more than they do."""
-    return entry if options.text == "full" else without_texts(evaluator, entry)
+    return entry if text == "full" else without_texts(evaluator, entry)
 
 
 def _measured(
@@ -164,8 +243,6 @@ def _measured(
     nothing: Totals,
     report: Callable[[Totals, Sequence[JsonObject]], dict[str, Any]],
     options: Options,
-    *,
-    processes: int = 1,
 ) -> Measured:
     """Return an evaluator's part of the report, if there is no problem and its source has passed over no case.
 
@@ -178,7 +255,7 @@ def _measured(
         return totals(found), [scored for _, scored in found]
 
     def measured() -> Iterator[Totals]:
-        for total, some in workers.ordered(measure, _chunks(intake.cases()), processes):
+        for total, some in map(measure, _chunks(intake.cases())):
             entries.extend(some)
             yield total
 
@@ -227,7 +304,7 @@ def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ..
 
 
 CHUNK = 50
-"""So many cases are scored and added up at once, by one process."""
+"""So many cases are scored and added up at once."""
 
 
 def _chunks(items: Iterator[Case]) -> Iterator[Sequence[Case]]:

@@ -164,6 +164,15 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
     return sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
 
 
+def reason(error: BaseException) -> str:
+    r"""Return why something failed in a library's own words, one line of at most 200 characters; they may quote input.
+
+    >>> reason(ValueError("no number\nmore")), reason(ValueError())
+    ('no number', 'ValueError')
+    """
+    return str(error).strip().partition("\n")[0][:200] or type(error).__name__
+
+
 class CannotJudge(Exception):
     """The run cannot give a verdict: bad usage, configuration or input, or nothing to judge.
 

@@ -389,6 +389,19 @@ class Options:
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--jobs",)),
     )
+    engine: str = _option(
+        "What scores Synthesis cases: `local`, or `dask`, a cluster (needs safe-gate[dask]). The result is the same.",
+        "local",
+        key=(),
+        flags=dict.fromkeys(("run", "eval"), ("--engine",)),
+        choices=("local", "dask"),
+    )
+    scheduler: str = _option(
+        "The dask scheduler for `engine: dask`, such as tls://10.0.0.2:8786. Trust it as you do the gate.",
+        "",
+        key=(),
+        flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),
+    )
     config: str = _option(
         f"The config file. Default: {CONFIG_FILE} if there is one.",
         "",

@@ -5,7 +5,8 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from functools import cache
+from dataclasses import replace
+from functools import cache, lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -35,14 +36,18 @@ def load(
     CannotJudge with every problem of a pack: its shape, a pattern that cannot run, an id that is
     taken, a text that a rule promises to hit or miss and does not. `root` is that of `files.expand`.
     """
-    if not own and not off and not weights:
-        return _shipped_rules(profile, sensitivity)
-    return rules(gather(own, off, weights, root=root), profile, sensitivity)
+    recipe = [profile, sensitivity, check(own, root=root), list(off), dict(weights or {})]
+    return made(json.dumps(recipe))
 
 
-@cache
-def _shipped_rules(profile: str, sensitivity: str) -> synthesis.Rules:
-    return rules(shipped(), profile, sensitivity)
+@lru_cache(maxsize=4)
+def made(recipe: str) -> synthesis.Rules:
+    """Return the rules that `load` returned with this recipe: all they follow from besides the packs that ship.
+
+    A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge as `load`.
+    """
+    profile, sensitivity, own, off, weights = json.loads(recipe)
+    return replace(rules(_selected(own, off, weights), profile, sensitivity), recipe=recipe)
 
 
 def gather(
@@ -57,7 +62,12 @@ def gather(
 
     Only with `outdated` may corrections be of packs that no longer ship as they were: to be learned again.
     """
-    packs = [*shipped(), *check(own, outdated=outdated, root=root)]
+    return _selected(check(own, outdated=outdated, root=root), off, weights)
+
+
+def _selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None) -> list[Pack]:
+    """Return the packs that ship and a team's own, less what is switched off, weighed. Raises CannotJudge."""
+    packs = [*shipped(), *own]
     _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights or ())}, packs)
     kept = [_weighed(left, weights or {}) for pack in packs if (left := _without(pack, off))]
     ids = {pack["pack"] for pack in kept}

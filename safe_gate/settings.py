@@ -308,6 +308,11 @@ def _expected(setting: Setting) -> str:
 
 def _contradictions(options: Options, origins: Mapping[str, Place]) -> Iterator[Problem]:
     """Yield a problem for settings that are fine alone but not together, and for a number of jobs that is none."""
+    if options.engine == "dask" and not options.scheduler:
+        words = "is dask, which needs a scheduler; set its address, such as tcp://10.0.0.2:8786"
+        yield Problem(origins["engine"], words)
+    if options.scheduler and options.engine != "dask":
+        yield Problem(origins["scheduler"], "is for engine dask; set engine to dask, or leave it unset")
     if options.jobs != "auto" and not _A_NUMBER_OF_JOBS.fullmatch(options.jobs):
         words = f"is {json.dumps(options.jobs)[:80]}; expected a whole number from 1 to 999, or auto"
         yield Problem(origins["jobs"], words)

@@ -44,7 +44,7 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The JSON files that patterns name in a repository, each pattern as its segments from the root.
+    """The files of JSON or Parquet that patterns name in a repository, each pattern as its segments from the root.
 
     >>> chosen = Selection.of(["clinical/*_batch_*", "../shared/**/*.jsonl"], "evals")
     >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")
@@ -64,11 +64,11 @@ class Selection:
         return cls(tuple(tuple(path.split("/")) for path in sorted(paths | {f"{path}.json" for path in paths})))
 
     def has(self, path: str) -> bool:
-        """Tell whether a path is a JSON file that is named, or the outputs beside a batch that is."""
+        """Tell whether a path is a file of JSON or Parquet that is named, or the outputs beside a batch that is."""
         batch = path.removesuffix(".outputs.jsonl") + ".json"
         names = {path, batch} if path.endswith(".outputs.jsonl") else {path}
-        is_json = path.endswith((".json", ".jsonl"))
-        return is_json and any(_names(pattern, name.split("/")) for pattern in self.patterns for name in names)
+        is_data = path.endswith((".json", ".jsonl", ".parquet"))
+        return is_data and any(_names(pattern, name.split("/")) for pattern in self.patterns for name in names)
 
     def leads_into(self, folder: str) -> bool:
         """Tell whether something below a folder may be named; "" is the root."""

@@ -142,7 +142,7 @@ def test_a_view_is_a_sequence_that_holds_little(length: int, part: slice) -> Non
 
 @on_linux
 def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "_IN_MEMORY", 10)
+    monkeypatch.setattr(spool, "_IN_MEMORY", -1)
     full = Path("/dev/full").open("r+b", buffering=0)  # noqa: SIM115 - the spool closes it
     monkeypatch.setattr(tempfile, "TemporaryFile", lambda: full)
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))

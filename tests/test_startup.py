@@ -9,6 +9,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
@@ -82,6 +84,10 @@ _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
         {"jsonschema_rs", "synthesis", "re2", *_TABLES, *_SETTINGS},
     ),
     "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis", "re2"}),
+    "rows of Parquet": (
+        ["validate", "c.parquet"],
+        {"cloudpickle", "jsonschema_rs", "numpy", "pyarrow", "re2", "safe_v0", "synthesis"},
+    ),
 }
 _COUNT = """
 import sys
@@ -105,6 +111,7 @@ def test_a_command_imports_the_libraries_and_evaluators_it_needs_and_no_other(
     monkeypatch.chdir(tmp_path)
     write_batch(Path("b.json"), safe_case("a"))
     write_cases(Path("c.jsonl"), turn("a"))
+    pq.write_table(pa.Table.from_pylist([turn("a")]), "c.parquet")
     arguments, modules = needed
     environ = {name: value for name, value in os.environ.items() if not name.startswith(("COV", "SAFE_", "INPUT_"))}
     ran = subprocess.run(

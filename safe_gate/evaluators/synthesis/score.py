@@ -99,7 +99,7 @@ class Rules:
     `packs` are hand-written, `learned` come from training and need the lexicon; under the profile
     `spec` there are no learned ones, every hit weighs 1, and every language is judged. `needed` is
     what an agency or pivot score must reach to pass, `limit` what a sentence's evidence must reach
-    to count against a reply.
+    to count against a reply. `recipe` says what they were made of to whoever made them.
     """
 
     packs: tuple[Pack, ...]
@@ -109,6 +109,7 @@ class Rules:
     needed: float = 1.0
     limit: float = 1.0
     is_weighted: bool = False
+    recipe: str = ""
 
 
 SENSITIVITIES: Mapping[str, tuple[float, float]] = {

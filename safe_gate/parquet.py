@@ -1,0 +1,86 @@
+"""Shell: rows of a Parquet file as lines of JSON, so that whoever reads cases knows one form. Reads an open file.
+
+`pyarrow` is an extra, imported where there is such a file. Rows travel as Arrow's own stream, which costs next to
+nothing to write; what makes objects of them, and so takes the time, is `lines`.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from safe_gate.model import reason
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SUFFIX = ".parquet"
+"""What the names of such files end with."""
+
+
+class NotReadable(Exception):
+    """A file is no Parquet, or a row of it nothing that JSON can say; the words tell why."""
+
+
+def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
+    """Yield a file's rows, so many at a time, as Arrow's stream, with how many they are.
+
+    Raises NotReadable, and ModuleNotFoundError where `pyarrow` is not installed.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        # One thread and no reading ahead: what is held does not grow with the file.
+        table = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
+        for batch in table.iter_batches(batch_size=rows, use_threads=False):
+            sink = pyarrow.BufferOutputStream()
+            with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield batch.num_rows, sink.getvalue().to_pybytes()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise NotReadable(reason(error)) from None
+
+
+def lines(data: bytes) -> Iterator[str | NotReadable]:
+    """Yield each row of a stream as the text of a JSON object, or why it is none.
+
+    A column or a field of a struct that is null is left out, as JSON would leave it out; an entry of a map that is
+    null stays.
+    """
+    import pyarrow
+
+    with pyarrow.ipc.open_stream(data) as stream:
+        for batch in stream:
+            for index in range(batch.num_rows):
+                try:
+                    yield _line(batch, index)
+                except NotReadable as error:
+                    yield error
+
+
+def _line(batch: pyarrow.RecordBatch, index: int) -> str:
+    import pyarrow
+
+    # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name.
+    unsayable = (pyarrow.ArrowException, ValueError, OverflowError, TypeError, KeyError)
+    pairs = []
+    for field, column in zip(batch.schema, batch, strict=True):
+        try:
+            value = _value(column[index], field.type)
+            if value is not None:
+                pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
+        except unsayable as error:
+            raise NotReadable(f"{field.name}: {reason(error)}") from None
+    # Joined, not a dictionary: of two columns with one name both are seen by whoever parses the line.
+    return "{" + ",".join(pairs) + "}"
+
+
+def _value(scalar: pyarrow.Scalar[Any], kind: pyarrow.DataType) -> Any:
+    import pyarrow
+
+    value = scalar.as_py(maps_as_pydicts="strict")
+    if pyarrow.types.is_struct(kind) and value is not None:
+        return {name: inner for name, inner in value.items() if inner is not None}
+    return value
