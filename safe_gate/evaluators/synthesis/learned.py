@@ -12,6 +12,7 @@ the same in any order.
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from decimal import Decimal
@@ -160,7 +161,7 @@ class Column:
     index: int
     lane: int
     rows: Sequence[Row]
-    values: tuple[float, ...]
+    values: Sequence[float]
 
     def shown(self, text: Normalised) -> Iterator[Evidence]:
         """Yield the evidence that is strong enough to be shown, in reading order, each wording once."""
@@ -228,11 +229,11 @@ def columns(
         norms = [_norm(row.own.sums[lane]) for row in rows]
         for index, (group, bias) in enumerate(zip(pack.groups, pack.bias, strict=True)):
             k = lane + 1 + index
-            values = tuple(
+            values = (
                 bias + (norm * row.own.sums[k] + pack.relation * row.related.sums[k]) / 1000
                 for norm, row in zip(norms, rows, strict=True)
             )
-            found.setdefault(group, []).append(Column(pack, index, lane, rows, values))
+            found.setdefault(group, []).append(Column(pack, index, lane, rows, array("d", values)))
         lane += 1 + len(pack.groups)
     return found
 
