@@ -41,8 +41,8 @@ def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -
     """Judge by the shards of a run, and report and publish as that run in one would. Returns 0, 1 or 3."""
     from safe_gate import shards
 
-    # What shards hold is scored already: no cluster is asked for it, nor for a baseline beside it.
-    return _run(replace(options, engine="local"), effects, options_at, shards.read(options.shards))
+    # What shards hold is scored already: no other process is asked for it, nor for a baseline beside it.
+    return _run(replace(options, engine="local", jobs="1"), effects, options_at, shards.read(options.shards))
 
 
 def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, merged: Shards | None) -> int:
@@ -554,8 +554,10 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
     except CannotJudge as error:
         problems = (*problems, *error.problems)
         report = judging.error_report(problems, options, effects)
-        with suppress(CannotJudge):  # whatever could be written must not say that the gate passed
-            files.write(json_path, jsonreport.to_json(report))
+        card = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
+        for path, text in ((json_path, jsonreport.to_json(report)), (markdown_path, card)):
+            with suppress(CannotJudge):  # whatever could be written must not say that the gate passed
+                files.write(path, text)
     if problems:
         effects.err(console.problems(problems))
     else:

@@ -43,7 +43,7 @@ PATIENCE = 10
 ALONE = 60
 """Seconds to wait for another worker when the last one has gone."""
 
-_ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):[0-9]{1,5}")
+_ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
 _LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
 
@@ -106,7 +106,8 @@ def _knock(scheduler: str) -> None:
         comm = await connect(scheduler, timeout=PATIENCE, **Security().get_connection_args("client"))
         await comm.close()
 
-    if not _ADDRESS.fullmatch(scheduler):
+    found = _ADDRESS.fullmatch(scheduler)
+    if not found or not 0 < int(found["port"]) < 1 << 16:
         raise _broken(scheduler, "is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
     try:
         asyncio.run(knock())

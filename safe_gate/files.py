@@ -62,6 +62,8 @@ class Part:
     is_columnar: bool = False
 
 
+_LARGEST_DOCUMENT = 16 << 20  # bytes
+
 PART_LINES = 50
 """So many lines a part has, unless somebody asks for another number."""
 
@@ -238,15 +240,23 @@ def kind_of(path: Path) -> str:
         return "safe-output"
     if _is_columnar(path):
         return "synthesis-case"
-    text = _text(path, shown(path))
     if path.suffix == ".jsonl":
-        with suppress(JsonError):
-            first = parse(next((line for line in text.split("\n") if line.strip()), "{}"))
-            if _is_safe_output(first):
-                return "safe-output"
-        return "synthesis-case"
-    content = parsed(text, shown(path), comments=True)
+        return "safe-output" if _is_safe_output(_first_object(path)) else "synthesis-case"
+    content = parsed(_text(path, shown(path)), shown(path), comments=True)
     return _kind_of_document(path, content) if isinstance(content, dict) else "config"
+
+
+def _first_object(path: Path) -> Any:
+    """Return what the first line that is not blank holds, if it is JSON. Raises CannotJudge if it cannot be read."""
+    try:
+        with open_regular(path) as file:
+            lines = ((number, line.removeprefix(BOM)) for number, line in enumerate(file, 1))
+            number, first = next((one for one in lines if one[1].strip()), (1, b""))
+        return parse(decode(first, shown(path), number))
+    except OSError as error:
+        raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
+    except JsonError:
+        return None
 
 
 def _kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
@@ -333,10 +343,12 @@ def write(path: Path, text: str | Iterable[str]) -> None:
             file.writelines([text] if isinstance(text, str) else text)
         Path(draft).chmod(0o644)
         Path(draft).replace(path)
-    except (OSError, ValueError) as error:
+    except BaseException as error:  # whatever ends it, no draft is left
         if draft:
             Path(draft).unlink(missing_ok=True)
-        raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {_why(error)}")) from error
+        if isinstance(error, OSError | ValueError):
+            raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {_why(error)}")) from error
+        raise
 
 
 def shown(path: Path, root: Path = HERE) -> str:
@@ -440,7 +452,7 @@ def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, size: int) -> Iterat
 
 
 def _is_columnar(path: Path) -> bool:
-    return path.suffix == parquet.SUFFIX
+    return path.suffix.lower() == parquet.SUFFIX
 
 
 def _numbered(part: Part) -> Iterator[tuple[int, bytes]]:
@@ -506,10 +518,15 @@ def _values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
 
 
 def _is_one_document(path: Path) -> bool:
-    """Tell a JSON document from broken JSONL, so that it gets one problem instead of one a line."""
+    """Tell a JSON document from broken JSONL, so that it gets one problem instead of one a line.
+
+    One that is too large to be read at once is taken for lines, which most of that size are.
+    """
     try:
+        if path.stat().st_size > _LARGEST_DOCUMENT:
+            return False
         parse(_text(path, ""))
-    except (JsonError, CannotJudge):
+    except (JsonError, CannotJudge, OSError):
         return False
     return True
 

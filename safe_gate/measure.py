@@ -303,7 +303,7 @@ def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ..
     return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
 
 
-CHUNK = 50
+CHUNK = files.PART_LINES
 """So many cases are scored and added up at once."""
 
 

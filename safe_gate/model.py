@@ -52,9 +52,12 @@ class View(Sequence[T], Generic[T]):
     def __getitem__(self, index: slice) -> tuple[T, ...]: ...
     def __getitem__(self, index: int | slice) -> T | tuple[T, ...]:
         if isinstance(index, slice):
-            start, stop, step = index.indices(len(self))
-            return tuple(islice(self._first if stop <= len(self._first) else self, start, stop, step))
-        return self[range(len(self))[index] :][0]
+            wanted = range(*index.indices(len(self)))
+            last = max(wanted, default=-1)
+            held = islice(self._first if last < len(self._first) else self, min(wanted, default=0), last + 1)
+            return tuple(held)[:: wanted.step]
+        place = range(len(self))[index]
+        return next(islice(self._first if place < len(self._first) else self, place, None))
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Sequence) or isinstance(other, str):

@@ -19,6 +19,10 @@ SUFFIX = ".parquet"
 """What the names of such files end with."""
 
 
+_BYTES = 1 << 20
+"""Of a file and of a batch, so many are held at once."""
+
+
 class NotReadable(Exception):
     """A file is no Parquet, or a row of it nothing that JSON can say; the words tell why."""
 
@@ -33,14 +37,22 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
 
     try:
         # One thread and no reading ahead: what is held does not grow with the file.
-        table = pyarrow.parquet.ParquetFile(file, pre_buffer=False)
-        for batch in table.iter_batches(batch_size=rows, use_threads=False):
+        table = pyarrow.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BYTES)
+        for batch in _small(table.iter_batches(batch_size=rows, use_threads=False)):
             sink = pyarrow.BufferOutputStream()
             with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
                 stream.write_batch(batch)
             yield batch.num_rows, sink.getvalue().to_pybytes()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise NotReadable(reason(error)) from None
+
+
+def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """Yield batches of some `_BYTES` at the most, unless a row has more."""
+    for batch in batches:
+        each = max(1, batch.num_rows * _BYTES // max(batch.nbytes, _BYTES))
+        for start in range(0, batch.num_rows, each):
+            yield batch.slice(start, each)
 
 
 def lines(data: bytes) -> Iterator[str | NotReadable]:

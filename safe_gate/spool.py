@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
 from io import BytesIO
 from typing import IO, TYPE_CHECKING, Any
 from weakref import finalize
@@ -46,6 +47,7 @@ class Spool(View[JsonObject]):
                 self._spill(self._file)
             self._file.seek(self._size)
             self._file.write(some)
+            self._file.flush()  # that there is no room must be found here, not by whoever reads
         except OSError as error:
             raise _no_room(error) from None
         self._size += len(some)
@@ -55,7 +57,7 @@ class Spool(View[JsonObject]):
         from tempfile import TemporaryFile  # slow to import, and few runs are so large
 
         self._file = TemporaryFile()  # noqa: SIM115 - it is open as long as the spool lives
-        finalize(self, self._file.close)
+        finalize(self, _close, self._file)
         self._file.write(held.getbuffer())
 
     def _read(self) -> Iterator[JsonObject]:
@@ -74,6 +76,11 @@ def lines(entries: Iterable[JsonObject]) -> bytes:
     b'{"a":"\\u00e9"}\n{}\n'
     """
     return b"".join(f"{_encoded(entry)}\n".encode("ascii") for entry in entries)
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # what could not be written was said when it was to be
+        file.close()
 
 
 class Table:
@@ -136,8 +143,11 @@ class _OnDisk:
         return value
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        for key, value in self._run("SELECT key, value FROM kept ORDER BY rowid"):
-            yield key.decode("utf-8", "surrogatepass"), json.loads(value)
+        try:
+            for key, value in self._database.execute("SELECT key, value FROM kept ORDER BY rowid"):
+                yield key.decode("utf-8", "surrogatepass"), json.loads(value)
+        except self._broken as error:
+            raise _no_room(error) from None
 
     def get(self, key: str) -> Any:
         row = self._run("SELECT value FROM kept WHERE key = ?", _blob(key)).fetchone()

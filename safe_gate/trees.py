@@ -67,7 +67,7 @@ class Selection:
         """Tell whether a path is a file of JSON or Parquet that is named, or the outputs beside a batch that is."""
         batch = path.removesuffix(".outputs.jsonl") + ".json"
         names = {path, batch} if path.endswith(".outputs.jsonl") else {path}
-        is_data = path.endswith((".json", ".jsonl", ".parquet"))
+        is_data = path.lower().endswith((".json", ".jsonl", ".parquet"))
         return is_data and any(_names(pattern, name.split("/")) for pattern in self.patterns for name in names)
 
     def leads_into(self, folder: str) -> bool:

@@ -35,7 +35,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import get_context
 
-    # Forked, because compiled rules cannot be sent; there are no threads yet.
+    # Forked, so that rules are compiled already and a function need not be sent; there are no threads yet.
     context = get_context("fork")
     waiting: deque[Future[Any]] = deque()
     with ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,)) as pool:
@@ -55,7 +55,19 @@ _taken: list[Callable[[Any], Any]] = []
 
 
 def _take(function: Callable[[Any], Any]) -> None:
+    from threading import Thread
+
     _taken[:] = [function]
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one it works for has ended: one that was killed could not tell it to."""
+    from multiprocessing import parent_process
+
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
 
 
 def _apply(item: Any) -> Any:

@@ -3,7 +3,12 @@
 from __future__ import annotations
 
 import os
+import signal
+import subprocess
+import sys
+import time
 from collections.abc import Callable
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
@@ -50,6 +55,36 @@ def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, mon
     assert ran.code == 3
     assert "a process that scored cases died" in ran.err
     assert not Path("o.json").exists()
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
+@pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
+def test_no_process_outlives_the_run_it_works_for(how: signal.Signals) -> None:
+    cases = [turn(f"c{number}") for number in range(5_000)]
+    write_cases(Path("c.jsonl"), *cases)
+    command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", "c.jsonl", "--jobs", "2"]
+    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
+        started = time.monotonic()
+        while len(children := alive({run.pid}, 1)) < 2 and time.monotonic() < started + 60:
+            time.sleep(0.05)
+        run.send_signal(how)
+    assert len(children) == 2
+    ended = time.monotonic()
+    while alive(children, 0) and time.monotonic() < ended + 30:
+        time.sleep(0.05)
+    assert not alive(children, 0)
+
+
+def alive(wanted: set[int], field: int) -> set[int]:
+    """Return the processes that have one of these ids, or (field 1) one of these parents."""
+    found = set()
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdecimal():
+                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
+                if state != "Z" and (int(entry.name), int(parent))[field] in wanted:
+                    found.add(int(entry.name))
+    return found
 
 
 def test_what_a_function_raises_comes_back() -> None:

@@ -290,6 +290,17 @@ def test_a_report_folder_that_cannot_be_written_is_an_error(safe_gate: SafeGate)
     assert "reports/safe-gate.json: cannot be written" in ran.err
 
 
+def test_no_earlier_verdict_stands_beside_a_report_that_cannot_be_written(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    card = Path("reports/safe-gate.md")
+    assert "passed" in card.read_text("utf-8").splitlines()[0]
+    Path("reports/safe-gate.json").unlink()
+    Path("reports/safe-gate.json").mkdir()
+    assert safe_gate("run", "--cases", "c.jsonl").code == 3
+    assert "has no verdict" in card.read_text("utf-8").splitlines()[0]
+
+
 def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     def broken(*_: object, **__: object) -> None:
         raise RuntimeError("oh\nno ##[error]")
