@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import math
-import resource
 import subprocess
 import sys
 import tempfile
@@ -21,13 +20,12 @@ from pathlib import Path
 import orjson
 from generate import write
 
-GATE = [sys.executable, "-I", "-m", "safe_gate"]
 _SPLIT = """
 import resource, sys
 from safe_gate.cli import main
 main(sys.argv[1:])
 own, workers = (sum(resource.getrusage(of)[:2]) for of in (resource.RUSAGE_SELF, resource.RUSAGE_CHILDREN))
-print(max(own, workers / 2), file=sys.stderr)
+print(own, workers, file=sys.stderr)
 """
 KINDS = {
     "short": ["eval", "--cases"],
@@ -40,15 +38,18 @@ MOST = {"short": 20, "long": 40}
 """How many times the floor a case of a kind should cost at most."""
 
 
+def split(command: list[str], path: Path) -> tuple[float, float]:
+    """Return the processor seconds of a run on a file, beside which it writes: its own, and those of its workers."""
+    run = [sys.executable, "-I", "-c", _SPLIT, *command, path.name]
+    ran = subprocess.run(run, cwd=path.parent, capture_output=True, text=True, check=False)
+    own, workers = ran.stderr.split()[-2:]
+    return float(own), float(workers)
+
+
 def cost(command: list[str], path: Path) -> float:
-    """Return the processor seconds of a run, those of the busier side if there are workers."""
-    if "--jobs" in command:
-        split = [sys.executable, "-I", "-c", _SPLIT, *command, path.name]
-        ran = subprocess.run(split, cwd=path.parent, capture_output=True, text=True, check=False)
-        return float(ran.stderr.split()[-1])
-    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    subprocess.run([*GATE, *command, path.name], cwd=path.parent, capture_output=True, check=False)
-    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+    """Return the processor seconds of a run, those of the busier side if it has two workers."""
+    own, workers = split(command, path)
+    return max(own, workers / 2)
 
 
 def parsing(loads: Callable[[bytes], object], path: Path) -> float:

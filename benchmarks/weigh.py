@@ -10,8 +10,6 @@ which two totals are added up.
 from __future__ import annotations
 
 import json
-import resource
-import subprocess
 import sys
 import tempfile
 import time
@@ -20,34 +18,23 @@ from operator import add
 from pathlib import Path
 
 from generate import write
+from throughput import cost, split
 
 from safe_gate.evaluators.synthesis import Totals
 from safe_gate.model import JsonObject
 
 FEW = 10
-GATE = [sys.executable, "-I", "-m", "safe_gate"]
-_PARENT = """
-import resource, sys
-from safe_gate.cli import main
-main(sys.argv[1:])
-print(sum(resource.getrusage(resource.RUSAGE_SELF)[:2]), file=sys.stderr)
-"""
+EVAL = ["eval", "--out", "report.json"]
 
 
 def whole(path: Path) -> float:
     """Return the processor seconds of a run in one process, whose report stands beside the cases."""
-    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
-    command = [*GATE, "eval", "--cases", path.name, "--out", "report.json"]
-    subprocess.run(command, cwd=path.parent, capture_output=True, check=False)
-    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+    return cost([*EVAL, "--cases"], path)
 
 
 def parent(path: Path) -> float:
     """Return the processor seconds of the parent of two workers."""
-    command = [sys.executable, "-I", "-c", _PARENT, "eval", "--jobs", "2", "--cases", path.name]
-    command += ["--out", "report.json"]
-    ran = subprocess.run(command, cwd=path.parent, capture_output=True, text=True, check=False)
-    return float(ran.stderr.split()[-1])
+    return split([*EVAL, "--jobs", "2", "--cases"], path)[0]
 
 
 def merging(results: Sequence[JsonObject]) -> float:
@@ -69,7 +56,7 @@ def main() -> None:
         for path, cases in ((many, count), (half, count // 2), (few, FEW)):
             write(kind, cases, path)
         runs = ((whole, few), (parent, half), (parent, many), (whole, many))
-        started, half_taken_in, taken_in, scored = (min(cost(path) for _ in range(rounds)) for cost, path in runs)
+        started, half_taken_in, taken_in, scored = (min(spent(path) for _ in range(rounds)) for spent, path in runs)
         report = json.loads((Path(folder) / "report.json").read_text("utf-8"))
         size = {part: len(json.dumps(value, separators=(",", ":"))) for part, value in report.items()}
         weights = {

@@ -41,7 +41,7 @@ def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -
     """Judge by the shards of a run, and report and publish as that run in one would. Returns 0, 1 or 3."""
     from safe_gate import shards
 
-    # What shards hold is scored already: no other process is asked for it, nor for a baseline beside it.
+    # What shards hold is scored already: no other process is asked for it, and no cluster for a baseline beside it.
     return _run(replace(options, engine="local", jobs="1"), effects, options_at, shards.read(options.shards))
 
 

@@ -250,8 +250,7 @@ def _first_object(path: Path) -> Any:
     """Return what the first line that is not blank holds, if it is JSON. Raises CannotJudge if it cannot be read."""
     try:
         with open_regular(path) as file:
-            lines = ((number, line.removeprefix(BOM)) for number, line in enumerate(file, 1))
-            number, first = next((one for one in lines if one[1].strip()), (1, b""))
+            number, first = next(_numbered(file), (1, b""))
         return parse(decode(first, shown(path), number))
     except OSError as error:
         raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
@@ -402,7 +401,7 @@ def _parts(
             read = _rows if id_key == "id" and _is_columnar(path) else _lines
             for part in read(file, name, digest, size):
                 if is_start and not part.is_columnar:
-                    if (first := next(_numbered(part), None)) is None:
+                    if (first := next(_numbered(BytesIO(part.data), part.first), None)) is None:
                         continue
                     if mistaken := _mistaken(*first, path, name, id_key):
                         yield mistaken
@@ -455,9 +454,9 @@ def _is_columnar(path: Path) -> bool:
     return path.suffix.lower() == parquet.SUFFIX
 
 
-def _numbered(part: Part) -> Iterator[tuple[int, bytes]]:
-    """Yield the lines of a part that are not blank, with their numbers."""
-    for number, line in enumerate(BytesIO(part.data), part.first):
+def _numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Yield those of a file's lines that are not blank, with their numbers; `first` is that of the first."""
+    for number, line in enumerate(lines, first):
         content = line.removeprefix(BOM) if number == 1 else line
         if content.strip():
             yield number, content
@@ -495,7 +494,7 @@ def _objects(part: Part, kind: str, id_key: str) -> Iterator[tuple[Place, dict[s
 
 
 def _values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
-    for number, line in _numbered(part):
+    for number, line in _numbered(BytesIO(part.data), part.first):
         place = Place(part.name, number)
         try:
             yield place, parse(decode(line, part.name, number))

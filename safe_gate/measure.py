@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from safe_gate import files, workers
 from safe_gate.evaluators import without_texts
-from safe_gate.figures import Addable, add_up
+from safe_gate.figures import add_up
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
@@ -39,9 +39,6 @@ SCORING = (
 
 Case = TypeVar("Case")
 Result = TypeVar("Result")
-Totals = TypeVar("Totals", bound=Addable)
-Scored = Sequence[tuple[Case, JsonObject]]
-"""Cases with their entries of `results[]`."""
 
 Source = Callable[[str, str, Callable[[], JsonObject]], JsonObject | None]
 """What gives a case's entry of `results[]`, told its evaluator, its id and how to score it; None passes it over."""
@@ -84,23 +81,25 @@ def safe_v0_part(
 
     policy = policy or safe_policy(options)
 
+    intake, entries = Intake(safe_v0_cases(options, output, root=root)), Spool()
+
     def entry(case: safe_v0.Case) -> JsonObject | None:
         def score() -> JsonObject:
             return _told("safe_v0", safe_v0.score_case(case, policy).as_json(), options.text)
 
         return source("safe_v0", case.test_id, score)
 
-    def totals(found: Scored[safe_v0.Case]) -> safe_v0.Totals:
-        return safe_v0.Totals.of(found, policy)
+    def totals() -> Iterator[safe_v0.Totals]:
+        for cases in _chunks(intake.cases()):
+            found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
+            entries.take(lines(scored for _, scored in found))
+            yield safe_v0.Totals.of(found, policy)
 
-    def report(totals: safe_v0.Totals, entries: Sequence[JsonObject]) -> dict[str, Any]:
-        return safe_v0.report(totals, entries, policy, generated_at)
-
-    items = safe_v0_cases(options, output, root=root)
-    measured = _measured(items, entry, totals, safe_v0.Totals(), report, options)
-    if measured.problems or measured.cases:
-        return measured
-    return replace(measured, part=None, problems=as_shown((_lacking(options),), options))
+    total = add_up(totals(), safe_v0.Totals())
+    problems = intake.problems or ([] if intake.count else [_lacking(options)])
+    is_whole = not problems and intake.count == len(entries)
+    part = safe_v0.report(total, entries, policy, generated_at) if is_whole else None
+    return Measured(part, as_shown(problems, options), tuple(intake.inputs), entries, intake.count)
 
 
 def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
@@ -234,35 +233,6 @@ def _engine(options: Options) -> tuple[Mapped, int]:
 def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
     """Return a case's entry as it may be shown. All that is added up from entries holds no more than they do."""
     return entry if text == "full" else without_texts(evaluator, entry)
-
-
-def _measured(
-    items: Iterable[Case | Problem | files.InputFile],
-    entry: Callable[[Case], JsonObject | None],
-    totals: Callable[[Scored[Case]], Totals],
-    nothing: Totals,
-    report: Callable[[Totals, Sequence[JsonObject]], dict[str, Any]],
-    options: Options,
-) -> Measured:
-    """Return an evaluator's part of the report, if there is no problem and its source has passed over no case.
-
-    `entry` gives a case's entry of `results[]`, if it has one, and `totals` the totals of some. Few cases are held.
-    """
-    intake, entries = Intake(items), Spool()
-
-    def measure(cases: Sequence[Case]) -> tuple[Totals, Sequence[JsonObject]]:
-        found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
-        return totals(found), [scored for _, scored in found]
-
-    def measured() -> Iterator[Totals]:
-        for total, some in map(measure, _chunks(intake.cases())):
-            entries.extend(some)
-            yield total
-
-    total = add_up(measured(), nothing)
-    problems, inputs = as_shown(intake.problems, options), tuple(intake.inputs)
-    is_whole = not problems and 0 < intake.count == len(entries)
-    return Measured(report(total, entries) if is_whole else None, problems, inputs, entries, intake.count)
 
 
 def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:

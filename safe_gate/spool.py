@@ -29,19 +29,13 @@ _encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 class Spool(View[JsonObject]):
     """JSON objects in the order they were added, read again whenever they are looked at."""
 
-    def __init__(self, entries: Iterable[JsonObject] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__(self._read)
         self._file: IO[bytes] = BytesIO()
         self._size = self._length = 0
-        self.extend(entries)
-
-    def extend(self, entries: Iterable[JsonObject]) -> None:
-        """Add objects. Raises CannotJudge where there is no room for them."""
-        for entry in entries:
-            self.take(lines([entry]))
 
     def take(self, some: bytes) -> None:
-        """Add objects that are `lines` already. Raises CannotJudge where there is no room for them."""
+        """Add objects, as `lines`. Raises CannotJudge where there is no room for them."""
         try:
             if self._size > _IN_MEMORY and isinstance(self._file, BytesIO):
                 self._spill(self._file)

@@ -99,8 +99,9 @@ def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
 def test_a_spool_gives_back_what_it_took_to_several_readers(entries: list[dict[str, Any]], in_memory: int) -> None:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spool, "_IN_MEMORY", in_memory)
-        kept = Spool(entries[:1])
-        kept.extend(entries[1:])
+        kept = Spool()
+        for some in (entries[:1], entries[1:]):
+            kept.take(spool.lines(some))
     assert kept == entries
     assert len(kept) == len(entries)
     assert list(zip(kept, kept, strict=True)) == list(zip(entries, entries, strict=True))

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
-from functools import partial
 from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
@@ -37,19 +36,18 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator; a case that waivers let pass is marked, and only to review."""
     known = let_pass(report)
     return tuple(
-        replace(section, findings=View(partial(_all_marked, section.findings, known[name]))) if known[name] else section
+        replace(section, findings=_marked(section.findings, known[name]))
         for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
 
 
-def _all_marked(findings: Sequence[Finding], known: Set[str]) -> Iterator[Finding]:
-    return (_marked(finding, known) for finding in findings)
+def _marked(findings: Sequence[Finding], known: Set[str]) -> Sequence[Finding]:
+    def marked(finding: Finding) -> Finding:
+        if finding.case_id.text not in known:
+            return finding
+        return replace(finding, severity=Severity.REVIEW, what=f"{finding.what}, waived")
 
-
-def _marked(finding: Finding, known: Set[str]) -> Finding:
-    if finding.case_id.text not in known:
-        return finding
-    return replace(finding, severity=Severity.REVIEW, what=f"{finding.what}, waived")
+    return View(lambda: map(marked, findings)) if known else findings
 
 
 class Ranked(NamedTuple):
