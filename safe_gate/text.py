@@ -47,10 +47,11 @@ _LONGEST_SEGMENT, _MOST_SEGMENTS = 32, 4_096
 # Signs that normalising would not change, words with single blanks between them: most of any text.
 _SIGNS = (
     r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
-    r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]+"
+    r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
-_PLAIN = re.compile(rf"{_SIGNS}(?:[ \n]{_SIGNS})*")
-_RUN = re.compile(rf"{_PLAIN.pattern}|\s{{1,{_LONGEST_SEGMENT}}}")
+# The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
+_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
+_BLANKS = re.compile(rf"\s{{1,{_LONGEST_SEGMENT}}}")
 # A line that was broken to fit a width: long, without an end, and the next one goes on in lower case.
 _WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n(?=[a-z]|I\b)"), 50
 _MARKS = frozenset("*_`~")
@@ -220,7 +221,7 @@ def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
 
 def _run_end(text: str, start: int) -> int:
     """Return the end of a run of plain text or of blanks, less its last character if something joins it."""
-    run = _RUN.match(text, start)
+    run = _PLAIN.match(text, start) or _BLANKS.match(text, start)
     if run is None:
         return start
     end = run.end()

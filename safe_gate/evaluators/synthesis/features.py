@@ -26,7 +26,7 @@ _TOKEN = re.compile(r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)|\d+
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would", "'s": "'s"}
 _LONGEST_RUN, _LONGEST_STEMS = 4, 2
-_MOST_READINGS, _LONGEST_KEPT = 6_000, 40
+_MOST_READINGS, _LONGEST_KEPT = 12_000, 40
 _LEAST_WORDS = 2
 MOST_WORDINGS = 128
 """How many sentences are remembered by their wording: replies repeat themselves and each other."""
@@ -52,7 +52,7 @@ _REFERS, _ADDRESSES = 1, 2
 
 
 class Reading(NamedTuple):
-    """What a run of characters without a blank is read as: its words in both views, and what they are about."""
+    """What a token is read as: its words in both views, and what they are about."""
 
     shown: tuple[str, ...]
     stems: tuple[str, ...]
@@ -62,7 +62,7 @@ class Reading(NamedTuple):
 
 
 class Lexicon(dict[str, Reading]):
-    """How words are read: chat spellings, and the class a word belongs to (the first that names it).
+    """How tokens are read: chat spellings, and the class a word belongs to (the first that names it).
 
     The readings that were asked for are kept, up to a bound, in lower case. `vocabulary` are all words it knows.
     """
@@ -78,23 +78,23 @@ class Lexicon(dict[str, Reading]):
         self.vocabulary = frozenset((*self._classes, *self._spelling, *data["verbs"].split()))
         self.wording = lru_cache(maxsize=MOST_WORDINGS)(self._wording)
 
-    def __missing__(self, chunk: str) -> Reading:
-        words = [word for token in _TOKEN.findall(chunk) for word in self.words(token)]
+    def __missing__(self, token: str) -> Reading:
+        words = self.words(token)
         topics = [stem(w) for w in words if w[0].isalpha() and len(w) > 2 and w not in _STOP]
         marks = _REFERS * (not _ANAPHORA.isdisjoint(words)) + _ADDRESSES * (not _ADDRESS.isdisjoint(words))
         shown = tuple(self._class(word) + " " for word in words)
         stems = tuple((word if word in FUNCTION_WORDS else stem(word)) + "- " for word in words)
         reading = Reading(shown, stems, tuple(topics), marks, sum(w[0].isalpha() for w in words))
-        if len(chunk) <= _LONGEST_KEPT:
+        if len(token) <= _LONGEST_KEPT:
             if len(self) >= _MOST_READINGS:
                 self.clear()
-            self[chunk] = reading
+            self[token] = reading
         return reading
 
     def _wording(self, text: str) -> Wording:
         """Return what a sentence is read as."""
         read = text if text.isascii() else unicodedata.normalize("NFKC", text)
-        readings = [self[chunk] for chunk in read.lower().split()]
+        readings = [self[token] for token in _TOKEN.findall(read.lower())]
         if not readings:
             return Wording()
         shown, stems, topics, marks, letters = zip(*readings, strict=True)

@@ -201,7 +201,9 @@ class Column:
 def _largest(pack: LearnedPack, index: int, features: frozenset[str]) -> list[tuple[float, str]]:
     """Return the features that speak most for a group, each by its weight times -1 and its name, ties by name."""
     speaking = _speaking_for(pack, index)
-    return sorted((speaking[name], name.rstrip()) for name in features & speaking.keys())[:_REASONS]
+    names = sorted(features & speaking.keys())
+    names.sort(key=speaking.__getitem__)
+    return [(speaking[name], name.rstrip()) for name in names[:_REASONS]]
 
 
 @cache
