@@ -62,7 +62,11 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 # The look-behind and the possessive quantifiers keep it linear on a megabyte of dots.
 _SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"')\]]*+(?=\s|$)|\n")
 _LINE = re.compile(r"[^\n]+")
-_QUOTE = re.compile(r'(?<!\d)"')
+# Double quotes, those that can only begin, those that begin nothing (6", `word" `), what no doubtful quotation holds.
+_QUOTE = re.compile('"')
+_BEGINNING = re.compile(r'(?:(?<=[\s(\[{\u2014])|(?<![\s\S]))"(?=\S)')
+_NO_BEGINNING = re.compile(r'(?<=\d)"|(?<=[^\s(\[{\u2014:,=-])"(?=\s|$|[.,;:!?)\]}])')
+_STOP = re.compile(r"[.!?][\"')\]]*\s+[^\W\d]")
 _CONTINUATION = re.compile(rb"[\x80-\xbf]")
 _ABBREVIATION = re.compile(r"(?:^|[\s(\"'])(?:mr|mrs|ms|dr|prof|st|vs|etc|e\.g|i\.e|a\.m|p\.m|no)\.$", re.IGNORECASE)
 
@@ -104,7 +108,9 @@ class Normalised:
     def quotations(self) -> tuple[tuple[int, int], ...]:
         """The spans of `text` between pairs of double quotes on a line, the quotes included.
 
-        Inches (6") are none, nor are marks around the whole text: a reply recorded in quotes is no quotation.
+        A mark that stands like a beginning begins one anew, one that stands like an end, or after a digit (6"), begins
+        none. Where a mark may be either, or the end is after a digit ("v2"), a quotation holds no end of a sentence: a
+        stray mark hides little. Marks around the whole text are none: a reply recorded in quotes is no quotation.
         """
         return tuple(_quotations(self.text)) if '"' in self.text else ()
 
@@ -283,11 +289,21 @@ def _sentences(text: str) -> Iterator[tuple[int, int]]:
 
 def _quotations(text: str) -> Iterator[tuple[int, int]]:
     bounds = len(text) - len(text.lstrip()), len(text.rstrip())
+    stops = [stop.start() for stop in _STOP.finditer(text)]
     for line in _LINE.finditer(text):
-        marks = [match.start() for match in _QUOTE.finditer(text, line.start(), line.end())]
-        for opening, closing in zip(marks[::2], marks[1::2], strict=False):
-            if (opening, closing + 1) != bounds:
-                yield opening, closing + 1
+        opening, is_sure = -1, False
+        for mark in _QUOTE.finditer(text, line.start(), line.end()):
+            at, is_number = mark.start(), text[mark.start() - 1 : mark.start()].isdigit()
+            if _BEGINNING.match(text, at):  # what was open before never ended
+                opening, is_sure = at, True
+            elif opening < 0:
+                opening, is_sure = -1 if _NO_BEGINNING.match(text, at) else at, False
+            elif (is_sure and not is_number) or bisect_left(stops, opening) == bisect_left(stops, at):
+                if (opening, at + 1) != bounds:
+                    yield opening, at + 1
+                opening = -1
+            elif not is_number:
+                opening = -1
 
 
 def _bounded(start: int, end: int) -> Iterator[tuple[int, int]]:

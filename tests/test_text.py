@@ -69,7 +69,7 @@ def test_an_empty_span_has_no_place() -> None:
 @modest
 def test_a_normalised_text_is_composed(text: str) -> None:
     assert not any(normalise(char).text for char in IGNORABLE)
-    special = IGNORABLE | set(SINGLE_QUOTES) | {chr(code) for code in range(0xFF01, 0xFF5F)}
+    special = IGNORABLE | set(SINGLE_QUOTES) | {"~"} | {chr(code) for code in range(0xFF01, 0xFF5F)}  # ~~ is markup
     kept = "".join(char for char in text if not special & set(unicodedata.normalize("NFC", char)))
     assert normalise(kept).text == unicodedata.normalize("NFC", kept)
 
@@ -272,3 +272,26 @@ def test_time_is_linear_in_a_text_that_repeats_itself(unit: str) -> None:
 def test_characters_that_do_not_show_do_not_hide_words(code: int) -> None:
     text = f"You{chr(code)}'ll defi{chr(code)}nitely be fine."
     assert normalise(text).text == "You'll definitely be fine."
+
+
+@pytest.mark.parametrize(
+    ("text", "quoted"),
+    [
+        ('He said "you must go" and left.', ['"you must go"']),
+        ('She wrote:"go", \u2014"now"\u2014 and ("why not").', ['"go"', '"now"', '"why not"']),
+        ('My son is 5\'10" tall, with a 6" scar.', []),
+        ('It says "v2", and "I am 42" too.', ['"v2"', '"I am 42"']),
+        ('"A 6" pipe" and "so on".', ['"A 6"', '"so on"']),
+        ('An unclosed "mark.\nAnother "one" closes.', ['"one"']),
+        ('A mark that ends" what never began, "you see".', ['"you see"']),
+        ('He said:"...you must" and x="(go)".', ['"...you must"', '"(go)"']),
+        ('Say "hello. A scar is 6" long.', []),
+        ('"Stop. She said "go" to me."', ['"go"']),
+        ('he said"you must go"and left', ['"you must go"']),
+        ('a"b. You must. c"d', []),
+        (' "All of it." ', []),
+    ],
+)
+def test_a_stray_mark_begins_no_quotation_and_hides_little(text: str, quoted: list[str]) -> None:
+    normalised = normalise(text)
+    assert [normalised.text[start:end] for start, end in normalised.quotations] == quoted

@@ -29,6 +29,7 @@ _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and se
 # Words between blanks, less what stands around them: no links, no tags, no code.
 _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
 _INSIDE_WORD = re.compile("['-]")
+_BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
 _PLENTY = 5  # different small words of English leave no doubt, unless half as many are of other languages
 _FEWEST_WORDS = 8  # fewer, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # of words known as English
@@ -77,7 +78,12 @@ class Languages:
 
 
 def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without those with a capital inside it: they are names."""
-    found = _WORD.findall(text.lower() if text.isupper() else text)
-    parts = [part for word in found for part in _INSIDE_WORD.split(word)]
-    return [part.lower() for i, part in enumerate(parts) if i == 0 or part[0].islower() or part == "I"]
+    """Return the words of a text in lower case, without those with a capital inside a sentence: they are names."""
+    text = text.lower() if text.isupper() else text
+    words = []
+    for found in _WORD.finditer(text):
+        begins = _BEGIN.search(text, max(0, found.start() - 5), found.start()) is not None
+        first, *rest = _INSIDE_WORD.split(found[1])
+        words += [first] if begins or first[0].islower() or first == "I" else []
+        words += [part for part in rest if part[0].islower()]
+    return [word.lower() for word in words]
