@@ -11,6 +11,9 @@ A case's label is what is observed, so the sentences' strengths are latent (mult
 Loss = case_weight * log-loss of the cases + bank_weight * log-loss of each head on the bank's sentences
      + sparsity * sum of strengths + l2/2 * |w|^2, by L-BFGS from zero. Pruned in steps to `SIZES`, refitted.
 
+Where labels are many and say little, a fit depends on single cases; the mean of fits that each leave some out
+depends on them less (bagging, Breiman 1996), and is a pack like any other.
+
 A correction is learned on top of a pack that stays as it is: its weights are added to the pack's, `l2` pulls
 them to zero, and biases stay, so that without evidence nothing changes.
 
@@ -70,6 +73,7 @@ class Task:
     case_weight: float = 1.0
     bank_weight: float = 1.0
     bank_as_cases: bool = False
+    fits: int = 1
     unless: tuple[str, ...] = ()
 
 
@@ -91,10 +95,11 @@ TASKS = (
         banks=("reassurance",),
         groups={"mind_reading": ("mind_reading",), "guarantee": ("guarantee",)},
         link="any",
-        scale=2.0,  # a learned sentence counts from an even chance on: at equal agreement, fewer false alarms
+        scale=1.45,  # a learned sentence counts from a chance of 0.69 on: at equal agreement, fewer false alarms
         about="Claims to know a mind, and outcomes stated as certain, by sentence.",
         l2=0.002,
-        bank_weight=0.25,
+        bank_weight=0.2,
+        fits=5,
         # Labelling guide, point 14: what is not promised is no guarantee.
         unless=(
             (
@@ -203,7 +208,30 @@ def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon
         if size < len(vocabulary):
             vocabulary = [vocabulary[k] for k in sorted(np.argsort(-fitted.strength, kind="stable")[:size])]
             fitted = _fitted(task, vocabulary, rows, owner, labels, banked, targets)
+    if task.fits > 1:
+        x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
+        return _pack(task, vocabulary, *_mean_fit(task, x, owner, np.array(labels, dtype=float), xb, targets))
     return _pack(task, vocabulary, fitted.weights, fitted.bias)
+
+
+def _mean_fit(
+    task: Task, x: sp.csr_matrix, owner: NDArray[np.int64], y: Floats, xb: sp.csr_matrix, targets: Floats
+) -> tuple[Floats, Floats]:
+    """Return the means of the weights and biases of fits that each leave out another part of cases and bank."""
+
+    def parts(count: int) -> NDArray[np.int64]:
+        return np.arange(count) * task.fits // max(1, count)  # one after the other: what stands together is alike
+
+    case, sentence = parts(len(y)), parts(xb.shape[0])
+    fits = []
+    for part in range(task.fits):
+        kept = case != part
+        rows = kept[owner]
+        numbers = np.cumsum(kept) - 1
+        some = sentence != part
+        fits.append(_fit(task, x[rows], numbers[owner[rows]], y[kept], xb[some], targets[:, some]))
+    weights, biases = zip(*fits, strict=True)
+    return np.mean(weights, axis=0), np.mean(biases, axis=0)
 
 
 CORRECTION_SIZE = 500

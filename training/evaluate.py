@@ -1,8 +1,8 @@
 """How the checks agree with people: every case scored by packs that never saw its file.
 
-`python training/evaluate.py` leaves out one file of `data/synthesis/dev_*.jsonl` after the other, learns
-the packs from the rest, and scores the file left out; then it writes the tables of `docs/checks.md`
-between its markers. Hand-written rules take part as they are.
+`python training/evaluate.py` leaves out one file of labelled cases in `data/synthesis/` after the other, learns
+the packs from the rest, and scores the file left out, several files at a time; then it writes the tables of
+`docs/checks.md` between its markers. Hand-written rules take part as they are.
 """
 
 from __future__ import annotations
@@ -11,10 +11,12 @@ import json
 import sys
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import ProcessPoolExecutor
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
-from ship import DATA, learn, load_turns
+from ship import DATA, FILES, learn, load_turns
 from tables import fill, share
 from tradeoff import picture
 
@@ -26,10 +28,12 @@ from safe_gate.model import Place
 from safe_gate.packs import digest, load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
+UNSEEN = sorted(DATA.glob("unseen_*.jsonl"))
+"""Labelled cases that no pack is learned from."""
 
 NOTES: dict[str, str] = {
     case["id"]: case["notes"]
-    for path in sorted(DATA.glob("dev_*.jsonl"))
+    for path in (*FILES, *UNSEEN)
     for case in map(json.loads, path.read_text("utf-8").splitlines())
 }
 """Why a case is labelled as it is, in the words of whoever wrote it."""
@@ -104,16 +108,21 @@ KINDS: dict[str, Callable[[CheckResult, bool | None, str], str]] = {
 
 def left_out(turns: Sequence[Turn]) -> dict[Level, list[Judged]]:
     """Return the labels of all files, each judged by packs learned from the others, by level of sensitivity."""
-    shipped = load()
     found: dict[Level, list[Judged]] = {level: [] for level in LEVELS}
-    for file in sorted({turn.file for turn in turns}):
-        others = [turn for turn in turns if turn.file != file]
-        learned = tuple(LearnedPack.of(learn(task, others)) for task in TASKS)
-        for needed, limit in LEVELS:
-            rules = replace(shipped, learned=learned, needed=needed, limit=limit)
-            found[needed, limit] += judged([turn for turn in turns if turn.file == file], rules)
-        sys.stderr.write(f"{file} done\n")
+    with ProcessPoolExecutor() as pool:
+        for path, judged_at in zip(FILES, pool.map(partial(_left_out, turns), FILES), strict=True):
+            for level, labels in judged_at.items():
+                found[level] += labels
+            sys.stderr.write(f"{path.stem} done\n")
     return found
+
+
+def _left_out(turns: Sequence[Turn], path: Path) -> dict[Level, list[Judged]]:
+    """Return the labels of one file, judged by packs learned from the others, by level of sensitivity."""
+    others = [turn for turn in turns if turn.file != path.stem]
+    rules = replace(load(), learned=tuple(LearnedPack.of(learn(task, others)) for task in TASKS))
+    mine = [turn for turn in turns if turn.file == path.stem]
+    return {(needed, limit): judged(mine, replace(rules, needed=needed, limit=limit)) for needed, limit in LEVELS}
 
 
 def agreement(labels: Sequence[Judged]) -> str:
@@ -209,15 +218,32 @@ def curves(found: dict[Level, list[Judged]]) -> dict[str, list[tuple[float, floa
     return points
 
 
+def counts(labels: Sequence[Judged], kind: str) -> dict[str, dict[str, int]]:
+    """Return how many labels the files of a kind have, and how many agree, by check."""
+    some = [label for label in labels if label.file.startswith(kind)]
+    return {
+        "labels": {check: sum(label.check == check for label in some) for check in CHECKS},
+        "agreed": {check: sum(label.agrees for label in some if label.check == check) for check in CHECKS},
+    }
+
+
 def main() -> None:
     """Write the tables into the document and print the one that counts."""
     turns = load_turns()
     found = left_out(turns)
     labels = found[SENSITIVITIES["balanced"]]
+    unseen = judged(load_turns(UNSEEN), load())
     written = judged(turns, load("spec"))
     tables = {
         "files": by(labels, "file left out", lambda label: label.file),
-        "all": by(labels, "", lambda _: "all files"),
+        "all": [
+            *by(labels, "", lambda label: f"all {label.file.partition('_')[0]} files"),
+            *by(labels, "", lambda _: "all files")[2:],
+        ],
+        "unseen": [
+            *by(unseen, "never learned from", lambda label: label.file),
+            *by(unseen, "", lambda _: "all unseen files")[2:],
+        ],
         "slices": by(labels, "slice", lambda label: label.tag),
         "spec": by(written, "hand-written rules alone", lambda label: label.file),
         "confusions": confusions(labels),
@@ -226,13 +252,9 @@ def main() -> None:
     }
     fill(DOCUMENT, tables)
     (DOCUMENT.parent / "trade-off.svg").write_text(picture(curves(found)), "utf-8")
-    record = {
-        "packs_sha256": digest(),
-        "labels": {check: sum(x.check == check for x in labels) for check in CHECKS},
-        "agreed": {check: sum(x.agrees for x in labels if x.check == check) for check in CHECKS},
-    }
+    record = {"packs_sha256": digest(), **{kind: counts(labels + unseen, kind) for kind in ("dev", "voice", "unseen")}}
     (DOCUMENT.parent / "checks.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
-    sys.stdout.write("\n".join(tables["files"] + tables["all"]) + "\n")
+    sys.stdout.write("\n".join(tables["files"] + tables["all"] + tables["unseen"]) + "\n")
 
 
 if __name__ == "__main__":

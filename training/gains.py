@@ -1,7 +1,7 @@
-"""What a team's own labelled cases gain: a file of `data/synthesis/` plays the team's, the others ship.
+"""What a team's own labelled cases gain: each of the six dev files in turn plays the team's, all others ship.
 
-`python training/gains.py` learns packs from all files but one, corrects them from 50, 100 or four fifths of the
-cases of that one, and scores its last fifth, over all fifths and files, as `safe-gate rules train` does. It
+`python training/gains.py` learns packs from all files but that one, corrects them from 50, 100 or four fifths of
+its cases, and scores its last fifth, over all fifths and files, as `safe-gate rules train` does. It
 writes the table of `docs/own-rules.md` between its markers.
 """
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from safe_gate.evaluators import synthesis
@@ -18,13 +18,15 @@ from safe_gate.render.jsonreport import pack_json
 from safe_gate.text import normalise
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"
+FILES = tuple(path for kind in ("dev", "voice") for path in sorted(DATA.glob(f"{kind}_*.jsonl")))
+"""The files of labelled cases that packs are learned from, each of another voice."""
 PACKS = Path(synthesis.__file__).parent / "packs"
 
 
-def load_turns() -> list[Turn]:
-    """Return all labelled cases, file by file."""
+def load_turns(paths: Iterable[Path] = FILES) -> list[Turn]:
+    """Return the labelled cases of some files, file by file."""
     turns = []
-    for path in sorted(DATA.glob("dev_*.jsonl")):
+    for path in paths:
         for case in map(json.loads, path.read_text("utf-8").splitlines()):
             user, assistant = normalise(case["user"]), normalise(case["assistant"])
             turns.append(Turn(path.stem, case["id"], case["tags"][0], user, assistant, case["expected"]))
@@ -32,8 +34,9 @@ def load_turns() -> list[Turn]:
 
 
 def load_bank(name: str) -> list[JsonObject]:
-    """Return a bank's sentences, normalised."""
-    entries = map(json.loads, (DATA / f"bank_{name}.jsonl").read_text("utf-8").splitlines())
+    """Return a bank's sentences, normalised, of all files whose name begins with it."""
+    paths = sorted(DATA.glob(f"bank_{name}*.jsonl"))
+    entries = [json.loads(line) for path in paths for line in path.read_text("utf-8").splitlines()]
     return [{**e, **{key: normalise(e[key]) for key in ("text", "context") if key in e}} for e in entries]
 
 
