@@ -315,9 +315,9 @@ def test_a_hit_that_does_not_count_is_reported_with_what_cancelled_it(
 
 
 def test_what_weighs_too_little_or_is_outweighed_is_reported_as_cancelled() -> None:
-    lines = (REPOSITORY / "data/synthesis/dev_a.jsonl").read_text("utf-8").splitlines()
+    files = [REPOSITORY / "data/synthesis" / name for name in ("dev_a.jsonl", "unseen_x.jsonl")]
     found = set()
-    for data in map(json.loads, lines):
+    for data in (json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()):
         case = Case(data["id"], data["user"], data["assistant"], tuple(CHECKS), {}, (), Place("c", 1))
         for check in score_case(case, load_rules()).checks.values():
             found |= {hit.by.partition(":")[0] for hit in check.details["cancelled"]}

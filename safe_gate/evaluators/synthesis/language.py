@@ -80,10 +80,11 @@ class Languages:
 def _words(text: str) -> list[str]:
     """Return the words of a text in lower case, without those with a capital inside a sentence: they are names."""
     text = text.lower() if text.isupper() else text
-    words = []
+    words: list[str] = []
     for found in _WORD.finditer(text):
-        begins = _BEGIN.search(text, max(0, found.start() - 5), found.start()) is not None
-        first, *rest = _INSIDE_WORD.split(found[1])
-        words += [first] if begins or first[0].islower() or first == "I" else []
-        words += [part for part in rest if part[0].islower()]
-    return [word.lower() for word in words]
+        first, *rest = [found[1]] if found[1].isalpha() else _INSIDE_WORD.split(found[1])
+        if first[0].islower() or first == "I" or _BEGIN.search(text, max(0, found.start() - 5), found.start()):
+            words.append(first.lower())
+        if rest:
+            words += [part.lower() for part in rest if part[0].islower()]
+    return words
