@@ -30,7 +30,7 @@ _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and se
 _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
 _INSIDE_WORD = re.compile("['-]")
 _BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
-_PLENTY = 5  # different small words of English leave no doubt, unless half as many are of other languages
+_PLENTY = 3  # different small words of English leave no doubt, unless half as many are of other languages
 _FEWEST_WORDS = 8  # fewer, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # of words known as English
 
