@@ -47,6 +47,13 @@ def test_no_labelled_text_is_taken_for_another_language() -> None:
     assert [text for text in texts if language(text) is Language.OTHER] == []
 
 
+# No list has its words, and it quotes three small ones of English.
+HUNGARIAN = (
+    "Bonyolult hetek voltak ezek, bar\u00e1tom, k\u00f3rh\u00e1zban \u00fclt\u00fcnk \u00e9jjel nappal, mire orvosunk kimondta: minden rendben "
+    "lesz, azt\u00e1n felcsend\u00fclt valahonnan You will be loved, mindannyian s\u00edrtunk."
+)
+
+
 @pytest.mark.parametrize(
     ("text", "found"),
     [
@@ -60,6 +67,7 @@ def test_no_labelled_text_is_taken_for_another_language() -> None:
         ("I WANT TO HELP YOU", Language.ENGLISH),
         ("JE SUIS AVEC VOUS", Language.OTHER),
         ("zorp blick fren dwee mop\u00e9 squil trab nonk vleer", Language.OTHER),
+        (HUNGARIAN, Language.OTHER),
     ],
 )  # fmt: skip
 def test_what_is_too_short_or_too_odd_to_tell(text: str, found: Language) -> None:

@@ -30,7 +30,7 @@ _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and se
 _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
 _INSIDE_WORD = re.compile("['-]")
 _BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
-_PLENTY = 3  # different small words of English leave no doubt, unless half as many are of other languages
+_PLENTY = 3  # small words of English leave no doubt, unless they are few of all, or half as many of other languages
 _FEWEST_WORDS = 8  # fewer, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # of words known as English
 
@@ -63,7 +63,8 @@ class Languages:
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
         at_a_glance = set(text.lower().split())
-        if len(self.english & at_a_glance) >= max(_PLENTY, 2 * len(self.other & at_a_glance)):
+        least = max(_PLENTY, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
+        if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH
         words = _words(text)
         english = sum(word in self.english for word in words)
