@@ -203,15 +203,16 @@ def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon
     rows, owner = _sentences(documents)
     counts = Counter(feature for features in rows + banked for feature in features)
     vocabulary = sorted(feature for feature, count in counts.items() if count >= 2)
-    fitted = _fitted(task, vocabulary, rows, owner, labels, banked, targets)
+    y = np.array(labels, dtype=float)
     for size in SIZES:
         if size < len(vocabulary):
-            vocabulary = [vocabulary[k] for k in sorted(np.argsort(-fitted.strength, kind="stable")[:size])]
-            fitted = _fitted(task, vocabulary, rows, owner, labels, banked, targets)
-    if task.fits > 1:
-        x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
-        return _pack(task, vocabulary, *_mean_fit(task, x, owner, np.array(labels, dtype=float), xb, targets))
-    return _pack(task, vocabulary, fitted.weights, fitted.bias)
+            x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
+            weights, _ = _fit(task, x, owner, y, xb, targets)
+            strength = np.abs(weights).max(axis=0) * np.sqrt(_energy(x) + _energy(xb))  # how far each moves sentences
+            vocabulary = [vocabulary[k] for k in sorted(np.argsort(-strength, kind="stable")[:size])]
+    x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
+    fit = _fit if task.fits == 1 else _mean_fit
+    return _pack(task, vocabulary, *fit(task, x, owner, y, xb, targets))
 
 
 def _mean_fit(
@@ -266,29 +267,6 @@ def correct(task: Task, base: Mapping[str, Any], turns: Sequence[Turn], lexicon:
 def _fit_correction(task: Task, x: sp.csr_matrix, owner: NDArray[np.int64], y: Floats, offset: Floats) -> Floats:
     nothing = sp.csr_matrix((0, x.shape[1])), np.zeros((len(task.groups), 0))
     return _fit(task, x, owner, y, *nothing, offset)[0]
-
-
-@dataclass(frozen=True)
-class Fitted:
-    """Weights (head by feature), biases, and how much each feature moves the sentences it is in."""
-
-    weights: Floats
-    bias: Floats
-    strength: Floats
-
-
-def _fitted(
-    task: Task,
-    vocabulary: Sequence[str],
-    rows: Sequence[set[str]],
-    owner: NDArray[np.int64],
-    labels: Sequence[bool],
-    banked: Sequence[set[str]],
-    targets: Floats,
-) -> Fitted:
-    x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
-    weights, bias = _fit(task, x, owner, np.array(labels, dtype=float), xb, targets)
-    return Fitted(weights, bias, np.abs(weights).max(axis=0) * np.sqrt(_energy(x) + _energy(xb)))
 
 
 def _pack(task: Task, vocabulary: Sequence[str], weights: Floats, bias: Floats) -> JsonObject:
