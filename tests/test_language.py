@@ -65,6 +65,7 @@ HUNGARIAN = (
         ("She said \u5927\u4e08\u592b, and I think she meant it.", Language.ENGLISH),
         ("\U0001d408 \U0001d41a\U0001d426", Language.ENGLISH),
         ("I WANT TO HELP YOU", Language.ENGLISH),
+        ("Mirror sizes:\n\nS: 40 cm\nM: 60 cm\nL: 90 cm\n\nWall fixings not incl.", Language.ENGLISH),
         ("JE SUIS AVEC VOUS", Language.OTHER),
         ("zorp blick fren dwee mop\u00e9 squil trab nonk vleer", Language.OTHER),
         (HUNGARIAN, Language.OTHER),

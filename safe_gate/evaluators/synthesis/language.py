@@ -31,7 +31,7 @@ _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)
 _INSIDE_WORD = re.compile("['-]")
 _BEGIN = re.compile(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
 _PLENTY = 3  # small words of English leave no doubt, unless they are few of all, or half as many of other languages
-_FEWEST_WORDS = 8  # fewer, without a small word of any language, may be a list or a cry
+_FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # of words known as English
 
 
@@ -73,7 +73,8 @@ class Languages:
         if other > english and (other > 1 or (not known and len(words) > 1)):
             return Language.OTHER
         known += sum(word in self.shared for word in words)
-        if known < _LEAST_SHARE * len(words) and len(words) >= _FEWEST_WORDS:
+        different = sum(len(word) > 1 for word in set(words))  # sizes and units are no language
+        if known < _LEAST_SHARE * len(words) and different >= _FEWEST_WORDS:
             return Language.OTHER
         return Language.ENGLISH if english else Language.UNCLEAR
 
