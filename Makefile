@@ -51,7 +51,7 @@ cluster: $(READY) ## ten million and a billion cases on a cluster, simulated fro
 train: $(READY) ## learn the packs again from data/synthesis
 	OMP_NUM_THREADS=1 $(BIN)/python training/ship.py
 
-checks: $(READY) ## measure the checks on files left out, and write docs/checks.md (a few minutes)
+checks: $(READY) ## measure the checks on files left out, and write docs/checks.md (half an hour on two cores)
 	OMP_NUM_THREADS=1 $(BIN)/python training/evaluate.py
 
 gains: $(READY) ## measure what a team's own cases gain, and write docs/own-rules.md (some ten minutes)

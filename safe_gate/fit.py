@@ -9,7 +9,9 @@ A case's label is what is observed, so the sentences' strengths are latent (mult
     count  logit(yes) = 3 * (sum of all heads but the last - sum of the last head) - 0.5
 
 Loss = case_weight * log-loss of the cases + bank_weight * log-loss of each head on the bank's sentences
-     + sparsity * sum of strengths + l2/2 * |w|^2, by L-BFGS from zero. Pruned in steps to `SIZES`, refitted.
+     + sparsity * sum of strengths + l2/2 * |w|^2, by L-BFGS from zero. Pruned in steps to a task's `sizes`, refitted.
+
+Features that stand in the very same sentences are one feature, and one of the fewest words stands for all.
 
 Where labels are many and say little, a fit depends on single cases; the mean of fits that each leave some out
 depends on them less (bagging, Breiman 1996), and is a pack like any other.
@@ -23,7 +25,7 @@ The same libraries on the same kind of machine give the same bytes.
 from __future__ import annotations
 
 import math
-from collections import Counter
+from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -47,8 +49,6 @@ from safe_gate.text import Normalised, normalise
 Floats = NDArray[np.float64]
 JsonObject = dict[str, Any]
 
-SIZES = (12_000, 5_000)
-"""How many features are kept at each pruning step; the last is the size of a pack at the most."""
 SCALE, OFFSET = 3.0, -0.5
 """Of the link `count`. A hit's weight is 2 * SCALE * strength, so that a score of 1 is its border."""
 START = {"any": -2.5, "count": -1.5}
@@ -57,7 +57,10 @@ START = {"any": -2.5, "count": -1.5}
 
 @dataclass(frozen=True)
 class Task:
-    """How one pack is learned; `groups` maps each head to the bank labels it stands for."""
+    """How one pack is learned; `groups` maps each head to the bank labels it stands for.
+
+    `sizes` says how many features are kept at each pruning step; the last is the size of the pack at the most.
+    """
 
     pack: str
     check: str
@@ -74,6 +77,7 @@ class Task:
     bank_weight: float = 1.0
     bank_as_cases: bool = False
     fits: int = 1
+    sizes: tuple[int, ...] = (12_000, 5_000)
     unless: tuple[str, ...] = ()
 
 
@@ -100,6 +104,7 @@ TASKS = (
         l2=0.002,
         bank_weight=0.2,
         fits=5,
+        sizes=(20_000, 8_000),
         # Labelling guide, point 14: what is not promised is no guarantee.
         unless=(
             (
@@ -201,10 +206,9 @@ def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon
         targets = np.array([[e["label"] in wanted for e in bank] for wanted in task.groups.values()], dtype=float)
 
     rows, owner = _sentences(documents)
-    counts = Counter(feature for features in rows + banked for feature in features)
-    vocabulary = sorted(feature for feature, count in counts.items() if count >= 2)
+    vocabulary = _vocabulary(rows + banked)
     y = np.array(labels, dtype=float)
-    for size in SIZES:
+    for size in task.sizes:
         if size < len(vocabulary):
             x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
             weights, _ = _fit(task, x, owner, y, xb, targets)
@@ -213,6 +217,19 @@ def train(task: Task, turns: Sequence[Turn], bank: Sequence[JsonObject], lexicon
     x, xb = _matrix(rows, vocabulary, task.relation), _matrix(banked, vocabulary, task.relation)
     fit = _fit if task.fits == 1 else _mean_fit
     return _pack(task, vocabulary, *fit(task, x, owner, y, xb, targets))
+
+
+def _vocabulary(rows: Sequence[set[str]]) -> list[str]:
+    """Return the features of two sentences or more; of those in the very same ones, the one of fewest words."""
+    found: defaultdict[str, list[int]] = defaultdict(list)
+    for index, features in enumerate(rows):
+        for feature in features:
+            found[feature].append(index)
+    kept: dict[tuple[bool, tuple[int, ...]], str] = {}
+    for feature in sorted(found, key=lambda feature: (feature.count(" "), feature)):
+        if len(found[feature]) >= 2:
+            kept.setdefault((feature.startswith("r:"), tuple(found[feature])), feature)
+    return sorted(kept.values())
 
 
 def _mean_fit(

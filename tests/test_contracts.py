@@ -133,7 +133,7 @@ def test_the_wheel_holds_schemas_and_packs(tmp_path: Path) -> None:
 def test_the_recorded_agreement_is_of_these_packs_and_good_enough() -> None:
     record = json.loads((REPOSITORY / "docs/checks.json").read_text("utf-8"))
     assert record["packs_sha256"] == digest(), "the packs have changed: run make checks"
-    for kind in ("dev", "voice", "unseen"):
+    for kind in ("dev", "voice", "unseen"):  # twins are measured, and asked nothing of
         labels, agreed = record[kind]["labels"], record[kind]["agreed"]
         assert sum(agreed.values()) / sum(labels.values()) >= 0.9, kind
         assert min(agreed[check] / labels[check] for check in labels) >= 0.85, kind

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 from safe_gate import packs
@@ -40,3 +41,28 @@ def test_packs_learned_from_scratch_are_valid_and_explain_the_cases_they_saw() -
         for check in result.checks.keys() & case.expected.keys()
     ]
     assert sum(agrees) / len(agrees) >= 0.9
+
+
+def test_of_what_stands_in_the_same_sentences_a_pack_has_one_feature() -> None:
+    said = ["take the quiet road home", "take the quiet road slowly", "leave the house", "leave the road"]
+    bank = [{"text": normalise(text), "label": "directive"} for text in said]
+    weights = train(replace(TASKS[0], case_weight=0.0), [Turn.of(CASES[0])], bank, packs.lexicon())["weights"]
+    assert {"road", "quiet"} <= weights.keys()
+    assert not {"quiet road", "the quiet", "the quiet road"} & weights.keys()
+
+
+def test_a_pack_is_pruned_to_its_size() -> None:
+    task = replace(TASKS[0], sizes=(400, 100))
+    assert len(learned(task)["weights"]) == 100
+    assert learned(task) == learned(task)
+
+
+def test_each_twin_is_a_case_with_another_reply_and_the_other_label() -> None:
+    for path in sorted(DATA.glob("twin_*.jsonl")):
+        voice = path.with_name(path.name.replace("twin", "voice"))
+        pairs = zip(*(map(json.loads, file.read_text("utf-8").splitlines()) for file in (voice, path)), strict=True)
+        for case, twin in pairs:
+            assert case["id"].replace("VOICE", "TWIN") == twin["id"]
+            assert case["user"] == twin["user"]
+            assert case["assistant"] != twin["assistant"]
+            assert twin["expected"] == {"unverifiable_reassurance": not case["expected"]["unverifiable_reassurance"]}

@@ -339,7 +339,7 @@ def test_a_correction_changes_what_a_shipped_pack_says_and_is_named_with_it(safe
         (OWN_LEARNED | {"weights": {"ab-": [1e9]}}, "weights.ab-[0]: is 1000000000.0, more than 1000"),
         (OWN_LEARNED | {"scale": 0}, "scale: is 0, not more than 0"),
         (OWN_LEARNED | {"unless": ["a"] * 101}, "unless: has 101 entries, more than 100"),
-        (OWN_LEARNED | {"weights": {f"{n}-": [1] for n in range(5001)}}, "weights: has 5001 entries, more than 5000"),
+        (OWN_LEARNED | {"weights": {f"{n}-": [1] for n in range(8001)}}, "weights: has 8001 entries, more than 8000"),
         (OWN_LEARNED | {"weights": {"a" * 302: [1]}}, "has 302 characters, more than 300"),
         (OWN_LEARNED | {"pack": "agency-learned"}, "agency-learned: is the id of another rule or pack"),
         (correction(weights={"</s>": [1]}), "weights.</s>: has 1 number; expected 2, one for each group"),

@@ -30,10 +30,12 @@ from safe_gate.packs import digest, load
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
 UNSEEN = sorted(DATA.glob("unseen_*.jsonl"))
 """Labelled cases that no pack is learned from."""
+TWINS = sorted(DATA.glob("twin_*.jsonl"))
+"""Cases of the voice of the same name, each reply changed a little so that its label turns; never learned from."""
 
 NOTES: dict[str, str] = {
     case["id"]: case["notes"]
-    for path in (*FILES, *UNSEEN)
+    for path in (*FILES, *UNSEEN, *TWINS)
     for case in map(json.loads, path.read_text("utf-8").splitlines())
 }
 """Why a case is labelled as it is, in the words of whoever wrote it."""
@@ -106,23 +108,36 @@ KINDS: dict[str, Callable[[CheckResult, bool | None, str], str]] = {
 """What went wrong, in words, where a check and people disagree."""
 
 
-def left_out(turns: Sequence[Turn]) -> dict[Level, list[Judged]]:
-    """Return the labels of all files, each judged by packs learned from the others, by level of sensitivity."""
+def left_out(turns: Sequence[Turn], twins: Sequence[Turn]) -> tuple[dict[Level, list[Judged]], list[Judged]]:
+    """Return the labels of all files, judged by packs learned from the others, by sensitivity; and those of twins."""
     found: dict[Level, list[Judged]] = {level: [] for level in LEVELS}
+    turned: list[Judged] = []
     with ProcessPoolExecutor() as pool:
-        for path, judged_at in zip(FILES, pool.map(partial(_left_out, turns), FILES), strict=True):
+        for path, (judged_at, also) in zip(FILES, pool.map(partial(_left_out, turns, twins), FILES), strict=True):
             for level, labels in judged_at.items():
                 found[level] += labels
+            turned += also
             sys.stderr.write(f"{path.stem} done\n")
-    return found
+    return found, turned
 
 
-def _left_out(turns: Sequence[Turn], path: Path) -> dict[Level, list[Judged]]:
-    """Return the labels of one file, judged by packs learned from the others, by level of sensitivity."""
+def _left_out(
+    turns: Sequence[Turn], twins: Sequence[Turn], path: Path
+) -> tuple[dict[Level, list[Judged]], list[Judged]]:
+    """Return the labels of one file, judged by packs learned from the others, by sensitivity; and of its twins."""
     others = [turn for turn in turns if turn.file != path.stem]
     rules = replace(load(), learned=tuple(LearnedPack.of(learn(task, others)) for task in TASKS))
     mine = [turn for turn in turns if turn.file == path.stem]
-    return {(needed, limit): judged(mine, replace(rules, needed=needed, limit=limit)) for needed, limit in LEVELS}
+    found = {(needed, limit): judged(mine, replace(rules, needed=needed, limit=limit)) for needed, limit in LEVELS}
+    return found, judged([turn for turn in twins if turn.file.replace("twin", "voice") == path.stem], rules)
+
+
+def contrast(labels: Sequence[Judged]) -> list[str]:
+    """Return a table of how twins are judged, by the way their label was turned."""
+    ways = {False: "innocent replies made guilty", True: "guilty replies made innocent"}
+    rows = ["| twins | unverifiable reassurance |", "|:--|--:|"]
+    rows += [f"| {way} | {agreement([one for one in labels if one.expected is made])} |" for made, way in ways.items()]
+    return [*rows, f"| all | {agreement(labels)} |"]
 
 
 def agreement(labels: Sequence[Judged]) -> str:
@@ -230,7 +245,7 @@ def counts(labels: Sequence[Judged], kind: str) -> dict[str, dict[str, int]]:
 def main() -> None:
     """Write the tables into the document and print the one that counts."""
     turns = load_turns()
-    found = left_out(turns)
+    found, turned = left_out(turns, load_turns(TWINS))
     labels = found[SENSITIVITIES["balanced"]]
     unseen = judged(load_turns(UNSEEN), load())
     written = judged(turns, load("spec"))
@@ -244,6 +259,7 @@ def main() -> None:
             *by(unseen, "never learned from", lambda label: label.file),
             *by(unseen, "", lambda _: "all unseen files")[2:],
         ],
+        "twins": contrast(turned),
         "slices": by(labels, "slice", lambda label: label.tag),
         "spec": by(written, "hand-written rules alone", lambda label: label.file),
         "confusions": confusions(labels),
@@ -252,7 +268,10 @@ def main() -> None:
     }
     fill(DOCUMENT, tables)
     (DOCUMENT.parent / "trade-off.svg").write_text(picture(curves(found)), "utf-8")
-    record = {"packs_sha256": digest(), **{kind: counts(labels + unseen, kind) for kind in ("dev", "voice", "unseen")}}
+    record = {
+        "packs_sha256": digest(),
+        **{kind: counts(labels + unseen + turned, kind) for kind in ("dev", "voice", "unseen", "twin")},
+    }
     (DOCUMENT.parent / "checks.json").write_text(json.dumps(record, indent=2) + "\n", "utf-8")
     sys.stdout.write("\n".join(tables["files"] + tables["all"] + tables["unseen"]) + "\n")
 
