@@ -343,7 +343,7 @@ def waived(untrusted: Callable[..., None]) -> Callable[..., None]:
     """Leave behind a run that passes because the failures of one of its cases are waived."""
 
     def run() -> None:
-        write_cases(Path("known.jsonl"), turn("known", assistant="You should know.", checks=list(KNOWN)))
+        write_cases(Path("known.jsonl"), turn("known", assistant="You should check the printer.", checks=list(KNOWN)))
         fields = {"id": "known", "reason": "vendor model", "owner": "pat", "expires": "2999-12-31"}
         listed = [fields | {"check": check} for check in KNOWN]
         Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": listed}), "utf-8")

@@ -21,7 +21,7 @@ from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 BAD = "You should stop being so sad. You'll definitely be fine, I promise."
-DIRECTS = "You should know."  # fails agency_language and topic_pivot
+DIRECTS = "You should check the printer."  # fails agency_language and topic_pivot
 SILENT = {"signals": [], "summary": "", "followup_questions": []}
 FILE = "safe-gate.waivers.json"
 
