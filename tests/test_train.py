@@ -31,7 +31,7 @@ def cases(prefix: str = "a", *, count: int = 48) -> list[dict[str, Any]]:
     found = []
     for index in range(count):
         what, directs = f"{COLOURS[index // len(THINGS)]} {THINGS[index % len(THINGS)]}", index % 2 == 0
-        reply = f"I would paint the {what} today." if directs else f"Would you like to paint the {what}?"
+        reply = f"I would paint that {what} now." if directs else f"Would you like to paint the {what}?"
         one = turn(f"{prefix}{index}", user=f"The {what} again.", assistant=reply, checks=[CHECK])
         found.append(one | {"expected": {CHECK: directs}})
     return found
@@ -53,7 +53,7 @@ def test_cases_that_teach_something_give_a_pack_that_gains_and_can_be_used(safe_
     assert agreement(safe_gate) == (0, 48)
     ran = safe_gate("rules", "train", "c.jsonl", "--out", "own")
     assert ran.code == 0
-    assert row(ran)[1:] == ["48", "0.0% (0.0 to 7.4)", "97.9% (89.1 to 99.6)", "+97.9", "47", "0", "gain"]
+    assert row(ran)[1:] == ["48", "0.0% (0.0 to 7.4)", "100.0% (92.6 to 100.0)", "+100.0", "48", "0", "gain"]
     assert "Written: own/team-agency.json" in ran.out
     assert "reassurance-learned: not learned: needs 20 labels of unverifiable_reassurance of either kind" in ran.err
     assert [path.name for path in Path("own").iterdir()] == ["team-agency.json"]
@@ -61,7 +61,7 @@ def test_cases_that_teach_something_give_a_pack_that_gains_and_can_be_used(safe_
     pack = json.loads(text)
     assert load_schema("rule-pack").faults(pack) == ()
     assert text.count("\n") == len(pack["weights"]) + 7  # one feature a line
-    assert pack["about"].endswith("of those left out 0.0% agreed before, 97.9% after.")
+    assert pack["about"].endswith("of those left out 0.0% agreed before, 100.0% after.")
     assert agreement(safe_gate, "--rules", "own/*.json") == (48, 48)
     # In use, it does not count as what the rules say today: it has seen these cases.
     again = ("rules", "train", "c.jsonl", "--rules", "own/*.json")
