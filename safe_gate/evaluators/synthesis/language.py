@@ -73,8 +73,8 @@ class Languages:
         if other > english and (other > 1 or (not known and len(words) > 1)):
             return Language.OTHER
         known += sum(word in self.shared for word in words)
-        different = sum(len(word) > 1 for word in set(words))  # sizes and units are no language
-        if known < _LEAST_SHARE * len(words) and different >= _FEWEST_WORDS:
+        # Single letters and words said again, as in a table of sizes, are no sign of another language.
+        if known < _LEAST_SHARE * len(words) and sum(len(word) > 1 for word in set(words)) >= _FEWEST_WORDS:
             return Language.OTHER
         return Language.ENGLISH if english else Language.UNCLEAR
 
