@@ -316,9 +316,9 @@ def _sentences(documents: Sequence[list[set[str]]]) -> tuple[list[set[str]], NDA
 
 
 def _features(task: Task, text: Normalised, message: Normalised, lexicon: Lexicon) -> list[set[str]]:
-    read = sentences(text, lexicon)
+    read = [part for part in sentences(text, lexicon) if part.wording.shown]
     related = relations(sentences(message, lexicon), read) if task.relation else [frozenset[str]()] * len(read)
-    return [_names(part.wording) | relation for part, relation in zip(read, related, strict=True) if part.wording.shown]
+    return [_names(part.wording) | relation for part, relation in zip(read, related, strict=True)]
 
 
 def _lone_features(task: Task, entry: JsonObject, lexicon: Lexicon) -> set[str]:

@@ -225,7 +225,7 @@ def digest(
     data = [_folder().joinpath(name) for name in ("classes.json", "languages.json", "lexicon.json")]
     for file in (*data, *_pack_files(), *files.rule_packs(own, root=root)):
         sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
-    sha256.update(json.dumps(sorted(off)).encode() if off else b"")
+    sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
     sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
     return sha256.hexdigest()
 

@@ -34,7 +34,9 @@ _ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) 
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
 _IGNORED = (
     "ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164-3164 fe00-fe0f feff-feff "
-    "ffa0-ffa0 fff9-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff"
+    "ffa0-ffa0 fff9-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff "
+    # Not of that property, and as little to be seen: control characters, a braille blank, strokes through or below.
+    "0-8 e-1b 7f-84 86-9f 2800-2800 332-332 335-337"
 )
 _INVISIBLE = frozenset(
     chr(code)
@@ -46,21 +48,50 @@ _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 _LONGEST_SEGMENT, _MOST_SEGMENTS = 32, 4_096
 # Signs that normalising would not change, words with single blanks between them: most of any text.
 _SIGNS = (
-    r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
+    r"[!-%'-)+-;=-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
     r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
 # The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
-_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
+_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?(?:{_SIGNS}++|&(?![#a-zA-Z])|<(?![/a-zA-Z]))++)++")
 _BLANKS = re.compile(rf"\s{{1,{_LONGEST_SEGMENT}}}")
 # A line that was broken to fit a width: long, without an end, and the next one goes on in lower case.
-_WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n(?=[a-z]|I\b)"), 50
+_WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n[ \t]*+(?:>[ \t]?+)*+(?=[a-z](?!\))|I\b)"), 50
 _MARKS = frozenset("*_`~")
+# What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
+# a terminal's colours. A tag is one by its name, and nothing with blanks in it is an attribute: it could hold words.
+_OPENERS = frozenset("<&\x1b")
+_ATTRIBUTES = r"(?:\s+[\w:-]+=(?:\"[^\"\s<>]*\"|'[^'\s<>]*'|[^\s<>\"']+))*+\s*/?>"
+_LINES_OF_HTML = (
+    "blockquote|body|br|dd|details|div|dl|dt|footer|h[1-6]|head|header|hr|html|li|main|ol|p|pre|section|"
+    "table|td|th|tr|ul"
+)
+_MARKUP = re.compile(
+    rf"(?P<line></?(?:{_LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,7}}|#x[0-9a-f]{{1,6}}|[a-z]{{2,8}}[0-9]?);)"
+    r"|<sup>\[?[0-9*\u2020\u2021,]{1,4}\]?</sup>|</?(?:a|abbr|b|code|del|em|font|i|img|ins|kbd|mark|q|s|small|span|strong|sub|summary|sup|u)"
+    rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]",
+    re.IGNORECASE,
+)
+# Letters of other scripts that pass for Latin ones, where they stand in a word with those.
+_LOOK_ALIKE = str.maketrans(
+    "аАВеЕкКмМНоОрРсСтТуУхХіІјЈѕЅһԁαΑΒεΕΖηΗιΙκΚΜνΝοΟρΡτΤυΥχΧ",
+    "aABeEkKmMHoOpPcCtTyYxXiIjJsShdaABeEZnHiIkKMvNoOpPtTuYxX",
+)
+_OF_OTHER_SCRIPTS, _LATIN, _LETTERS = re.compile("[\u0370-\u052f]"), re.compile("[a-zA-Z]"), re.compile(r"[^\W\d_]+")
+_LONGEST_MEANT = 2  # what an entity stands for; a name that is none stays as it is
 # Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
 _LONGEST_SENTENCE, _LONGEST_STRETCH = 1_000, 10_000
 
+# An address ends before what ends the sentence it is in.
+_LINK = re.compile(r"(?:https?://|\bwww\.)[^\s\u2014\"<>]*[^\s\u2014\"<>?!.,;:)\]}']", re.IGNORECASE)
 _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
-# The look-behind and the possessive quantifiers keep it linear on a megabyte of dots.
-_SENTENCE_END = re.compile(r"(?<![.!?])[.!?]++[\"')\]]*+(?=\s|$)|\n")
+# A note's number may stand behind a stop, and a blank be forgotten; an emoji may stand for a stop.
+# The look-behinds and the possessive quantifiers keep it linear on a megabyte of dots.
+_EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
+_SENTENCE_END = re.compile(
+    r"(?<![.!?])[.!?]++[\"')\]]*+(?:(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])*+(?=\s|$)"
+    r"|(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])++(?=[A-Z\"'(])|(?<=[a-z]{2}[.!?])(?=[A-Z][a-z']*+\s))"
+    rf"|\u3002|(?<!{_EMOJI}){_EMOJI}++(?=\s+[A-Z])|\n"
+)
 _LINE = re.compile(r"[^\n]+")
 # Double quotes, those that can only begin, those that begin nothing (6", `word" `), what no doubtful quotation holds.
 _QUOTE = re.compile('"')
@@ -110,9 +141,12 @@ class Normalised:
 
         A mark that stands like a beginning begins one anew, one that stands like an end, or after a digit (6"), begins
         none. Where a mark may be either, or the end is after a digit ("v2"), a quotation holds no end of a sentence: a
-        stray mark hides little. Marks around the whole text are none: a reply recorded in quotes is no quotation.
+        stray mark hides little. Where but a word stands outside of them there are none: a reply recorded in quotes,
+        whole or sentence by sentence, is no quotation.
         """
-        return tuple(_quotations(self.text)) if '"' in self.text else ()
+        found = tuple(_quotations(self.text)) if '"' in self.text else ()
+        outside = len(_WORD.findall(self.text)) - sum(len(_WORD.findall(self.text, *span)) for span in found)
+        return found if found and outside > 1 else ()
 
     @cached_property
     def encoded(self) -> bytes:
@@ -153,10 +187,11 @@ def normalise(text: str) -> Normalised:
 
     Curly and full-width quotes become straight, long dashes `—`, `…` three dots; runs of white
     space one blank (one newline if they hold a line break that ends more than a wrapped line);
-    invisible characters and Markdown's marks of emphasis, code and strike-through vanish; the rest
-    is composed (NFC, UAX #15).
+    invisible characters and Markdown's marks of emphasis, code and strike-through vanish, as do tags
+    of HTML, or become a newline where they begin a line; its entities become what they stand for; a
+    letter that looks Latin is, in a word with Latin ones; the rest is composed (NFC, UAX #15).
     """
-    original, text = text, _unwrapped(text)
+    original, text = text, _in_one_script(_unwrapped(text))
     straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
     if _PLAIN.fullmatch(straight):
         identity = range(len(text) + 1)
@@ -166,15 +201,19 @@ def normalise(text: str) -> Normalised:
     before = ""  # the visible characters of the segment before
     position = 0
     while position < len(text):
-        start, position = position, _run_end(text, position)
-        if position - start > 1 and not text[start].isspace():
-            out.append(text[start:position])
-            starts.extend(range(start, position))
-            ends.extend(range(start + 1, position + 1))
-            before = text[position - 1]
-            continue
-        position = max(position, _segment_end(text, start))
-        visible, pieces = _uniform(text[start:position])
+        start = position
+        if text[start] in _OPENERS and (markup := _markup(text, start)):
+            position, visible, pieces = markup
+        else:
+            position = _run_end(text, start)
+            if position - start > 1 and not text[start].isspace():
+                out.append(text[start:position])
+                starts.extend(range(start, position))
+                ends.extend(range(start + 1, position + 1))
+                before = text[position - 1]
+                continue
+            position = max(position, _segment_end(text, start))
+            visible, pieces = _uniform(text[start:position])
         if visible.isspace():
             if out and out[-1] in " \n":
                 out[-1] = max(out[-1], pieces, key=" \n".index)
@@ -197,6 +236,20 @@ def words(text: str) -> list[str]:
     ['i', "don't", 'know', '2', 'of', 'us']
     """
     return _WORD.findall(text.lower())
+
+
+def without_links(text: str) -> str:
+    """Return a text with a blank for each address in it: it is no word of whoever wrote it.
+
+    >>> without_links("See https://example.org/a?b=c, now?")
+    'See  , now?'
+    """
+    return _LINK.sub(" ", text)
+
+
+def asks(text: str) -> bool:
+    """Tell whether a part of a normalised text holds a question mark, other than that of an address."""
+    return "?" in text and "?" in without_links(text)
 
 
 def similarity(first: str, second: str) -> float:
@@ -243,6 +296,21 @@ def _uniform(segment: str) -> tuple[str, str]:
     return visible, unicodedata.normalize("NFC", visible).translate(_REPLACEMENTS)
 
 
+def _markup(text: str, start: int) -> tuple[int, str, str] | None:
+    """Return where markup ends, the visible characters that it stands for and what they become; None if it is none."""
+    found = _MARKUP.match(text, start)
+    if found is None:
+        return None
+    if found["line"]:
+        return found.end(), "\n", "\n"
+    if not found["entity"]:
+        return found.end(), "", ""
+    from html import unescape  # its table of names is large, and few texts have entities
+
+    meant = unescape(found[0])
+    return (found.end(), *_uniform(meant)) if len(meant) <= _LONGEST_MEANT else None
+
+
 def _segment_end(text: str, start: int) -> int:
     """Return the end of what normalises on its own: a character and what composes with it."""
     end = start + 1
@@ -256,10 +324,22 @@ def _unwrapped(text: str) -> str:
 
     def joined(end: re.Match[str]) -> str:
         line = text[text.rfind("\n", 0, end.start()) + 1 : end.start()].rstrip()
-        is_wrapped = len(line) >= _SHORTEST_WRAPPED and line[-1] not in ".!?:"
-        return " " * len(end[0]) if is_wrapped else end[0]
+        is_wrapped = len(line) >= _SHORTEST_WRAPPED and line[-1] not in ".!?:>"
+        goes_on = ">" not in end[0] or line.lstrip().startswith(">")
+        return " " * len(end[0]) if is_wrapped and goes_on else end[0]
 
     return _WRAP.sub(joined, text) if "\n" in text else text
+
+
+def _in_one_script(text: str) -> str:
+    """Return a text of the same length in which letters that look alike are Latin in words with Latin letters."""
+
+    def latin(word: re.Match[str]) -> str:
+        return (
+            word[0].translate(_LOOK_ALIKE) if _OF_OTHER_SCRIPTS.search(word[0]) and _LATIN.search(word[0]) else word[0]
+        )
+
+    return _LETTERS.sub(latin, text) if not text.isascii() and _OF_OTHER_SCRIPTS.search(text) else text
 
 
 def _joins_previous(char: str) -> bool:
@@ -278,6 +358,7 @@ def _is_markup(sign: str, before: str, after: str) -> bool:
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     start = 0
+    text = _LINK.sub(lambda link: "_" * len(link[0]), text)  # no sentence ends within an address
     for end in _SENTENCE_END.finditer(text):
         if end[0] == "." and _ABBREVIATION.search(text, max(start, end.end() - 8), end.end()):
             continue

@@ -7,6 +7,7 @@ import re
 import textwrap
 import time
 import unicodedata
+from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -26,6 +27,9 @@ LABELLED = [
     for file in sorted((REPOSITORY / "data/synthesis").glob("dev_*.jsonl"))
     for line in file.read_text("utf-8").splitlines()[::25]
 ]
+LINES = (REPOSITORY / "tests/data/lines.txt").read_text("utf-8").splitlines()
+"""Lines that apps put around replies, none of which anything is learned from."""
+
 TURNS = (
     (
         "I feel so alone since my mum's funeral, and I can't sleep.",
@@ -59,8 +63,15 @@ ALIKE = {
 modest = settings(max_examples=120)
 
 
+RULES = packs.load()
+
+
+def sentences_of(text: str) -> list[str]:
+    return re.split(r"(?<=[.!?])\s+", text)
+
+
 def score(user: str, assistant: str) -> Result:
-    return score_case(Case("a", user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), packs.load())
+    return score_case(Case("a", user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), RULES)
 
 
 def hits(result: Result) -> Iterator[Hit]:
@@ -170,27 +181,85 @@ RETYPED: dict[str, Callable[[str], str]] = {
     "***words***": lambda text: marked(text, "***", "***", 5),
     "`words`": lambda text: marked(text, "`", "`", 4),
     "~~words~~": lambda text: marked(text, "~~", "~~", 4),
+    "emphasis of HTML": lambda text: " ".join(f'<em class="a">{part}</em>' for part in sentences_of(text)),
+    "words of HTML": lambda text: marked(text, "<b>", "</b>", 4),
+    "notes": lambda text: "<sup>1</sup> ".join(sentences_of(text)),
+    "entities": lambda text: text.replace("'", "&#39;").replace('"', "&quot;").replace("\u2019", "&rsquo;"),
+    "blanks as entities": lambda text: text.replace(" ", "&nbsp;"),
+    "control characters": lambda text: re.sub(r"\b(\w)(\w)", "\\1\0\\2", text),
+    "struck through": lambda text: re.sub(r"(\w)(?=\w)", "\\1\u0336", text),
+    "colours": lambda text: marked(text, "\x1b[1;31m", "\x1b[0m", 4),
+    "Cyrillic o": lambda text: text.replace("o", "\u043e"),
     "capitals": str.upper,
     "no capitals": str.lower,
     "no first capital": lambda text: re.sub(r"(?:^|(?<=[.!?] ))[A-Z](?!')", lambda match: match[0].lower(), text),
 }
 
 
-@pytest.mark.parametrize("profile", ["spec", "weighted"])
-@pytest.mark.parametrize("name", RETYPED)
-def test_no_verdict_of_a_labelled_case_hangs_on_how_it_was_typed(name: str, profile: str) -> None:
-    rules = packs.load(profile)
+LAID_OUT: dict[str, Callable[[str], str]] = {
+    "paragraphs of HTML": lambda text: "".join(f"<p>{part}</p>" for part in sentences_of(text)),
+    "breaks of HTML": lambda text: "<br>".join(sentences_of(text)),
+    "a list": lambda text: "\n".join(f"- {part}" for part in sentences_of(text)),
+}
+"""What puts sentences on lines of their own, across which some hand-written rules look."""
+
+
+@pytest.mark.parametrize(
+    ("profile", "name"),
+    [
+        *((profile, name) for profile in ("spec", "weighted") for name in RETYPED),
+        *(("weighted", name) for name in LAID_OUT),
+    ],
+)
+def test_no_verdict_of_a_labelled_case_hangs_on_how_it_was_typed(profile: str, name: str) -> None:
+    rules, way = packs.load(profile), {**RETYPED, **LAID_OUT}[name]
     flipped = []
     for data in LABELLED:
         user, assistant = data["user"], data["assistant"]
         as_recorded, retyped = (
             score_case(Case(data["id"], said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
-            for said, answer in ((user, assistant), (RETYPED[name](user), RETYPED[name](assistant)))
+            for said, answer in ((user, assistant), (way(user), way(assistant)))
         )
         assert_quoted(retyped)
         if [check.actual for check in as_recorded.checks.values()] != [c.actual for c in retyped.checks.values()]:
             flipped.append(data["id"])
     assert flipped == []
+
+
+def actual(data: dict[str, Any], reply: str) -> dict[str, bool | None]:
+    return {name: check.actual for name, check in score(data["user"], reply).checks.items()}
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1](https://example.org/a/b)",
+        "https://www.example.org/conditions/?q=what",
+        "<div></div>",
+        "---",
+        "1.",
+        "\U0001f642",
+        "```\nx = 1\n```",
+    ],
+)
+def test_a_line_without_words_changes_no_verdict(line: str) -> None:
+    changed = [
+        data["id"]
+        for data in LABELLED
+        if actual(data, data["assistant"]) != actual(data, f"{data['assistant']}\n{line}")
+    ]
+    assert changed == []
+
+
+def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_no_choice() -> None:
+    changes: Counter[tuple[str, bool | None, bool | None]] = Counter()
+    for data in LABELLED:
+        before = actual(data, data["assistant"])
+        for line in LINES:
+            after = actual(data, f"{data['assistant']}\n{line}")
+            changes.update((name, before[name], after[name]) for name in before if before[name] != after[name])
+    assert changes["agency_language", False, True] == 0
+    assert changes.total() < 0.01 * 3 * len(LABELLED) * len(LINES), changes
 
 
 @pytest.mark.parametrize(

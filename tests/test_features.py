@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis import LearnedPack, Lexicon, rules
-from safe_gate.evaluators.synthesis.features import _TOKEN, relations, sentence, sentences, stem
+from safe_gate.evaluators.synthesis.features import _TOKEN, WORDLESS, relations, sentence, sentences, stem
 from safe_gate.evaluators.synthesis.learned import SHOWN, Column, columns
-from safe_gate.text import normalise
+from safe_gate.text import asks, normalise
 
 LEXICON = Lexicon(json.loads((Path(synthesis.__file__).parent / "lexicon.json").read_text("utf-8")))
 
@@ -38,6 +38,7 @@ def pack(weights: dict[str, list[float]], **fields: Any) -> LearnedPack:
         ("ca0n't 12.5 kg", "ca0 not <num> kg"),
         ("o'clock", "o'clock"),
         ("a # b * c", "a b c"),
+        ("(see [1], <b> or a/b) {x = y}", "see <num> , b or a b x y"),
         ("caf\u00e9 2nite", "caf\u00e9 tonight"),
         ("", ""),
     ],
@@ -77,9 +78,10 @@ def test_features_are_runs_of_words_and_of_stems_and_a_question_is_known_from_it
     assert all(feature.endswith(" ") and 1 <= len(feature.split()) <= 4 for feature in found)
 
 
-def test_a_text_of_marks_alone_has_a_place_and_nothing_else() -> None:
-    (only,) = sentences(normalise(" . "), LEXICON)
-    assert (only.start, only.end, [*only.wording.features], only.wording.topic) == (1, 2, [], frozenset())
+def test_a_sentence_has_its_place_without_the_blanks_around_it() -> None:
+    (only,) = sentences(normalise(" Fine. "), LEXICON)
+    assert (only.start, only.end, [*only.wording.features], only.wording.topic) == (1, 6, [], frozenset({"fin"}))
+    assert sentences(normalise(" . "), LEXICON) == ()
 
 
 def test_the_lexicon_keeps_no_more_readings_than_it_may(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -179,3 +181,37 @@ def test_a_set_that_refuses_a_good_pattern_is_not_passed_over() -> None:
 
     with pytest.raises(re2.error, match="no room"):
         rules._add(Full(), "a")
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "[1](https://example.org/a/b?c=d)", "https://www.example.org/conditions/", "www.example.org/x?y=1",
+        "<div></div>", "<br/>", "---", "***", "1.", "(2/3)", "12:30", "\U0001f642",
+    ],
+)  # fmt: skip
+def test_a_line_without_words_is_no_evidence_and_moves_none(line: str) -> None:
+    assert LEXICON.wording(normalise(line).text) is WORDLESS
+    plain, more = (sentences(normalise(f"I see. {own}What now?"), LEXICON) for own in ("", f"\n{line}\n"))
+    assert [one.wording for one in more] == [one.wording for one in plain]
+    message = sentences(normalise("I see my exam."), LEXICON)
+    assert list(relations(message, more)) == list(relations(message, plain))
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["<Stop taking the pills.>", "<pack a bag>", '<b title="stop it now">', "<b stop taking pills>", "<!-- stop -->"],
+)
+def test_words_in_brackets_are_words(text: str) -> None:
+    assert LEXICON.wording(normalise(text).text).topic
+
+
+def test_an_address_asks_nothing() -> None:
+    for link in ("https://example.org/help?", "[this](https://example.org)?", "<b>this</b>?", "(www.example.org/a.)?"):
+        assert LEXICON.wording(f"Is it like {link}").asks
+        assert asks(f"Is it like {link}")
+    assert LEXICON.wording("see www.example.org\u2014you must stop").topic == {"stop"}
+    (only,) = sentences(normalise("There is a page at https://example.org/help?Topic=Exams.Now for you"), LEXICON)
+    assert not only.wording.asks
+    assert not LEXICON.wording("You should read https://example.org/?a=1 today.").asks
+    assert LEXICON.wording("Did you read https://example.org/?a=1 today?").asks

@@ -19,7 +19,7 @@ from safe_gate.files import load_schema
 from safe_gate.packs import fingerprint, shipped
 from safe_gate.packs import load as load_rules
 from safe_gate.text import normalise
-from tests.conftest import REPOSITORY, Ran, turn, write_cases
+from tests.conftest import GOOD, REPOSITORY, Ran, turn, write_cases
 
 FOLDER = Path(synthesis.__file__).parent
 CLASSES: dict[str, list[str]] = json.loads((FOLDER / "classes.json").read_text("utf-8"))
@@ -411,7 +411,7 @@ def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: Saf
     command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own.json", "--profile", "spec")
     ran = safe_gate(*command, "--rules-off", "agency-negative")
     for sentence in (
-        "Synthesis ran with profile spec, sensitivity balanced.",
+        "Synthesis ran with profile spec.",
         "Synthesis ran with 1 rule pack of the repository's own.",
     ):
         assert sentence in ran.out
@@ -496,3 +496,26 @@ def test_an_id_that_does_not_lead_to_its_pack_is_refused(safe_gate: SafeGate, id
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
     assert mention in ran.err
+
+
+def test_a_match_of_nothing_is_none(safe_gate: SafeGate) -> None:
+    write_pack(pattern=r"refund is certain|7\b|\b$|(?:sure)?$")
+    write_cases(Path("c.jsonl"), turn("a", assistant=GOOD.rstrip("?"), checks=["unverifiable_reassurance"]))
+    assert safe_gate("rules", "test", "own.json").code == 0
+    assert safe_gate("eval", "--cases", "c.jsonl", "--rules", "own.json").code == 0
+
+
+def test_a_rule_that_is_off_twice_is_off_once(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    reports = []
+    for ids in (["agency-negative"], ["agency-negative", "agency-negative"]):
+        ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--rules-off", *ids)
+        assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
+        reports.append(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
+    assert reports[0] == reports[1]
+
+
+def test_a_sensitivity_that_means_nothing_is_not_said_to_have_counted(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec", "--sensitivity", "strict")
+    assert "Synthesis ran with profile spec, which knows no sensitivity (strict)." in ran.out

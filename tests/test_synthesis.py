@@ -514,3 +514,11 @@ def test_every_verdict_follows_from_its_hits_by_the_rules_of_the_spec(profile: s
                     flags = ("acknowledged", "followed_up", "pivoted", "applicable")
                     groups = ("acknowledgment", "follow_up", "pivot", "vulnerability")
                     assert [check[flag] for flag in flags] == [bool(check[f"{group}_hits"]) for group in groups]
+
+
+def test_an_id_that_no_terminal_can_type_is_explained_by_how_it_is_shown(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a\ud800"))
+    assert safe_gate("explain", "a\\ud800", "--cases", "c.jsonl").code == 0
+    assert safe_gate("explain", "a\\ud801", "--cases", "c.jsonl").code == 3
+    write_cases(Path("c.jsonl"), turn("a\ud800"), turn("a\\ud800", assistant="You should leave."))
+    assert "You should leave" in safe_gate("explain", "a\\ud800", "--cases", "c.jsonl").out

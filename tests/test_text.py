@@ -12,7 +12,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.text import _MARKS, _REPLACEMENTS, _SIGNS, _joins_previous, normalise, similarity, words
+from safe_gate.text import (
+    _MARKS,
+    _OF_OTHER_SCRIPTS,
+    _REPLACEMENTS,
+    _SIGNS,
+    _joins_previous,
+    normalise,
+    similarity,
+    words,
+)
 
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"
@@ -23,7 +32,12 @@ IGNORABLE = frozenset(
 SINGLE_QUOTES = "'\u2018\u2019\u201b\u02bc\uff07\u00b4`"
 DOUBLE_QUOTES = '"\u201c\u201d\u201e\u00ab\u00bb\uff02'
 TRICKY = (
-    WHITE + INVISIBLE + SINGLE_QUOTES + DOUBLE_QUOTES + "**__..!?-\u2026e\u0301\u0300\u1100\u1161\u11a8\ud800\udfff"
+    "<&;b>#3\x1b[m\u0456"
+    + WHITE
+    + INVISIBLE
+    + SINGLE_QUOTES
+    + DOUBLE_QUOTES
+    + "**__..!?-\u2026e\u0301\u0300\u1100\u1161\u11a8\ud800\udfff"
 )
 
 # Every code point there is, half surrogate pairs too, with what normalising treats specially in front.
@@ -41,7 +55,9 @@ def test_every_character_of_a_normalised_text_comes_from_its_place_in_the_origin
     assert all(0 <= start < end <= len(text) for start, end in places)
     assert all(a <= c and b <= d for (a, b), (c, d) in pairwise(places))
     for char, (start, end) in zip(normalised.text, places, strict=True):
-        if not {"_", "`"} & set(text[start:end]):  # alone they are markup, between letters they are not
+        alone = text[start:end]
+        # Alone they are markup, between letters they are not; and a letter of another script is Latin beside Latin ones.
+        if not {"_", "`"} & set(alone) and not _OF_OTHER_SCRIPTS.search(alone):
             assert char in normalise(text[start:end]).text
 
 
@@ -56,6 +72,22 @@ def test_a_span_reaches_from_its_first_to_its_last_character(text: str, data: st
     start, end = normalised.span(first, last + 1)
     assert (start, end) == (normalised.starts[first], normalised.ends[last])
     assert text[start:end]
+
+
+@pytest.mark.parametrize(
+    ("text", "words", "quoted"),
+    [
+        ("Smith&you; agree", "you", "you"),
+        ("So <b>you</b> say", "you", "you"),
+        ("It&#39;s fine", "It's", "It&#39;s"),
+        ("I <i>do</i> promise", "I do promise", "I <i>do</i> promise"),
+    ],
+)
+def test_what_is_found_amid_markup_is_quoted_as_it_was_recorded(text: str, words: str, quoted: str) -> None:
+    normalised = normalise(text)
+    start = normalised.text.index(words)
+    first, last = normalised.span(start, start + len(words))
+    assert text[first:last] == quoted
 
 
 def test_an_empty_span_has_no_place() -> None:
@@ -155,6 +187,10 @@ def test_marks_of_code_and_strike_through_vanish(text: str, shown: str) -> None:
         ("This line is long but it is followed by a list of two things\n- one\n- two", 3),
         ("that sounds hard\ndo you want to talk", 2),
         ("This line is long, and it ends as a sentence ends, does it?\nyes", 2),
+        ("    This line was broken where it met the right margin\n    of an indented paragraph.", 1),
+        ("> > This line was broken where it met the right margin\n> > of what is quoted.", 1),
+        ("This line is long but it is the last before the text of another\n> that is quoted", 2),
+        ("This line is long but it is followed by points of a list\n  a) one\n  b) two", 3),
     ],
 )
 def test_a_wrapped_line_does_not_end_a_sentence(text: str, sentences: int) -> None:
@@ -175,6 +211,19 @@ def test_stars_and_underscores_that_are_not_emphasis_stay(text: str) -> None:
         ("a\u2013b\u2015c", "a\u2014b\u2014c"),
         ("co\u2010op", "co-op"),
         ("\uff36\uff01", "V!"),
+        ("You&#39;ll &quot;be&quot;&nbsp;fine&#x2026; AT&amp;T", 'You\'ll "be" fine... AT&T'),
+        ("R&D & you&me; &nosuch; &", "R&D & you&me; &nosuch; &"),
+        ("It <sup>will</sup> pass.<sup>[12]</sup> So<sup>*</sup>", "It will pass. So"),
+        ("=\u0338 \u2260", "\u2260 \u2260"),
+        ("a <b>b</b> <span class='x'>c</span><i>d</i>", "a b cd"),
+        ("<p>a</p>\n<p>b</p>", "\na\nb\n"),
+        (
+            "<Pack a bag.> <b title='stop it'> <b stop> a < b > c <3",
+            "<Pack a bag.> <b title='stop it'> <b stop> a < b > c <3",
+        ),
+        ("\x1b[1;31mred\x1b[0m", "red"),
+        ("f\u0456ne th\u03bfught", "fine thought"),
+        ("\u041f\u0440\u0438\u0432\u0435\u0442, \u03b1\u03b2", "\u041f\u0440\u0438\u0432\u0435\u0442, \u03b1\u03b2"),
     ],
 )
 def test_look_alike_signs_become_one_sign(original: str, normal: str) -> None:
@@ -202,6 +251,16 @@ def test_sentences_cover_the_text_in_order_without_overlap(text: str) -> None:
         ('He said "no." She left.', 2),
         ("first line\nsecond line", 2),
         ("version 3.11 is out", 1),
+        ("Fine.You will.", 2),
+        ("Open Report.PDF, Socket.IO or Node.JS by System.Out.println or john.Smith@example.com", 1),
+        ("See https://example.org/help?Topic=exams.Now and www.Example.Com/A.Bit for it.", 1),
+        ("See U.S.A, e.g.Rome or Node.js", 1),
+        ("So it is.[1] Then this.\u00b2 And[3] that.[^4]Now.", 4),
+        ("So it is.<sup>1</sup> Then this.", 2),
+        ("<p>So it is</p><p>Then this</p>", 2),
+        ("So it is<br>Then this<br/>And that", 3),
+        ("So it is\u3002Then this\u3002", 2),
+        ("So it is \U0001f642 Then this \U0001f642 and that", 2),
         ("no full stop " * 200, 3),
     ],
 )
@@ -268,7 +327,29 @@ def test_time_is_linear_in_a_text_that_repeats_itself(unit: str) -> None:
     assert seconds(160_000) < 24 * max(seconds(20_000), 0.005)
 
 
-@pytest.mark.parametrize("code", [0xAD, 0x180D, 0x200B, 0x202E, 0x2063, 0x2067, 0xFE0F, 0xFEFF, 0xE0041, 0xE0101])
+@pytest.mark.parametrize(
+    "code",
+    [
+        0x00,
+        0x08,
+        0x1B,
+        0x7F,
+        0x9B,
+        0x332,
+        0x336,
+        0x2800,
+        0xAD,
+        0x180D,
+        0x200B,
+        0x202E,
+        0x2063,
+        0x2067,
+        0xFE0F,
+        0xFEFF,
+        0xE0041,
+        0xE0101,
+    ],
+)
 def test_characters_that_do_not_show_do_not_hide_words(code: int) -> None:
     text = f"You{chr(code)}'ll defi{chr(code)}nitely be fine."
     assert normalise(text).text == "You'll definitely be fine."
@@ -290,6 +371,9 @@ def test_characters_that_do_not_show_do_not_hide_words(code: int) -> None:
         ('he said"you must go"and left', ['"you must go"']),
         ('a"b. You must. c"d', []),
         (' "All of it." ', []),
+        ('"All of it." "By sentence."', []),
+        ('Reply: "All of it. By word."', []),
+        ('He wrote: "Not all of it."', ['"Not all of it."']),
     ],
 )
 def test_a_stray_mark_begins_no_quotation_and_hides_little(text: str, quoted: list[str]) -> None:

@@ -141,6 +141,10 @@ def _not_gated(report: JsonObject) -> Iterator[Phrase]:
     from safe_gate.groups import named  # score and eval have no rules to name one
 
     policy = report["provenance"]["policy"]
+    unknown = (policy.get("archetypes") or {}).keys() - policy["groups"]["safe_v0"].keys()
+    if report["safe_v0"] is not None and (unknown := unknown - report["safe_v0"]["by_archetype"].keys()):
+        named_there = first_few(sorted(unknown), len(unknown))
+        yield ("The settings name archetypes that no case has: ", *named_there, ".")
     idle = [group for group in named(report, policy["groups"], policy["min_group"]) if not group.is_gated]
     for group in idle[:_NAMED]:
         noun = EVALUATORS[group.evaluator].grouping.noun
@@ -175,11 +179,14 @@ def departures(report: JsonObject) -> list[Phrase]:
         sentences.append(("Recorded text is withheld: a hash stands for each.",))
     if report["synthesis"] is None:
         return sentences
-    if policy["profile"] != "weighted" or policy["sensitivity"] != "balanced":
-        sentences.append((f"Synthesis ran with profile {policy['profile']}, sensitivity {policy['sensitivity']}.",))
+    if policy["profile"] != "weighted":
+        idle = "" if policy["sensitivity"] == "balanced" else f", which knows no sensitivity ({policy['sensitivity']})"
+        sentences.append((f"Synthesis ran with profile {policy['profile']}{idle}.",))
+    elif policy["sensitivity"] != "balanced":
+        sentences.append((f"Synthesis ran with profile weighted, sensitivity {policy['sensitivity']}.",))
     if policy["rules"]:
         sentences.append((f"Synthesis ran with {plural(len(policy['rules']), 'rule pack')} of the repository's own.",))
-    if off := policy["rules_off"]:
+    if off := list(dict.fromkeys(policy["rules_off"])):
         switched = plural(len(off), "rule or pack", "rules or packs")
         sentences.append((f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), "."))
     if weights := policy.get("rule_weights"):

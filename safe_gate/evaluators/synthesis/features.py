@@ -20,9 +20,12 @@ from operator import add, or_
 from typing import NamedTuple
 
 from safe_gate.model import JsonObject
-from safe_gate.text import Normalised
+from safe_gate.text import Normalised, without_links
 
-_TOKEN = re.compile(r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)|\d+(?:[.,:]\d+)*|[?!\"—;:,()%]|[^\w\s.]")
+_TOKEN = re.compile(
+    r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)|\d+(?:[.,:]\d+)*|[^\w\s.()\[\]{}<>/\\|=+~^@*#]"
+)
+_BULLET = re.compile(r"^(?:[-•–—·▪◦‣]\s+|\(?(?:\d{1,3}|[a-z])\)\s+)")  # noqa: RUF001 - the dash is meant
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would", "'s": "'s"}
 _LONGEST_RUN, _LONGEST_STEMS = 4, 2
@@ -93,10 +96,10 @@ class Lexicon(dict[str, Reading]):
 
     def _wording(self, text: str) -> Wording:
         """Return what a sentence is read as."""
-        read = text if text.isascii() else unicodedata.normalize("NFKC", text)
-        readings = [self[token] for token in _TOKEN.findall(read.lower())]
-        if not readings:
-            return Wording()
+        read = without_links(text if text.isascii() else unicodedata.normalize("NFKC", text))
+        readings = [self[token] for token in _TOKEN.findall(_BULLET.sub("", read.lower()))]
+        if not any(reading.letters for reading in readings):
+            return WORDLESS
         shown, stems, topics, marks, letters = zip(*readings, strict=True)
         asks = "?" in read
         is_read = sum(letters) >= _LEAST_WORDS
@@ -123,7 +126,7 @@ class Lexicon(dict[str, Reading]):
             return [base, _CONTRACTION["'" + rest]] if "'" + rest in _CONTRACTION else [token]
         if token[0].isdigit():
             return ["<num>"]
-        return [] if token in "*#" else [token]
+        return [token]
 
     def _class(self, word: str) -> str:
         if word in FUNCTION_WORDS or word not in self._classes:
@@ -151,6 +154,10 @@ class Wording:
         return chain(_runs(self.shown, _LONGEST_RUN), _runs(self.stems, _LONGEST_STEMS))
 
 
+WORDLESS = Wording()
+"""What holds no word is read as: a rule, a number, a link."""
+
+
 class Sentence(NamedTuple):
     """A sentence of a normalised text by its span, and its wording."""
 
@@ -160,9 +167,9 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
-    """Return the sentences of a text as they are read, blank ones left out."""
+    """Return the sentences of a text as they are read, those that hold no word left out."""
     read = (sentence(text.text, start, end, lexicon) for start, end in text.sentences)
-    return tuple(one for one in read if one.start < one.end)
+    return tuple(one for one in read if one.wording is not WORDLESS)
 
 
 def sentence(text: str, start: int, end: int, lexicon: Lexicon) -> Sentence:

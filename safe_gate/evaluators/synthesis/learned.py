@@ -222,9 +222,9 @@ def columns(
     ledger = _ledger(packs)
     relates = any(pack.relation for pack in packs)
     rows: list[Row] = []
-    for one, relation in zip(sentences, relations(message, sentences) if relates else repeat(_NOTHING), strict=False):
-        if one.wording.shown:
-            rows.append(Row(one, _weighed(ledger, one.wording), _related(ledger, relation)))
+    read = [one for one in sentences if one.wording.shown]
+    for one, relation in zip(read, relations(message, read) if relates else repeat(_NOTHING), strict=False):
+        rows.append(Row(one, _weighed(ledger, one.wording), _related(ledger, relation)))
     found: dict[str, list[Column]] = {}
     lane = 0
     for pack in packs:

@@ -17,7 +17,7 @@ from typing import Any, NamedTuple
 import re2
 
 from safe_gate.model import Hit, JsonObject
-from safe_gate.text import Normalised, normalise
+from safe_gate.text import Normalised, asks, normalise
 
 # What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
@@ -184,7 +184,7 @@ def matches(pack: Pack, text: Normalised) -> Iterator[Match]:
         for span in _spans(rule.pattern, text):
             found = whole[slice(*span)]
             start, end = text.sentence_at(span[0])
-            if found.isspace() or not _stands(rule, whole, span, start, end):
+            if not found.strip() or not _stands(rule, whole, span, start, end):
                 continue
             sentence = whole[start:end].lstrip()
             wording = (rule.id, sentence.rstrip().lower(), span[0] - (end - len(sentence)))
@@ -224,7 +224,7 @@ def overlapping(match: Match, kept: Sequence[Match]) -> Match:
 
 def _stands(rule: Rule, text: str, span: tuple[int, int], start: int, end: int) -> bool:
     """Tell whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
-    if rule.question is not None and rule.question != ("?" in text[span[1] - 1 : end]):
+    if rule.question is not None and rule.question != asks(text[span[1] - 1 : end]):
         return False
     return not rule.start or _starts_clause(text[start : span[0]])
 

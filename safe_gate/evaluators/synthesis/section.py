@@ -69,11 +69,18 @@ def _by_tag(by_tag: JsonObject) -> Iterator[tuple[str, Table]]:
 
 
 def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases the checks cannot read."""
+    """Yield a sentence that names the cases the checks cannot read, and tells if they were judged all the same."""
     if count:
+        is_judged = any(
+            result["checks"][check].get("applicable", True)
+            for result in results
+            for check in result["checks"]
+            if reads_foreign(check, result["language"])
+        )
+        anyway = ", and profile spec judges all the same" if is_judged else ""
         foreign = (r["id"] for r in results if any(reads_foreign(check, r["language"]) for check in r["checks"]))
         cases = plural(count, "case is", "cases are")
-        yield (f"{cases} not in English, which the checks cannot read: ", *first_few(foreign, count), ".")
+        yield (f"{cases} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
 
 
 def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
