@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import hashlib
+import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safe_gate import files
+from safe_gate import files, globs
 from safe_gate.evaluators import safe_v0
 from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import item_lines
@@ -16,8 +17,11 @@ from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
 from safe_gate.spool import Table
 
-_REPORT_MARKS = (b'"report_type": "SAFE_v0"', b'"schema_version": ', b'"publication": ')  # near a report's start
+# How what we write begins. No batch does: the schema knows none of these fields at its top.
+_REPORT = re.compile(rb'\{\s*"(?:report_type": "SAFE_v0"|schema_version": \d|publication": )')
 
+
+_OUTPUTS = ".outputs.jsonl"
 
 SafeItem = safe_v0.Case | Problem | InputFile
 
@@ -39,12 +43,16 @@ def safe_cases(
     cases of other concerns, after those checks; globs pass over the files of `leave_out`; `root` is
     that of `files.expand`, `cluster_key` that of `files.cluster_of`.
     """
-    paths, problems = expand_batches(patterns, Path(test_dir), leave_out, root=root)
+    paths, problems = expand_batches(patterns, Path(test_dir), leave_out, outputs=outputs, root=root)
     yield from problems
     output_paths, problems = files.expand(outputs, root=root)
     yield from problems
     named = Table()
-    yield from _read_outputs(output_paths, named, root)
+    are_sound = not problems
+    for item in _read_outputs(output_paths, named, root):
+        are_sound = are_sound and isinstance(item, InputFile)
+        yield item
+    is_bare = not named
     seen = Table()
     stems: dict[str, Path] = {}
     all_read = True
@@ -55,22 +63,25 @@ def safe_cases(
             yield Problem(Place(shown(path, root)), words)
             continue
         recorded = named
-        beside = path.with_name(f"{path.stem}.outputs.jsonl")
+        beside = outputs_beside(path)
         if not outputs:
-            recorded = Table()
-            if beside.exists():
-                yield from _read_outputs([beside], recorded, root)
+            recorded, are_sound = Table(), True
+            for item in _read_outputs([beside] if files.exists(beside) else (), recorded, root):
+                are_sound = are_sound and isinstance(item, InputFile)
+                yield item
+            is_bare = not recorded
         name = shown(path, root)
         batch = None
-        for item in _read_batch(path, name):
-            if isinstance(item, Batch):
-                batch = item
+        for found in _read_batch(path, name):
+            if isinstance(found, Batch):
+                batch = found
             else:
-                yield item
-        if batch is None:  # that its outputs have no case would be noise
+                yield found
+        if batch is None or (is_bare and not are_sound):  # what else could be said of it would be noise
             all_read = False
             continue
-        yield from _joined(batch, recorded, seen, concern, cluster_key, searched=outputs or [shown(beside, root)])
+        searched = outputs or [shown(beside, root)]
+        yield from _joined(batch, recorded, seen, concern, cluster_key, searched=searched, is_bare=is_bare)
         if not outputs:
             yield from _unused(recorded, f"{name} does not have")
     if outputs and all_read:
@@ -84,13 +95,19 @@ def safe_outputs(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[Prob
     yield from _read_outputs(paths, Table(), root)
 
 
+def outputs_beside(path: Path) -> Path:
+    """Return where the recorded outputs of a batch file are, unless they are named or inline."""
+    return path.with_name(f"{path.stem}{_OUTPUTS}")
+
+
 def expand_batches(
-    patterns: Sequence[str], base: Path, leave_out: Sequence[str], *, root: Path = HERE
+    patterns: Sequence[str], base: Path, leave_out: Sequence[str], *, outputs: Sequence[str] = (), root: Path = HERE
 ) -> tuple[list[Path], list[Problem]]:
     """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
 
-    Globs pass over our own config and reports; outputs, which a shell's `NAME*` names too, are
-    read with their batch. `base` is the folder that patterns start from, `root` that of `files.expand`.
+    Globs pass over our own config and reports; outputs, which `NAME*` names too, are read with their
+    batch, and without one a problem, as far as a glob's go unless other `outputs` are named. `base` is
+    the folder that patterns start from, `root` that of `files.expand`.
     """
     folder = root / base
     own = {shown(Path(name)) for name in leave_out if name}
@@ -102,25 +119,24 @@ def expand_batches(
             problems.append(refused)
             continue
         candidates = (pattern, f"{pattern}.json")
-        literals = [path for one in candidates if files.exists(path := folder / one) and not path.is_dir()]
-        globbed = [path for one in candidates for path in files.globbed(one, folder)]
-        matched = [
-            path
-            for path in globbed
-            if path.suffix == ".json" and path.is_file() and shown(path, root) not in own and not _is_ours(path)
-        ]
-        meant = literals[:1] or matched
-        if not meant and any(path.suffix == ".jsonl" for path in globbed):
+        literals = [path for one in candidates if files.exists(path := folder / one) and not globs.is_folder(path)]
+        globbed, unread = globs.matches(candidates, folder)
+        listed = [path for path in globbed if not globs.is_folder(path)]
+        batches = [p for p in listed if p.suffix == ".json" and not _is_ours(p, is_named=shown(p, root) in own)]
+        lone = [] if outputs else [path for path in listed if path.name.endswith(_OUTPUTS)]
+        meant = [*literals[:1], *batches, *lone]
+        problems += [files.unreadable(path, why, root) for path, why in unread]
+        if not meant and not unread:
             words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
-            problems.append(Problem(Place(named), words))
-        elif not meant:
-            problems.append(files.no_match(named, ".json", root))
+            is_other = any(path.suffix == ".jsonl" for path in listed)
+            problems.append(Problem(Place(named), words) if is_other else files.no_match(named, ".json", root))
         found.update(meant)
-    # A shell that expands NAME* names the outputs too; they are read with their batch.
-    for path in [path for path in found if path.name.endswith(".outputs.jsonl")]:
+    for path in sorted(path for path in found if path.name.endswith(_OUTPUTS)):
         found.remove(path)
-        if path.with_name(path.name.replace(".outputs.jsonl", ".json")) not in found:
-            words = "is a file of recorded outputs, not a batch; name it by --outputs or safe-outputs"
+        batch = path.with_name(path.name.removesuffix(_OUTPUTS) + ".json")
+        if batch not in found:
+            words = f"is a file of recorded outputs whose batch, {batch.name}, is not among the batches"
+            words += "; name that too, or this by --outputs or safe-outputs"
             problems.append(Problem(Place(shown(path, root)), words))
     if not found and not problems:
         problems.append(files.no_match(" ".join(patterns), ".json", root))
@@ -160,11 +176,16 @@ def _joined(
     concern: str,
     cluster_key: str,
     searched: Sequence[str],
+    *,
+    is_bare: bool,
 ) -> Iterator[safe_v0.Case | Problem]:
-    """Yield a batch's cases with their outputs, taking each output out of `recorded`."""
+    """Yield a batch's cases with their outputs, taking each output out of `recorded`.
+
+    `is_bare` says that no outputs were found in the files `searched` at all.
+    """
     cases = batch.content["test_cases"]
     scenarios = batch.content.get("batch_plan", {}).get("scenarios", [])
-    if not recorded and not any("output" in case for case in cases):
+    if is_bare and not any("output" in case for case in cases):
         ids = ", ".join(case["test_id"] for case in cases[:5]) + (", …" if len(cases) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
         yield Problem(Place(batch.name), f"{words}; name another file by --outputs or safe-outputs")
@@ -172,10 +193,11 @@ def _joined(
     for index, case in enumerate(cases):
         place = Place(batch.name, batch.lines[index])
         test_id = case["test_id"]
+        found = recorded.pop(test_id)
         if twin := files.twin_of(seen, test_id, place, "test_id"):
             yield twin
             continue
-        output = _output(case, recorded.pop(test_id), place, searched)
+        output = _output(case, found, place, searched)
         if isinstance(output, Problem):
             yield output
         elif output is not None and concern in ("", case["concern_id"]):
@@ -246,13 +268,16 @@ def _recorded(output: JsonObject | None, place: Place) -> dict[str, Any]:
     return {"output": output, "path": place.path, "line": place.line}
 
 
-def _is_ours(path: Path) -> bool:
-    """Tell our own config, waivers and reports, which a glob may meet, from batches."""
+def _is_ours(path: Path, *, is_named: bool) -> bool:
+    """Tell our own config, waivers and reports, which a glob may meet, from batches.
+
+    `is_named` says that a setting names the file as one of them: then it is, unless it holds cases.
+    """
     if path.name in (CONFIG_FILE, WAIVERS_FILE):
         return True
     try:
         with files.open_regular(path) as file:
-            start = file.read(300)
+            start = file.read(-1 if is_named else 100)
     except OSError:
         return False
-    return any(mark in start for mark in _REPORT_MARKS)
+    return _REPORT.match(start) is not None or (is_named and b'"test_cases"' not in start)

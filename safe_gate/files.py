@@ -6,7 +6,6 @@ score what is valid and still hear of everything that is not.
 
 from __future__ import annotations
 
-import glob
 import hashlib
 import json
 import os
@@ -20,7 +19,7 @@ from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from safe_gate import parquet
+from safe_gate import globs, parquet
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
@@ -63,6 +62,7 @@ class Part:
 
 
 _LARGEST_DOCUMENT = 16 << 20  # bytes
+_DEVICES = Path("/dev")
 
 PART_LINES = 50
 """So many lines a part has, unless somebody asks for another number."""
@@ -78,13 +78,15 @@ def synthesis_cases(
 
     `cluster_key` is that of `cluster_of`.
     """
-    from safe_gate.evaluators import synthesis  # with it comes RE2: only where there are cases
-
     seen = Table()
     for item in synthesis_parts(patterns, root=root):
-        for found in cases_of(item, cluster_key) if isinstance(item, Part) else (item,):
-            twin = twin_of(seen, found.id, found.place, "id") if isinstance(found, synthesis.Case) else None
-            yield twin or found
+        if not isinstance(item, Part):
+            yield item
+            continue
+        found = list(cases_of(item, cluster_key))
+        twins = {place: twin for case_id, place in ids_of(found) if (twin := twin_of(seen, case_id, place, "id"))}
+        yield from twins.values()
+        yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
 
 
 def synthesis_parts(
@@ -125,6 +127,12 @@ def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Pro
             place=place,
             cluster=cluster_of(case, cluster_key),
         )
+
+
+def ids_of(found: Iterable[synthesis.Case | Problem]) -> tuple[tuple[str, Place], ...]:
+    """Return the id of each line of some cases and problems with its place, those of lines with problems too."""
+    by_place = {one.place: one.case_id if isinstance(one, Problem) else one.id for one in found}
+    return tuple((case_id, place) for place, case_id in by_place.items() if case_id)
 
 
 def cluster_of(case: Mapping[str, Any], key: str) -> str:
@@ -192,17 +200,18 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
             problems.append(refused)
             continue
         literal = root / pattern
-        matched = [literal] if exists(literal) else globbed(pattern, root)
-        files = [path for path in matched if not path.is_dir()]
-        if not files:
+        matched, unread = globs.matches([pattern], root)
+        files = [path for path in (literal, *matched) if exists(path) and not globs.is_folder(path)]
+        problems += [unreadable(path, why, root) for path, why in unread]
+        if not files and not unread:
             problems.append(no_match(pattern, suffix, root))
         found.update(files)
     return sorted(found), problems
 
 
-def globbed(pattern: str, folder: Path) -> list[Path]:
-    """Return the paths that a glob names, taken from a folder."""
-    return [folder / path for path in glob.glob(pattern, root_dir=folder, recursive=True)]
+def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
+    """Return the problem of a file or a folder that cannot be read."""
+    return Problem(Place(shown(path, root)), f"cannot be read: {_why(error)}")
 
 
 def outside(path: str, root: Path) -> Problem | None:
@@ -268,16 +277,17 @@ def _kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
     return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
 
 
-def read_config(path: str, *, root: Path = HERE) -> tuple[str, Mapping[str, Any]] | None:
+def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> tuple[str, Mapping[str, Any]] | None:
     """Return the path and content of the config file, or None if none was named and none is there.
 
     Top-level keys may be written in kebab-case, snake_case or camelCase; they come back as the
-    schema spells them. Raises CannotJudge with every problem of the file.
+    schema spells them. Raises CannotJudge with every problem of the file; unless `is_checked`, of
+    its text alone, not of what it sets.
     """
     if refused := outside(path, root):
         raise CannotJudge(refused)
     file = root / (path or CONFIG_FILE)
-    if not path and not file.exists():
+    if not path and not exists(file):
         return None
     name = shown(file, root)
     text = _text(file, name)
@@ -286,7 +296,7 @@ def read_config(path: str, *, root: Path = HERE) -> tuple[str, Mapping[str, Any]
     original: dict[str, str] = {}
     if isinstance(content, dict):
         content, original = _canonical_keys(content, name)
-    faults = [_of_setting(fault) for fault in schema.faults(content)]
+    faults = [_of_setting(fault) for fault in schema.faults(content)] if is_checked else []
     problems = problems_of(faults, name, blank_comments(text), original=original)
     if problems:
         raise CannotJudge(*problems)
@@ -329,12 +339,23 @@ def load_schema(name: str) -> Schema:
     return Schema(json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8")))
 
 
+def is_among(path: str, others: Iterable[str | Path]) -> bool:
+    """Tell whether a path leads to the same file as one of others."""
+    target = os.path.realpath(path)
+    return any(os.path.realpath(other) == target for other in others)
+
+
 def write(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text, or its pieces, as UTF-8, whole or not at all, and make its folder. Raises CannotJudge."""
+    """Write a text, or its pieces, as UTF-8, whole or not at all, and make its folder. Raises CannotJudge.
+
+    The file takes the place of what was there, be it a link. A device or a pipe is refused: nothing could replace it.
+    """
     from tempfile import NamedTemporaryFile  # slow to import, and many commands write nothing
 
     draft = ""
     try:
+        if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
+            raise OSError("Not a regular file")
         path.parent.mkdir(parents=True, exist_ok=True)
         # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
         with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, delete=False) as file:
@@ -589,11 +610,8 @@ def _bare(key: str) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether something has this path; a name longer than names can be is nobody's."""
-    try:
-        return path.exists()
-    except OSError:
-        return False
+    """Tell whether something has this path, be it a link to nowhere; a name that no file can have is nobody's."""
+    return os.path.lexists(path)
 
 
 def no_match(pattern: str, suffix: str, root: Path) -> Problem:
@@ -602,7 +620,9 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     if exists(path) and path.is_dir():
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
-        siblings = path.parent.iterdir() if exists(path.parent) and path.parent.is_dir() else ()
+        siblings: list[Path] = []
+        with suppress(OSError, ValueError):
+            siblings += path.parent.iterdir()
         close = suggestion(path.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
         hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"
@@ -630,6 +650,8 @@ def data_of(path: Path, name: str) -> bytes:
     try:
         with open_regular(path) as file:
             return file.read()
+    except ValueError:
+        raise CannotJudge(Problem(Place(name), "cannot be read: no file can have this name")) from None
     except OSError as error:
         raise CannotJudge(Problem(Place(name), f"cannot be read: {_why(error)}")) from error
 

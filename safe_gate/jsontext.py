@@ -51,10 +51,19 @@ def parse(text: str, *, comments: bool = False) -> Any:
     except _RefusedError as refused:
         raise JsonError(str(refused), _line_of(text, refused), refused.text_free) from None
     except ValueError:  # an integer of thousands of digits
-        raise JsonError("a number has too many digits", 1) from None
+        place = next(token.start() for token in _TOKEN.finditer(text) if _has_too_many_digits(token[0]))
+        raise JsonError("a number has too many digits", text.count("\n", 0, place) + 1) from None
     if _is_deep(value):
         raise _too_deep(text)
     return value
+
+
+def _has_too_many_digits(token: str) -> bool:
+    try:
+        int(token if token.removeprefix("-").isdecimal() else 0)
+    except ValueError:
+        return True
+    return False
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:

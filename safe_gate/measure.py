@@ -73,7 +73,9 @@ def safe_v0_part(
     policy: safe_v0.Policy | None = None,
     source: Source = scored,
 ) -> Measured:
-    """Return SAFE v0's part of the report over all batches that the options name, but for `output`.
+    """Return SAFE v0's part of the report over all batches that the options name.
+
+    A glob passes over `output`, where the report will be, unless it holds cases.
 
     Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say.
     """
@@ -183,7 +185,7 @@ class Terms:
 class Tally:
     """What a part of the Synthesis cases comes to: totals, which add up, and entries as `spool.lines`.
 
-    `ids` are of all valid cases with their places; with a problem there may be fewer entries.
+    `ids` are of all cases with their places, those with problems too; with a problem there may be fewer entries.
     """
 
     totals: synthesis.Totals
@@ -199,22 +201,21 @@ def tallied(terms: Terms, item: tuple[files.Part, bool]) -> Tally:
 
     part, is_scored = item
     rules, problems = packs.made(terms.recipe), list[Problem]()
-    ids: list[tuple[str, Place]] = []
     entries: list[JsonObject] = []
 
     def fresh(case: synthesis.Case) -> JsonObject:
         return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), terms.text)
 
-    for case in files.cases_of(part, terms.cluster_key):
+    found = list(files.cases_of(part, terms.cluster_key))
+    for case in found:
         if isinstance(case, Problem):
             problems.append(case)
             continue
-        ids.append((case.id, case.place))
         if problems or not is_scored:
             continue
         if (entry := terms.source("synthesis", case.id, partial(fresh, case))) is not None:
             entries.append(entry)
-    return Tally(synthesis.Totals.of(entries), lines(entries), tuple(ids), tuple(problems))
+    return Tally(synthesis.Totals.of(entries), lines(entries), files.ids_of(found), tuple(problems))
 
 
 Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]
@@ -255,7 +256,8 @@ def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
 
 def _lacking(options: Options) -> Problem:
     """Return the problem that a concern leaves no case."""
-    return Problem(Place("the concern"), f"{options.safe_concern!r} is that of no case")
+    words = f"{options.safe_concern!r} is that of no case; correct it, or leave it unset to judge all cases"
+    return Problem(Place("safe-concern"), words)
 
 
 def nothing_to_judge() -> Problem:

@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.jsontext import item_lines, places
+from safe_gate.jsontext import JsonError, item_lines, parse, places
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -28,3 +29,9 @@ def test_items_stand_where_every_value_is_found(
 
 def test_a_list_that_is_not_there_has_no_items() -> None:
     assert list(item_lines('{"a": {"list": [1]}}', "list")) == []
+
+
+def test_a_number_of_too_many_digits_has_its_line() -> None:
+    with pytest.raises(JsonError) as error:
+        parse('{"a": "' + "1" * 5000 + '",\n"b": -12,\n"c": ' + "9" * 5000 + "}")
+    assert (str(error.value), error.value.line) == ("a number has too many digits", 3)

@@ -64,7 +64,7 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
     write_batch(Path("b.json"), safe_case("s", output={"signals": "x", "summary": "", "followup_questions": []}))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b", "nowhere")
     assert ran.code == 3
-    assert "6 problems" in ran.err
+    assert "7 problems" in ran.err
     assert "missing.jsonl: matches no file" in ran.err
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     assert ran.err.splitlines() == [
@@ -72,9 +72,10 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
         "c.jsonl:1: a: checks: is an empty list; expected a list of at least one check, each once",
         "c.jsonl:2: b: expected.topic_pivot: is \"yes\"; expected true (pass), false (fail) or null (not applicable)",
         "c.jsonl:2: b: extra: is not a known field; names of your own start with x_",
+        "c.jsonl:3: a: id: stands at c.jsonl:1 too; expected ids that are unique in the run",
         "b.json: 1 problem, line 1",
-        "c.jsonl: 3 problems, line 1, line 2",
-        "safe-gate: could not judge: 4 problems; correct the input and run again",
+        "c.jsonl: 4 problems, line 1, line 2, line 3",
+        "safe-gate: could not judge: 5 problems; correct the input and run again",
     ]  # fmt: skip
 
 
@@ -417,7 +418,7 @@ def test_outputs_given_as_a_batch_are_refused_unless_their_batch_is_there(safe_g
     write_batch(Path("c.json"), safe_case("c"))
     ran = safe_gate("score", "--batch", "c", "b.outputs.jsonl")
     assert ran.code == 3
-    assert "b.outputs.jsonl: is a file of recorded outputs, not a batch" in ran.err
+    assert "b.outputs.jsonl: is a file of recorded outputs whose batch, b.json, is not among the batches" in ran.err
 
 
 def test_values_may_be_nested_a_hundred_deep_and_no_deeper() -> None:

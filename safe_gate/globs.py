@@ -1,0 +1,83 @@
+"""Shell: the paths that a glob names. Lists folders.
+
+`*`, `?` and `[...]` within a name, `**` for any depth, as `glob.glob` has them: what begins with a dot is
+named by what begins with one. Unlike there, a folder that cannot be listed is told of, and `**` goes into
+each folder once, whatever links lead there: a link to `.` has no end.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import deque
+from collections.abc import Iterable, Iterator, Sequence
+from fnmatch import fnmatchcase
+from glob import has_magic
+from pathlib import Path
+
+Unread = list[tuple[Path, OSError]]
+
+
+def matches(patterns: Iterable[str], folder: Path) -> tuple[list[Path], Unread]:
+    """Return the paths below a folder that globs name, none for a pattern without wildcards.
+
+    With them come the folders that they lead to and that cannot be listed, each once, and why.
+    """
+    unread: Unread = []
+    found = [
+        path
+        for one in patterns
+        if has_magic(one)
+        for path in _matches(folder, Path(one).parts, unread)
+        if not one.endswith("/") or is_folder(path)
+    ]
+    return found, unread
+
+
+def is_folder(path: os.PathLike[str]) -> bool:
+    """Tell a folder, by way of links; one that goes round leads to none."""
+    return os.path.isdir(path)  # noqa: PTH112 - the methods of paths and entries raise there
+
+
+def _matches(folder: Path, names: Sequence[str], unread: Unread) -> Iterator[Path]:
+    if not names:
+        yield folder
+    elif names[0] == "**":
+        for inner in _folders(folder, unread):
+            yield from _matches(inner, names[1:] or ("*",), unread)
+    elif has_magic(names[0]):
+        for entry in _entries(folder, unread):
+            if fnmatchcase(entry.name, names[0]) and (names[0][0] == "." or entry.name[0] != "."):
+                yield from _matches(folder / entry.name, names[1:], unread)
+    elif len(names) > 1 or os.path.lexists(folder / names[0]):
+        yield from _matches(folder / names[0], names[1:], unread)
+
+
+def _folders(top: Path, unread: Unread) -> Iterator[Path]:
+    """Yield a folder and those below it, each once, by its own path before those of links to it."""
+    here, behind_links = deque([top]), deque[Path]()
+    seen: set[tuple[int, int]] = set()
+    while here or behind_links:
+        folder = (here or behind_links).popleft()
+        try:
+            found = folder.stat()
+        except (OSError, ValueError):  # ValueError: a name that no file can have
+            continue
+        if (found.st_dev, found.st_ino) in seen:
+            continue
+        seen.add((found.st_dev, found.st_ino))
+        yield folder
+        for entry in _entries(folder, unread):
+            if entry.name[0] != "." and is_folder(entry):
+                (behind_links if entry.is_symlink() else here).append(folder / entry.name)
+
+
+def _entries(folder: Path, unread: Unread) -> list[os.DirEntry[str]]:
+    try:
+        with os.scandir(folder) as entries:
+            return sorted(entries, key=lambda entry: entry.name)
+    except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
+        return []
+    except OSError as error:
+        if all(folder != path for path, _ in unread):
+            unread.append((folder, error))
+        return []

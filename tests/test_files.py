@@ -1,0 +1,268 @@
+"""Which files are read: all that patterns name, none by accident left out, and none written over."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate import globs
+from safe_gate.render.untrusted import visible
+from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+BAD = "You should stop being so sad. You'll definitely be fine, I promise."
+OUTPUT = safe_case("x")["output"]
+
+
+def failing(id_: str) -> dict[str, Any]:
+    return safe_case(id_, output={"signals": [], "summary": "", "followup_questions": ["policy?"]})
+
+
+def bare(id_: str) -> dict[str, Any]:
+    """Return a SAFE v0 case without its output."""
+    return {name: value for name, value in safe_case(id_).items() if name != "output"}
+
+
+def write_outputs(path: str, *ids: str) -> None:
+    lines = (json.dumps({"test_id": one, "output": OUTPUT}) + "\n" for one in ids)
+    Path(path).write_text("".join(lines), "utf-8")
+
+
+# --- globs ------------------------------------------------------------------------------------------
+
+
+def named(pattern: str) -> list[str]:
+    paths, unread = globs.matches([pattern], Path())
+    assert not unread
+    return sorted(path.as_posix() for path in paths)
+
+
+def test_a_glob_names_what_a_shell_would() -> None:
+    for name in ("a.jsonl", ".hidden.jsonl", "x/b.jsonl", "x/y/c.jsonl", "x/.z/d.jsonl", "[1].jsonl"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    assert named("*.jsonl") == ["[1].jsonl", "a.jsonl"]
+    assert named("x/?.jsonl") == ["x/b.jsonl"]
+    assert named("**/*.jsonl") == ["[1].jsonl", "a.jsonl", "x/b.jsonl", "x/y/c.jsonl"]
+    assert named("*/y/c.jsonl") == ["x/y/c.jsonl"]
+    assert named("x/.*/*") == ["x/.z/d.jsonl"]
+    assert named("[[]1].jsonl") == ["[1].jsonl"]
+    assert named("*/") == ["x"]
+    assert named("a\0/**") == []
+    assert named("x/**") == ["x/b.jsonl", "x/y", "x/y/c.jsonl"]
+    assert named("no/*") == named("a.jsonl/*") == named("a.jsonl") == named("*\0*/x") == []
+    assert named(f"{Path().absolute()}/x/*.jsonl") == [f"{Path().absolute().as_posix()}/x/b.jsonl"]
+
+
+def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_gate: SafeGate) -> None:
+    Path("a/b").mkdir(parents=True)
+    write_cases(Path("a/b/c.jsonl"), turn("t"))
+    for link, target in (("a/x", "."), ("a/y", "."), ("a/A", "b"), ("a/b/up", ".."), ("a/z", "z"), ("a/w", "w" * 300)):
+        Path(link).symlink_to(target)
+    assert named("a/**/*.jsonl") == ["a/b/c.jsonl"]
+    assert safe_gate("eval", "--cases", "a/**/*.jsonl").code == 0
+
+
+def test_a_folder_behind_a_link_alone_is_read(safe_gate: SafeGate, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "in").mkdir(parents=True)
+    write_cases(elsewhere / "in" / "c.jsonl", turn("t", assistant=BAD))
+    Path("evals").mkdir()
+    Path("evals/linked").symlink_to(elsewhere)
+    assert named("evals/**/*.jsonl") == ["evals/linked/in/c.jsonl"]
+    assert safe_gate("eval", "--cases", "evals/**/*.jsonl").code == 2
+
+
+@pytest.mark.parametrize("flags", [("--cases", "loop/*.jsonl"), ("--safe-batch", "loop/*")])
+def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tuple[str, ...]) -> None:
+    Path("loop").symlink_to("loop")
+    ran = safe_gate("run", *flags)
+    assert ran.code == 3
+    assert "loop: cannot be read: " in ran.err
+    assert ran.err.count("loop: ") == 1
+
+
+def test_a_file_of_the_globs_own_name_hides_no_other(safe_gate: SafeGate) -> None:
+    Path("evals").mkdir()
+    write_cases(Path("evals/b.jsonl"), turn("b", assistant=BAD))
+    write_cases(Path("evals/*.jsonl"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "evals/*.jsonl").code == 1
+    write_batch(Path("evals/1_batch_1.json"), failing("s"))
+    write_batch(Path("evals/*_batch_*.json"), safe_case("t"))
+    assert safe_gate("run", "--safe-batch", "evals/*_batch_*").code == 1
+
+
+def test_a_file_whose_name_holds_signs_of_globs_is_read_by_its_name(safe_gate: SafeGate) -> None:
+    write_cases(Path("[a].jsonl"), turn("t", assistant=BAD))
+    assert safe_gate("eval", "--cases", "[a].jsonl").code == 2
+
+
+# --- batches ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"x_note": {"schema_version": 1}},
+        {"x_source": {"publication": "a journal"}},
+        {"x_note": '"report_type": "SAFE_v0"'},
+    ],
+)
+def test_a_glob_takes_no_batch_for_a_report(safe_gate: SafeGate, fields: dict[str, Any]) -> None:
+    Path("b.json").write_text(json.dumps(fields | {"test_cases": [failing("s")]}), "utf-8")
+    Path("c.json").write_text(json.dumps({"test_cases": [safe_case("t")]}), "utf-8")
+    assert safe_gate("score", "--batch", "*").code == 1
+
+
+def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    write_cases(Path("c.jsonl"), turn("t"))
+    for _ in range(2):
+        assert safe_gate("score", "--batch", "*.json", "--format", "json", "--output", "earlier.json").code == 0
+        assert safe_gate("run", "--batch", "*.json", "--cases", "c.jsonl", "--report-dir", ".").code == 0
+        assert safe_gate("run", "--batch", "*.json", "--shard", "1/1", "--report-dir", ".").code == 0
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("nowhere.json"), os.mkfifo])
+def test_a_batch_that_cannot_be_read_is_no_reason_to_leave_it_out(
+    safe_gate: SafeGate, make: Callable[[Path], None]
+) -> None:
+    write_batch(Path("a.json"), safe_case("s"))
+    make(Path("b.json"))
+    ran = safe_gate("score", "--batch", "*")
+    assert ran.code == 3
+    assert "b.json: cannot be read" in ran.err
+
+
+def test_outputs_whose_batch_is_gone_are_an_error_however_they_are_named(safe_gate: SafeGate) -> None:
+    write_batch(Path("a_1.json"), safe_case("s"))
+    write_outputs("a_2.outputs.jsonl", "gone")
+    expected = "a_2.outputs.jsonl: is a file of recorded outputs whose batch, a_2.json, is not among the batches"
+    for patterns in (["a_*"], ["a_1.json", "a_2.outputs.jsonl"]):
+        ran = safe_gate("score", "--batch", *patterns)
+        assert ran.code == 3
+        assert expected in ran.err
+
+
+def test_outputs_that_are_named_need_no_batch_of_their_name(safe_gate: SafeGate) -> None:
+    write_batch(Path("a_1.json"), bare("s"))
+    write_outputs("a_all.outputs.jsonl", "s")
+    assert safe_gate("score", "--batch", "a_*", "--outputs", "a_all.outputs.jsonl").code == 0
+
+
+def test_a_case_in_two_batches_is_a_twin_and_nothing_else(safe_gate: SafeGate) -> None:
+    write_batch(Path("a.json"), bare("T1"), bare("T2"))
+    write_batch(Path("b.json"), bare("T1"))
+    for name in ("one", "a", "b"):
+        write_outputs(f"{name}.outputs.jsonl", *(("T1",) if name == "b" else ("T1", "T2")))
+    for flags in (("--outputs", "one.outputs.jsonl"), ()):
+        ran = safe_gate("score", "--batch", "a", "b", *flags)
+        assert ran.code == 3
+        assert "could not judge: 1 problem;" in ran.err, ran.err
+        assert "b.json:1: T1: test_id: stands at a.json:1 too" in ran.err
+
+
+def test_two_cases_of_one_id_on_one_line_are_twins(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"), safe_case("s"))
+    ran = safe_gate("score", "--batch", "b")
+    assert ran.code == 3
+    assert "b.json:1: s: test_id: stands at b.json:1 too" in ran.err
+
+
+def test_outputs_that_are_broken_are_said_once(safe_gate: SafeGate) -> None:
+    write_batch(Path("a.json"), bare("T1"), bare("T2"))
+    Path("a.outputs.jsonl").write_text('{"test_id": \n', "utf-8")
+    ran = safe_gate("score", "--batch", "a")
+    assert ran.code == 3
+    assert ran.err.startswith("a.outputs.jsonl:1: is not valid JSON")
+    assert "could not judge: 1 problem;" in ran.err, ran.err
+
+
+# --- what is written --------------------------------------------------------------------------------
+
+
+def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), bare("s"))
+    write_outputs("b.outputs.jsonl", "s")
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("link.jsonl").symlink_to("c.jsonl")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    for arguments in (
+        ("score", "--batch", "b", "--output", "b.json"),
+        ("score", "--batch", "*", "--output", "b.json", "--format", "json"),
+        ("score", "--batch", "b", "--output", "./b.outputs.jsonl"),
+        ("eval", "--cases", "c.jsonl", "--out", Path("c.jsonl").absolute()),
+        ("eval", "--cases", "c.jsonl", "--out", "link.jsonl"),
+    ):
+        ran = safe_gate(*arguments)
+        assert ran.code == 3
+        assert "which this run reads, and would replace it; name another file" in ran.err
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_a_report_does_not_take_the_place_of_settings(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    Path("other.json").write_text("{}", "utf-8")
+    for flags in (("--out", "safe.config.json"), ("--config", "other.json", "--out", "other.json")):
+        ran = safe_gate("eval", "--cases", "c.jsonl", *flags)
+        assert ran.code == 3
+        assert "which this run reads" in ran.err
+
+
+@pytest.mark.parametrize("form", ["markdown", "console", "json", "all"])
+def test_a_glob_passes_over_the_report_of_the_run_before_whatever_its_form(safe_gate: SafeGate, form: str) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    for _ in range(2):
+        assert safe_gate("score", "--batch", "*", "--output", "report.json", "--format", form).code == 0
+
+
+def test_a_report_replaces_no_pipe_and_no_device(safe_gate: SafeGate) -> None:
+    os.mkfifo("pipe")
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "pipe")
+    assert ran.code == 3
+    assert "pipe: cannot be written: Not a regular file" in ran.err
+    assert Path("pipe").is_fifo()
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "/dev/safe-gate-report.json")
+    assert ran.code == 3
+    assert "/dev/safe-gate-report.json: cannot be written: Not a regular file" in ran.err
+
+
+# --- what one file may hide -------------------------------------------------------------------------
+
+
+def test_an_id_stands_twice_even_where_one_of_its_cases_is_invalid(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("z"), turn("z", checks=["agency"], tags=3), turn("y"))
+    for command in (
+        ("validate", "c.jsonl"),
+        ("eval", "--cases", "c.jsonl"),
+        ("eval", "--jobs", "2", "--cases", "c.jsonl"),
+    ):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert ran.err.count("c.jsonl:2: z: id: stands at c.jsonl:1 too") == 1, ran.err
+        assert "c.jsonl:2: z: checks" in ran.err
+
+
+@pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.waivers.json"])
+def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, name: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path(name).symlink_to("elsewhere/settings.json")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert f"{name}: cannot be read: No such file or directory" in ran.err
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have_is_a_problem_of_its_setting(safe_gate: SafeGate, path: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text(json.dumps({"waivers": path}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert f"{visible(path, 9)}: cannot be read: no file can have this name" in ran.err
