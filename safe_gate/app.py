@@ -13,7 +13,7 @@ from safe_gate import files, measure
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Untrusted, Verdict
-from safe_gate.options import Options
+from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 
@@ -34,7 +34,7 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
 
     `options_at` gives the settings with the config file of another folder, such as the baseline's.
     """
-    return _run(options, effects, options_at, None)
+    return _run(options, effects, options_at, lambda: None)
 
 
 def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> int:
@@ -42,10 +42,13 @@ def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -
     from safe_gate import shards
 
     # What shards hold is scored already: no other process is asked for it, and no cluster for a baseline beside it.
-    return _run(replace(options, engine="local", jobs="1"), effects, options_at, shards.read(options.shards))
+    options = replace(options, engine="local", jobs="1")
+    return _run(options, effects, options_at, lambda: shards.read(options.shards))
 
 
-def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, merged: Shards | None) -> int:
+def _run(
+    options: Options, effects: Effects, options_at: comparing.OptionsAt, merged: Callable[[], Shards | None]
+) -> int:
     from safe_gate import judging, shards
     from safe_gate.github.checkout import foreign_checkout
 
@@ -53,7 +56,7 @@ def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, me
         return refuse((_foreign_checkout(folder),), options, effects)
     if options.shard:
         return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
-    report, problems = judging.made(options, effects, options_at, merged=merged)
+    report, problems = judging.made(options, effects, options_at, merged=merged())
     return _conclude(report, problems, options, effects)
 
 
@@ -148,6 +151,11 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
     from safe_gate import judging
 
     problems = measure.as_shown(problems, options)
+    if options.mode == "publish":
+        from safe_gate import publishing
+
+        publishing.refuse(problems, options, effects)
+        return complain(problems, effects)
     return _conclude(judging.error_report(problems, Options(), effects), problems, options, effects)
 
 
@@ -184,12 +192,16 @@ def _would_read(options: Options, effects: Effects) -> tuple[outlook.Facts, list
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
         expand = partial(
-            batches.expand_batches, base=Path(options.safe_test_dir), leave_out=(options.config, options.waivers)
+            batches.expand_batches,
+            base=Path(options.safe_test_dir),
+            leave_out=(options.config, options.waivers),
+            outputs=options.safe_outputs,
         )
         searches["safe-batch"] = options.safe_batch, expand
         searches["safe-outputs"] = options.safe_outputs, files.expand
     if options.synthesis_cases:
         searches["synthesis-cases"] = options.synthesis_cases, files.expand
+    if searches and options.rules:
         searches["rules"] = options.rules, partial(files.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [measure.nothing_to_judge()]
@@ -199,12 +211,34 @@ def _would_read(options: Options, effects: Effects) -> tuple[outlook.Facts, list
         for pattern in patterns
     ]
     problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
+    problems += measure.as_shown(tuple(_unfit(options, effects)), options)
     for facts_of in (_waivers, _baseline):
         try:
             facts += facts_of(options, effects)
         except CannotJudge as error:
             problems += measure.as_shown(error.problems, options)
     return facts, problems
+
+
+def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
+    """Yield what keeps a run from starting beside its files: a shard, rules or a policy that cannot be had."""
+    from safe_gate import judging, shards
+
+    checks: list[Callable[[], object]] = [
+        lambda: judging.refuse_itself(options),
+        lambda: judging.refuse_policy_elsewhere(options, effects),
+    ]
+    if options.shard:
+        checks.append(lambda: shards.Shard.named(options.shard))
+    if options.mode == "merge":
+        checks.append(lambda: shards.read(options.shards))
+    if options.synthesis_cases and not files.expand(options.rules, suffix=".json")[1]:
+        checks.append(lambda: measure.synthesis_rules(options))
+    for check in checks:
+        try:
+            check()
+        except CannotJudge as error:
+            yield from error.problems
 
 
 def _waivers(options: Options, _: Effects) -> outlook.Facts:
@@ -275,6 +309,8 @@ def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> 
     measured = measure.safe_v0_part(options, effects.generated_at, output)
     if measured.part is None:
         return complain(measured.problems, effects)
+    if output:
+        _keep_inputs("--output", output, measured, options)
     _write_safe_reports(measured.part, options, effects, output=output, verbose=verbose)
     labels = measured.part["label_distribution"]
     return 1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0
@@ -292,6 +328,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     if measured.part is None:
         return complain(measured.problems, effects)
     if out:
+        _keep_inputs("--out", out, measured, options)
         files.write(Path(out), jsonreport.pieces(measured.part))
     section = EVALUATORS["synthesis"].section(measured.part)
     effects.out(console.scorecard(section, everything=verbose))
@@ -303,26 +340,42 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     return 2 if failures > allowed else 0
 
 
+def _keep_inputs(flag: str, path: str, measured: measure.Measured, options: Options) -> None:
+    """Raise CannotJudge for a report that would take the place of what it was made from."""
+    settings = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
+    packs = files.expand(options.rules, suffix=".json")[0]
+    if files.is_among(path, (*(file.path for file in measured.inputs), *settings, *packs)):
+        words = f"names {path}, which this run reads, and would replace it; name another file"
+        raise CannotJudge(Problem(Place(flag), words))
+
+
 def explain(options: Options, case_id: str, effects: Effects) -> int:
     """Show why a Synthesis case passes or fails: its hits in the text, and the arithmetic. Returns 0 or 3."""
     from safe_gate.evaluators import synthesis
     from safe_gate.render.explain import explanation
+    from safe_gate.render.untrusted import plain
 
     if not options.synthesis_cases:
         return complain((measure.missing("--cases", "the JSONL file that holds the case"),), effects)
     rules = measure.synthesis_rules(options)
     problems: list[Problem] = []
     ids: list[str] = []
+    found: synthesis.Case | None = None
     for item in files.synthesis_cases(options.synthesis_cases):
         if isinstance(item, Problem):
             problems.append(item)
         elif isinstance(item, synthesis.Case):
             ids.append(item.id)
             if item.id == case_id:
-                result = synthesis.result_json(synthesis.score_case(item, rules))
-                texts = {"user": item.user, "assistant": item.assistant}
-                effects.out(explanation(texts, result, synthesis.asks(rules)))
-                return EXIT_CODES[Verdict.PASS]
+                found = item
+                break
+            if found is None and plain(Untrusted(item.id), len(item.id)) == case_id:  # as reports show it
+                found = item
+    if found:
+        result = synthesis.result_json(synthesis.score_case(found, rules))
+        texts = {"user": found.user, "assistant": found.assistant}
+        effects.out(explanation(texts, result, synthesis.asks(rules)))
+        return EXIT_CODES[Verdict.PASS]
     words = f"no case has this id{suggestion(case_id, ids)}; explain reads Synthesis cases, not those of SAFE v0"
     return complain(problems or (Problem(Place("explain"), words, case_id),), effects)
 
@@ -515,9 +568,10 @@ def _read_by(options: Options) -> Iterator[Path]:
     """Yield the working folder, which a config may lie in, and the files that a run would read."""
     from safe_gate import batches
 
-    yield from (Path(), Path(options.config), Path(options.waivers))
-    yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules))[0]
-    yield from batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]
+    yield from (Path(one) for one in ("", options.config, options.waivers, options.baseline))
+    yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules, *options.shards))[0]
+    for batch in batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]:
+        yield from (batch, batches.outputs_beside(batch))
 
 
 def _foreign_checkout(folder: str) -> Problem:

@@ -85,7 +85,10 @@ _COMMANDS = {
     ),
 }
 
-_VERBOSE = {"action": "store_true", "help": "show every case and its evidence"}
+_VERBOSE = {
+    "action": "store_true",
+    "help": "show all cases to look at with their evidence, and the tables behind the scorecard",
+}
 _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "merge": {
         "shards": {
@@ -208,7 +211,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
         options = _publishing(_peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if argv[:1] in _JUDGING and options.mode != "publish":
+        if argv[:1] in _JUDGING:
             return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
@@ -240,8 +243,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate import app
 
         effects = effects or _effects(environ, _generated_at({}))
-        if [command] in _JUDGING and (options := _publishing(flags or _peeked(argv), environ)).mode != "publish":
-            return app.refuse(error.problems, options, effects)
+        if [command] in _JUDGING:
+            return app.refuse(error.problems, _publishing(flags or _peeked(argv), environ), effects)
         return app.complain(error.problems, effects)
 
 
@@ -273,16 +276,7 @@ def _run(
         "run": lambda: app.run(options, effects, options_at),
         "merge": lambda: app.merge(options, effects, options_at),
     }
-    command = options.mode if command == "run" else command
-    if options.shard and command != "run":
-        raise CannotJudge(
-            Problem(Place("shard"), f"is for a run that scores; {command} takes all cases: leave it unset")
-        )
-    if options.shards and command != "merge":
-        raise CannotJudge(
-            Problem(Place("shards"), f"is for merge, not for {command}; set mode: merge, or leave it unset")
-        )
-    return commands[command]()
+    return commands[options.mode if command == "run" else command]()
 
 
 def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> int:
@@ -357,7 +351,7 @@ def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options
     from safe_gate import files
     from safe_gate.settings import publishing
 
-    return publishing(flags, environ, files.read_config)
+    return publishing(flags, environ, partial(files.read_config, is_checked=False))
 
 
 def _peeked(argv: Sequence[str]) -> dict[str, str]:

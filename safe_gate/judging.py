@@ -143,14 +143,21 @@ class _Ruling:
         return "fail" in (self.options.on_weakened, own.on_weakened)
 
 
+_HEAD_HERE = "head here"
+
+
+def _refuse_without_event(setting: str, instead: str, effects: Effects) -> None:
+    if not effects.context.in_actions:
+        words = "asks for the base commit of a GitHub event, and this is no job of GitHub Actions"
+        raise CannotJudge(Problem(Place(setting), f"{words}; set {instead}"))
+
+
 @contextmanager
 def _base_commit(
     setting: str, instead: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
 ) -> Iterator[baselines.Baseline | None]:
     """Give the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
-    if not effects.context.in_actions:
-        words = "asks for the base commit of a GitHub event, and this is no job of GitHub Actions"
-        raise CannotJudge(Problem(Place(setting), f"{words}; set {instead}"))
+    _refuse_without_event(setting, instead, effects)
     with baseline("base", options, effects, options_at) as base:
         yield base
 
@@ -161,7 +168,7 @@ def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt)
     if options.policy_ref == "head":
         yield _Ruling(options)
         return
-    with _base_commit("policy-ref", "head here", options, effects, options_at) as base:
+    with _base_commit("policy-ref", _HEAD_HERE, options, effects, options_at) as base:
         if base is None or base.root is None:
             words = (
                 "is base, but this event has no base commit; set head for other events than pull requests and pushes"
@@ -220,7 +227,8 @@ def _judged(
     judging = ruling.options
     measured, problems, inputs = _measured(ruling, effects, merged.source if merged else measure.scored)
     try:
-        known = files.waivers(judging.waivers, root=ruling.root)
+        are_recorded = recorded is not None and "waivers" in recorded
+        known = None if are_recorded else files.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
         known, problems = None, (*problems, *error.problems)
     if merged and not problems:
@@ -263,9 +271,7 @@ def _held_against(
     """Return what of the report is about an earlier state: the comparison with a baseline, and the weakened gate."""
     judging, found = ruling.options, dict[str, Any]()
     is_compared = bool(judging.baseline)
-    if judging.baseline == ".":
-        words = "is the working folder, which the run itself is about; name a commit or an earlier report"
-        raise CannotJudge(Problem(Place("baseline"), words))
+    refuse_itself(judging)
     with baseline(judging.baseline, judging, effects, options_at) if is_compared else nullcontext() as base:
         if is_compared:
             side = comparing.side(parts, judging, root=ruling.root)
@@ -277,6 +283,19 @@ def _held_against(
         if has_base or ruling.breaks_on_weakened(options):
             found["weakened"] = _weakened(base, ruling, options, effects, options_at)
     return found
+
+
+def refuse_itself(options: Options) -> None:
+    """Raise CannotJudge for a baseline that is what a run is about."""
+    if options.baseline == ".":
+        words = "is the working folder, which the run itself is about; name a commit or an earlier report"
+        raise CannotJudge(Problem(Place("baseline"), words))
+
+
+def refuse_policy_elsewhere(options: Options, effects: Effects) -> None:
+    """Raise CannotJudge for a policy of a base commit where no event names one."""
+    if options.policy_ref == "base":
+        _refuse_without_event("policy-ref", _HEAD_HERE, effects)
 
 
 def _weakened(

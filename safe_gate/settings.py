@@ -28,6 +28,7 @@ if TYPE_CHECKING:
 
 ConfigReader = Callable[[str], tuple[str, Mapping[str, Any]] | None]
 
+_OF_THE_ACTION = ("run", "merge", "compare", "doctor")
 # What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 _A_NUMBER_OF_JOBS = re.compile("[1-9][0-9]{0,2}")
@@ -66,10 +67,10 @@ def resolve(
 
     `flags` holds what the command line gave, by option name. `read_config` takes the path the user
     gave, or "", and returns the config file's path and valid content, or None if there is none.
-    For `run` and `doctor` unknown `INPUT_*` variables are refused. Raises CannotJudge with every
+    For commands that the action has unknown `INPUT_*` variables are refused. Raises CannotJudge with every
     problem found.
     """
-    problems = list(_unknown_names(environ, is_action=command in ("run", "doctor")))
+    problems = list(_unknown_names(environ, is_action=command in _OF_THE_ACTION))
     flags = {name: value for name, value in flags.items() if not _is_blank(value)}
     inputs = _from_environ(environ)
     named = flags.get("config") or inputs.get("config", (None, ""))[1]
@@ -90,20 +91,26 @@ def resolve(
     places = {name: origin.place for name, origin in origins.items()}
     values = [{name: value for name, (_, value) in source.items()} for source in sources]
     options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, places, problems)
-    problems += _contradictions(options, places)
+    problems += _misplaced(options, options.mode if command in ("run", "doctor") else command)
+    problems += _contradictions(options, places, is_merge="merge" in (command, options.mode))
     if problems:
         raise CannotJudge(*problems)
     return Resolved(options, origins)
 
 
 def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
-    """Return what is needed to say that a run has no verdict, read as far as it can be, judging nothing."""
+    """Return what is needed to say that a run has no verdict, read as far as it can be, judging nothing.
+
+    `read_config` gives the content of the config file, be it valid or not.
+    """
     given: dict[str, Any] = {}
     named = flags.get("config") or _from_environ(environ).get("config", (None, ""))[1]
     with suppress(CannotJudge):
         _, config = read_config(str(named).strip()) or ("", {})
-        given = {name: value for name, _, value in _from_config(config)}
-    given |= {name: value for name, (_, value) in _from_environ(environ).items()} | dict(flags)
+        kinds = {setting.name: setting.kind for setting in settings()}
+        given = {name: value for name, _, value in _from_config(config) if type(value) is kinds[name]}
+    given |= {name: value for name, (_, value) in _from_environ(environ).items()}
+    given |= {name: value for name, value in flags.items() if not _is_blank(value)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
     names = ("report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "github_token", "mode", "shard")
     return replace(
@@ -191,6 +198,8 @@ def _converted(value: Any, setting: Setting) -> Any:
             return _BOOLEANS[value]
         if setting.is_list or setting.is_mapping:
             value = value.split("\n")
+        elif setting.kind is not str:
+            _refuse_number(value)
     if setting.is_mapping and value is not None:
         return _numbers_by_id(value, setting)
     if setting.is_list:
@@ -201,12 +210,21 @@ def _converted(value: Any, setting: Setting) -> Any:
     return value
 
 
+def _refuse_number(text: str) -> None:
+    """Raise ValueError for a text that Python takes for a number and that people and JSON do not: `1_0`, `\u0661`."""
+    if "_" in text or not text.isascii():
+        raise ValueError("not a number")
+
+
 def _numbers_by_id(value: Sequence[str] | Mapping[str, float], setting: Setting) -> dict[str, float]:
     """Return an object of the config file, or entries `ID=NUMBER`, as numbers by id. Raises ValueError."""
     if isinstance(value, Mapping):
         pairs = list(value.items())
     else:
-        pairs = [(name.strip(), float(number)) for name, _, number in (e.rpartition("=") for e in value if e.strip())]
+        entries = [entry.rpartition("=") for entry in value if entry.strip()]
+        for _, _, number in entries:
+            _refuse_number(number)
+        pairs = [(name.strip(), float(number)) for name, _, number in entries]
     numbers = dict(pairs)
     low, high = setting.low or 0, math.inf if setting.high is None else setting.high
     if len(numbers) < len(pairs) or not all(name and low <= number <= high for name, number in pairs):
@@ -240,12 +258,12 @@ def _environment_names(setting: Setting) -> tuple[str, ...]:
 
 
 def _from_config(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ...], Any]]:
-    """Yield the options a config file sets: name, path of keys, value."""
+    """Yield the options a config file sets: name, path of keys, value. A blank text sets nothing."""
     for setting in settings():
         value: Any = config
         for part in setting.key:
             value = value.get(part) if isinstance(value, Mapping) else None
-        if setting.key and value is not None:
+        if setting.key and value is not None and not (isinstance(value, str) and _is_blank(value)):
             yield setting.name, setting.key, value
 
 
@@ -306,9 +324,17 @@ def _expected(setting: Setting) -> str:
     return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
 
 
-def _contradictions(options: Options, origins: Mapping[str, Place]) -> Iterator[Problem]:
+def _misplaced(options: Options, command: str) -> Iterator[Problem]:
+    """Yield a problem for each setting about shards that is not for the command."""
+    if options.shard and command != "run":
+        yield Problem(Place("shard"), f"is for a run that scores; {command} takes all cases: leave it unset")
+    if options.shards and command != "merge":
+        yield Problem(Place("shards"), f"is for merge, not for {command}; set mode: merge, or leave it unset")
+
+
+def _contradictions(options: Options, origins: Mapping[str, Place], *, is_merge: bool) -> Iterator[Problem]:
     """Yield a problem for settings that are fine alone but not together, and for a number of jobs that is none."""
-    if options.engine == "dask" and not options.scheduler:
+    if options.engine == "dask" and not options.scheduler and not is_merge:
         words = "is dask, which needs a scheduler; set its address, such as tcp://10.0.0.2:8786"
         yield Problem(origins["engine"], words)
     if options.scheduler and options.engine != "dask":
@@ -335,9 +361,10 @@ def _contradictions(options: Options, origins: Mapping[str, Place]) -> Iterator[
                 words = f"pass is {limits['pass']}, below review, {limits['review']}"
                 yield Problem(place, f"{words} (what is not set here is as for all); expected pass >= review")
     weights = {metric: getattr(options, f"{metric.lower()}_weight") for metric in ("CR", "AH", "AC")}
-    groups = {"weights": weights}
+    in_config = (origins[name].path for name in ("cr_weight", "ah_weight", "ac_weight") if name in origins)
+    groups = {next((path.rpartition(".")[0] for path in in_config if ": " in path), "weights"): weights}
     for archetype, overrides in (options.archetypes or {}).items():
-        groups[f"archetypes.{archetype}.weights"] = {**weights, **overrides.get("weights", {})}
+        groups[f"{origins['archetypes'].path}.{archetype}.weights"] = {**weights, **overrides.get("weights", {})}
     for where, group in groups.items():
         if not any(group.values()):
             yield Problem(Place(where), "are all zero; expected at least one weight above 0")

@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -111,6 +112,7 @@ def read(patterns: Sequence[str]) -> Shards:
     parts: dict[str, JsonObject] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     entries = {name: Table() for name in EVALUATORS}
+    counts = Counter[str]()
     for path in paths:
         try:
             found = document(str(path))
@@ -118,12 +120,28 @@ def read(patterns: Sequence[str]) -> Shards:
             problems += error.problems
             continue
         parts[files.shown(path)], terms[files.shown(path)] = found["shard"], _terms(found["provenance"])
+        shard = Shard(found["shard"]["index"], found["shard"]["of"])
         for name in present(found):
+            counts[name] += len(found[name])
             for entry in found[name]:
-                entries[name].setdefault(entry[EVALUATORS[name].id_key], entry)
-    if problems := problems or list(_no_whole(parts)):
+                case_id = entry[EVALUATORS[name].id_key]
+                entries[name].setdefault(case_id, entry)
+                if not shard.has(name, case_id):
+                    words = f"has a result here, and is not of shard {shard.index} of {shard.of}; run the shard again"
+                    problems.append(Problem(Place(files.shown(path)), words, case_id))
+    if problems := problems or [*_no_whole(parts), *_uncounted(parts, counts)]:
         raise CannotJudge(*problems)
     return Shards(entries, terms)
+
+
+def _uncounted(shards: Mapping[str, JsonObject], counts: Mapping[str, int]) -> Iterator[Problem]:
+    """Yield a problem for each number of cases, as shards say how many the run has, that is below that of results."""
+    for name, shard in shards.items():
+        for evaluator, cases in shard["cases"].items():
+            if cases < counts[evaluator]:
+                found = plural(counts[evaluator], "result")
+                words = f"is {cases}, the cases of the run, and all shards together have {found}; run the shards again"
+                yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
 
 
 def document(path: str) -> JsonObject:

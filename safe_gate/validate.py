@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import getitem
@@ -123,13 +123,24 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
         for key in asked:
             if key not in value:
                 wanted = schema.get("properties", {}).get(key, {})
-                wanted = definitions.get(wanted.get("$ref", "").rpartition("/")[2], wanted)
-                yield Fault((*path, key), f"is missing; expected {_expected(wanted)}")
+                shapes = [
+                    definitions.get(s.get("$ref", "").rpartition("/")[2], s) for s in wanted.get("oneOf", [wanted])
+                ]
+                yield Fault((*path, key), f"is missing; expected {' or '.join(map(_expected, shapes))}")
+    elif keyword == "oneOf" and value is not None and len(shapes := _but_null(asked)) == 1:
+        for inner in error.context or ():
+            if inner.schema_path[0] in shapes:
+                yield from _faults(inner, definitions)
     else:
         word = _WORDINGS.get(keyword)
         expected = "" if word in _COMPLETE else f"; expected {_expected(schema)}"
         found, hidden = (word(value, asked, name) if word else f"breaks the rule {keyword}" for name in (_quote, _kind))
         yield Fault(path, found + expected, hidden + expected)
+
+
+def _but_null(shapes: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the places of the shapes a value may have that are not null."""
+    return [place for place, shape in enumerate(shapes) if shape.get("type") != "null"]
 
 
 def _expected(schema: Mapping[str, Any]) -> str:

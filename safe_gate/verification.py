@@ -154,6 +154,8 @@ def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
     What follows from an earlier state stands as it is recorded, and is judged again.
     """
     options, recorded = _options(path, report), {name: report[name] for name in _of_an_earlier_state(report)}
+    if report["waivers"] is None:
+        recorded["waivers"] = None  # a file of the default's name may have been made since
     commit = report["provenance"].get("policy_commit")
     if options.rules and commit:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not at hand"

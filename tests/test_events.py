@@ -204,12 +204,15 @@ def test_a_head_checkout_is_refused_under_pull_request_target(
 @pytest.mark.parametrize(
     "arguments",
     [
-        ("--safe-batch", "pr/b_batch_*"),
-        ("--safe-batch", "b_batch_*", "--safe-test-dir", "pr"),
-        ("--safe-batch", "b_batch_1", "--safe-outputs", "pr/*.jsonl"),
-        ("--cases", "cases.jsonl", "--rules", "pr/*.json"),
-        ("--cases", "cases.jsonl", "--config", "pr/safe.config.json"),
-        ("--cases", "link.jsonl"),
+        ("run", "--safe-batch", "pr/b_batch_*"),
+        ("run", "--safe-batch", "b_batch_*", "--safe-test-dir", "pr"),
+        ("run", "--safe-batch", "b_batch_1", "--safe-outputs", "pr/*.jsonl"),
+        ("run", "--cases", "cases.jsonl", "--rules", "pr/*.json"),
+        ("run", "--cases", "cases.jsonl", "--config", "pr/safe.config.json"),
+        ("run", "--cases", "link.jsonl"),
+        ("run", "--cases", "cases.jsonl", "--baseline", "pr/safe-gate.json"),
+        ("run", "--safe-batch", "c_batch_1"),
+        ("merge", "pr/*.json", "--cases", "cases.jsonl"),
     ],
 )
 def test_whatever_is_read_may_not_lie_in_a_head_checkout(
@@ -222,8 +225,11 @@ def test_whatever_is_read_may_not_lie_in_a_head_checkout(
         write_batch(folder / "b_batch_1.json", safe_case("a"))
     Path("pr/safe.config.json").write_text("{}", "utf-8")
     Path("link.jsonl").symlink_to("pr/cases.jsonl")
+    write_batch(Path("c_batch_1.json"), safe_case("a"))
+    Path("pr/c.outputs.jsonl").touch()
+    Path("c_batch_1.outputs.jsonl").symlink_to("pr/c.outputs.jsonl")
     in_actions("pull_request_target")
-    ran = safe_gate("run", *arguments)
+    ran = safe_gate(*arguments)
     assert ran.code == 3
     assert "the checkout in 'pr' is not at the base's commit" in ran.err
 

@@ -179,15 +179,34 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
         ("--safe-batch", "nowhere*"),
         ("--cases", "c.jsonl", "no.jsonl"),
         ("--cases", "c.jsonl", "--rules", "no.json"),
+        ("--batch", "b", "--rules", "no.json"),
+        ("--cases", "c.jsonl", "--rules", "broken.json"),
+        ("--cases", "c.jsonl", "--rules-off", "no-such-rule"),
+        ("--cases", "c.jsonl", "--shard", "5/2"),
+        ("--batch", "nowhere", "--rules-off", "no-such-rule"),
+        ("--cases", "c.jsonl", "--baseline", "."),
+        ("--cases", "c.jsonl", "--policy-ref", "base"),
     ],
 )
-def test_the_doctor_refuses_what_a_run_would_refuse_for_want_of_files(
-    safe_gate: SafeGate, arguments: tuple[str, ...]
-) -> None:
+def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
+    write_batch(Path("b.json"), safe_case("a"))
+    Path("broken.json").write_text('{"pack": }', "utf-8")
     ran = safe_gate("doctor", *arguments)
     assert ran.code == 3
     assert ran.err == safe_gate("run", *arguments).err
+
+
+@pytest.mark.parametrize("shards", ["", "none*.json"])
+def test_the_doctor_refuses_to_merge_what_is_not_there(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, shards: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    monkeypatch.setenv("SAFE_GATE_MODE", "merge")
+    monkeypatch.setenv("SAFE_GATE_SHARDS", shards)
+    ran = safe_gate("doctor", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert ran.err == safe_gate("run", "--cases", "c.jsonl").err
 
 
 def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:

@@ -319,6 +319,8 @@ def test_settings_that_are_wrong_are_said_and_nothing_is_posted(
     published = publish(command="run", INPUT_MODE="publish", INPUT_COMENT="always")
     assert published.code == 3
     assert "did you mean comment?" in published.log
+    assert "::error title=SAFE Gate%3A cannot judge::" in published.log
+    assert (published.outputs["verdict"], published.status) == ("error", "failed")
     assert github.requests == []
 
 

@@ -188,6 +188,19 @@ def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_
 
 
 @pytest.mark.usefixtures("runner")
+def test_the_broken_rules_of_many_groups_leave_room_for_cases(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=[f"g{i % 9}"]) for i in range(18)))
+    tags = {f"g{i}": {"max-unexpected-failures": 0, "min-pass-rate": 1} for i in range(9)}
+    Path("safe.config.json").write_text(json.dumps({"tags": tags, "min-group": 1}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    errors = [line for line in ran.out.splitlines() if line.startswith("::error")]
+    assert len(errors) == 10
+    assert errors[4] == "::error title=SAFE Gate::15 more rules are broken: see the log and the report"
+    assert all("file=c.jsonl" in line for line in errors[5:9])
+    assert errors[9] == "::error title=SAFE Gate::14 more cases: see the log and the report"
+
+
+@pytest.mark.usefixtures("runner")
 def test_within_what_the_rules_allow_no_case_is_an_error(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD), turn("n", tags=["negative_example"]))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "1")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -205,3 +206,73 @@ def test_the_token_is_in_no_repr() -> None:
     from safe_gate.options import Options
 
     assert "hunter2" not in repr(Options(github_token="hunter2"))
+
+
+@pytest.mark.parametrize("name", ["INPUT_MAX-UNEXPECTED-FAILURES", "INPUT_MIN-PASS-RATE", "INPUT_RULE-WEIGHTS"])
+@pytest.mark.parametrize("number", ["1_0", "\u0661"])
+def test_a_number_is_written_in_digits_alone(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, name: str, number: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    monkeypatch.setenv(name, f"agency-negative={number}" if "RULE" in name else number)
+    ran = safe_gate("run", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert ran.err.startswith(f"{name} (input")
+
+
+@pytest.mark.parametrize("content", [{"report-dir": ""}, {"report-dir": "  "}])
+def test_a_blank_text_in_the_config_sets_nothing(safe_gate: SafeGate, content: dict[str, str]) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text(json.dumps(content), "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    assert Path("reports/safe-gate.json").exists()
+
+
+@pytest.mark.parametrize(
+    "fault", [{"min-pas-rate": 0.9}, {"min-pass-rate": 1.9}, {"thresholds": {"CR": {"pass": 0.1}}}]
+)
+def test_where_a_verdict_is_said_does_not_depend_on_a_fault_elsewhere_in_the_config(
+    safe_gate: SafeGate, fault: dict[str, Any]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    config = Path("safe.config.json")
+    config.write_text('{"report-dir": "out"}', "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    config.write_text(json.dumps({"report-dir": "out"} | fault), "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 3
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+    assert not Path("reports").exists()
+
+
+def test_a_setting_of_another_kind_is_no_place_to_report_to(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"report-dir": true}', "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 3
+    assert sorted(path.name for path in Path().iterdir()) == ["reports", "safe.config.json"]
+
+
+def test_a_blank_flag_sets_nothing_where_a_run_is_refused_either(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_MIN-PAS", "1")
+    assert safe_gate("run", "--cases", "c.jsonl", "--report-dir", "").code == 3
+    assert Path("reports/safe-gate.json").exists()
+
+
+def test_weights_that_are_all_zero_name_their_file(safe_gate: SafeGate) -> None:
+    zero = {"CR": 0, "AH": 0, "AC": 0}
+    Path("a.json").write_text(json.dumps({"weights": zero}), "utf-8")
+    Path("b.json").write_text(json.dumps({"archetypes": {"A": {"weights": zero}}}), "utf-8")
+    ran = safe_gate("validate", "a.json", "b.json")
+    assert ran.code == 3
+    assert "a.json: weights: are all zero" in ran.err
+    assert "b.json: archetypes.A.weights: are all zero" in ran.err
+
+
+@pytest.mark.parametrize("command", [("merge", "x.json"), ("compare", "a", "b"), ("run",), ("doctor",)])
+def test_what_the_action_does_refuses_misspelt_inputs(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("INPUT_MAX-REGRESSION", "0")
+    ran = safe_gate(*command)
+    assert ran.code == 3
+    assert "did you mean max-regressions?" in ran.err

@@ -487,3 +487,23 @@ def test_a_missing_shard_is_told_in_the_comment(
 
 def test_doctor_says_that_a_shard_posts_no_comment(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
     assert "no: this is one shard of a run, and merge posts it" in safe_gate("doctor", "--shard", "1/2", *inputs).out
+
+
+def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+    files = scored(safe_gate, 2, *inputs)
+    contents = [json.loads(Path(file).read_text("utf-8")) for file in files]
+    theirs = {**contents[1]["synthesis"][0], "pass": True}
+    Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": [*contents[0]["synthesis"], theirs]}), "utf-8")
+    ran = safe_gate("merge", *files, *inputs)
+    assert ran.code == 3
+    assert f"{files[0]}: {theirs['id']}: has a result here, and is not of shard 1 of 2" in ran.err
+    twice = [*contents[0]["synthesis"], contents[0]["synthesis"][0]]
+    Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": twice}), "utf-8")
+    ran = safe_gate("merge", *files, *inputs)
+    assert ran.code == 3
+    assert f"{files[0]}: shard.cases.synthesis: is 12, the cases of the run, and all shards together have 13" in ran.err
+
+
+def test_merging_asks_for_no_scheduler(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+    files = scored(safe_gate, 2, *inputs)
+    assert safe_gate("merge", *files, *inputs, "--engine", "dask").code == safe_gate("merge", *files, *inputs).code == 1

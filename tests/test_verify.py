@@ -351,3 +351,12 @@ def test_the_judged_commit_is_recorded(safe_gate: SafeGate, monkeypatch: pytest.
     assert read()["provenance"]["commit"] == "4" * 40
     monkeypatch.delenv("GITHUB_SHA")
     assert safe_gate("verify", REPORT).code == 0
+
+
+def test_a_report_without_waivers_holds_though_a_file_of_them_was_made_since(
+    safe_gate: SafeGate, made: dict[str, Any]
+) -> None:
+    assert made["waivers"] is None
+    for content in ('{"waivers": []}', "broken"):
+        Path("safe-gate.waivers.json").write_text(content, "utf-8")
+        assert safe_gate("verify", REPORT).code == 0

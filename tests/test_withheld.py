@@ -75,6 +75,16 @@ def quotes(value: Any, key: str = "") -> Iterator[str]:
         yield value
 
 
+@pytest.mark.parametrize("key", ["user", "assistant", "notes", "expectations", "output"])
+@pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
+def test_a_field_that_names_clusters_is_withheld(safe_gate: SafeGate, key: str, shard: tuple[str, ...]) -> None:
+    for text in ("full", "none"):
+        safe_gate(*RUN, "--cluster-key", key, "--text", text, *shard)
+        told = "".join(path.read_text("utf-8") for path in Path("out").iterdir())
+        assert '"cluster": "' in told
+        assert ("kanari" in told) == (text == "full")
+
+
 def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict[str, str]]) -> None:
     told = "".join(published(*RUN).values())
     for word in (SIGNAL, PHRASE, TERM, REPLY):

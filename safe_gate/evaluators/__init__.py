@@ -101,7 +101,19 @@ _EVALUATORS = (
             groups_of=lambda result: (result["archetype"],),
         ),
         quotes=frozenset(
-            {"found", "missing", "violations", "new_violations", "signal", "term", "phrase", "CR", "AH", "AC"}
+            {
+                "found",
+                "missing",
+                "violations",
+                "new_violations",
+                "signal",
+                "term",
+                "phrase",
+                "CR",
+                "AH",
+                "AC",
+                "cluster",
+            }
         ),
     ),
     Evaluator(
@@ -117,7 +129,7 @@ _EVALUATORS = (
             figures=lambda part: part["summary"]["by_tag"],
             groups_of=lambda result: result["tags"],
         ),
-        quotes=frozenset({"text", "words"}),
+        quotes=frozenset({"text", "words", "cluster"}),
         gives_away=frozenset({"because"}),
     ),
 )

@@ -18,6 +18,7 @@ from safe_gate.render.untrusted import plain, quoted
 MOST = 10
 """The runner shows ten annotations of a level a step and drops the rest."""
 
+_MOST_RULES = 4
 _MESSAGE_LIMIT = 4_096  # the runner cuts at so many UTF-16 units; UTF-8 never has fewer bytes
 _LEVELS = {"error": MOST, "warning": MOST - 3, "notice": MOST}  # three warnings may follow, of what was not published
 _LEVEL_OF = {
@@ -82,9 +83,13 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
 
 
 def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
-    for rule in report["rules"]:
-        if not rule["passed"]:
-            yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule['rule']}")
+    """Yield the broken rules, a few, so that cases have room beside those of many groups."""
+    broken = [rule for rule in report["rules"] if not rule["passed"]]
+    for rule in broken[:_MOST_RULES]:
+        yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule['rule']}")
+    if more := len(broken[_MOST_RULES:]):
+        words = f"{plural(more, 'more rule is', 'more rules are')} broken: see the log and the report"
+        yield Annotation("error", words, "SAFE Gate")
 
 
 def input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
