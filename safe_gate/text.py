@@ -48,18 +48,18 @@ _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 _LONGEST_SEGMENT, _MOST_SEGMENTS = 32, 4_096
 # Signs that normalising would not change, words with single blanks between them: most of any text.
 _SIGNS = (
-    r"[!-%'-)+-;=-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
+    r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
     r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
 # The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
-_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?(?:{_SIGNS}++|&(?![#a-zA-Z])|<(?![/a-zA-Z]))++)++")
+_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
 _BLANKS = re.compile(rf"\s{{1,{_LONGEST_SEGMENT}}}")
 # A line that was broken to fit a width: long, without an end, and the next one goes on in lower case.
 _WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n[ \t]*+(?:>[ \t]?+)*+(?=[a-z](?!\))|I\b)"), 50
 _MARKS = frozenset("*_`~")
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name, and nothing with blanks in it is an attribute: it could hold words.
-_OPENERS = frozenset("<&\x1b")
+_OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
 _ATTRIBUTES = r"(?:\s+[\w:-]+=(?:\"[^\"\s<>]*\"|'[^'\s<>]*'|[^\s<>\"']+))*+\s*/?>"
 _LINES_OF_HTML = (
     "blockquote|body|br|dd|details|div|dl|dt|footer|h[1-6]|head|header|hr|html|li|main|ol|p|pre|section|"
@@ -87,11 +87,12 @@ _WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 # A note's number may stand behind a stop, and a blank be forgotten; an emoji may stand for a stop.
 # The look-behinds and the possessive quantifiers keep it linear on a megabyte of dots.
 _EMOJI = "[\u2600-\u27bf\U0001f300-\U0001faff]"
-_SENTENCE_END = re.compile(
+_STOPPED = (
     r"(?<![.!?])[.!?]++[\"')\]]*+(?:(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])*+(?=\s|$)"
-    r"|(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])++(?=[A-Z\"'(])|(?<=[a-z]{2}[.!?])(?=[A-Z][a-z']*+\s))"
-    rf"|\u3002|(?<!{_EMOJI}){_EMOJI}++(?=\s+[A-Z])|\n"
+    r"|(?:\[\^?\d{1,3}\]|[\u00b9\u00b2\u00b3\u2070-\u2079])++(?=[A-Z\"'(])|(?<=[a-z]{2}[.!?])(?=[A-Z][a-z']*+\s))|\n"
 )
+_SENTENCE_END, _RARE_STOP = re.compile(_STOPPED), re.compile(f"\u3002|{_EMOJI}")
+_ANY_SENTENCE_END = re.compile(rf"{_STOPPED}|\u3002|(?<!{_EMOJI}){_EMOJI}++(?=\s+[A-Z])")
 _LINE = re.compile(r"[^\n]+")
 # Double quotes, those that can only begin, those that begin nothing (6", `word" `), what no doubtful quotation holds.
 _QUOTE = re.compile('"')
@@ -145,8 +146,10 @@ class Normalised:
         whole or sentence by sentence, is no quotation.
         """
         found = tuple(_quotations(self.text)) if '"' in self.text else ()
+        if not found:
+            return ()
         outside = len(_WORD.findall(self.text)) - sum(len(_WORD.findall(self.text, *span)) for span in found)
-        return found if found and outside > 1 else ()
+        return found if outside > 1 else ()
 
     @cached_property
     def encoded(self) -> bytes:
@@ -193,19 +196,23 @@ def normalise(text: str) -> Normalised:
     """
     original, text = text, _in_one_script(_unwrapped(text))
     straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
-    if _PLAIN.fullmatch(straight):
+    if _PLAIN.fullmatch(straight) and not _OPENING.search(straight):
         identity = range(len(text) + 1)
         return Normalised(original, straight, identity[:-1], identity[1:])
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
     before = ""  # the visible characters of the segment before
     position = 0
+    opening = _opening(text, 0)
     while position < len(text):
-        start = position
-        if text[start] in _OPENERS and (markup := _markup(text, start)):
+        start, markup = position, None
+        if opening <= start:
+            markup = _markup(text, start) if opening == start else None
+            opening = _opening(text, markup[0] if markup else start + 1)
+        if markup:
             position, visible, pieces = markup
         else:
-            position = _run_end(text, start)
+            position = _run_end(text, start, opening)
             if position - start > 1 and not text[start].isspace():
                 out.append(text[start:position])
                 starts.extend(range(start, position))
@@ -244,7 +251,11 @@ def without_links(text: str) -> str:
     >>> without_links("See https://example.org/a?b=c, now?")
     'See  , now?'
     """
-    return _LINK.sub(" ", text)
+    return _LINK.sub(" ", text) if _may_hold_links(text) else text
+
+
+def _may_hold_links(text: str) -> bool:
+    return "://" in text or "w." in text or "W." in text
 
 
 def asks(text: str) -> bool:
@@ -278,9 +289,15 @@ def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
     return counts
 
 
-def _run_end(text: str, start: int) -> int:
+def _opening(text: str, start: int) -> int:
+    """Return where markup may open next."""
+    found = _OPENING.search(text, start)
+    return found.start() if found else len(text)
+
+
+def _run_end(text: str, start: int, limit: int) -> int:
     """Return the end of a run of plain text or of blanks, less its last character if something joins it."""
-    run = _PLAIN.match(text, start) or _BLANKS.match(text, start)
+    run = _PLAIN.match(text, start, limit) or _BLANKS.match(text, start, limit)
     if run is None:
         return start
     end = run.end()
@@ -358,8 +375,10 @@ def _is_markup(sign: str, before: str, after: str) -> bool:
 
 def _sentences(text: str) -> Iterator[tuple[int, int]]:
     start = 0
-    text = _LINK.sub(lambda link: "_" * len(link[0]), text)  # no sentence ends within an address
-    for end in _SENTENCE_END.finditer(text):
+    if _may_hold_links(text):
+        text = _LINK.sub(lambda link: "_" * len(link[0]), text)  # no sentence ends within an address
+    ends = _ANY_SENTENCE_END if _RARE_STOP.search(text) else _SENTENCE_END
+    for end in ends.finditer(text):
         if end[0] == "." and _ABBREVIATION.search(text, max(start, end.end() - 8), end.end()):
             continue
         if not text[start : end.end()].isspace():

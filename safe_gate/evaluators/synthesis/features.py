@@ -25,7 +25,7 @@ from safe_gate.text import Normalised, without_links
 _TOKEN = re.compile(
     r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)|\d+(?:[.,:]\d+)*|[^\w\s.()\[\]{}<>/\\|=+~^@*#]"
 )
-_BULLET = re.compile(r"^(?:[-•–—·▪◦‣]\s+|\(?(?:\d{1,3}|[a-z])\)\s+)")  # noqa: RUF001 - the dash is meant
+_BULLET = re.compile(r"(?:[-•–—·▪◦‣]\s+|\(?(?:\d{1,3}|[a-z])\)\s+)")  # noqa: RUF001 - the dash is meant
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would", "'s": "'s"}
 _LONGEST_RUN, _LONGEST_STEMS = 4, 2
@@ -97,12 +97,16 @@ class Lexicon(dict[str, Reading]):
     def _wording(self, text: str) -> Wording:
         """Return what a sentence is read as."""
         read = without_links(text if text.isascii() else unicodedata.normalize("NFKC", text))
-        readings = [self[token] for token in _TOKEN.findall(_BULLET.sub("", read.lower()))]
-        if not any(reading.letters for reading in readings):
+        read = read.lower()
+        mark = _BULLET.match(read)
+        readings = [self[token] for token in _TOKEN.findall(read, mark.end() if mark else 0)]
+        if not readings:
             return WORDLESS
         shown, stems, topics, marks, letters = zip(*readings, strict=True)
+        if not (words := sum(letters)):
+            return WORDLESS
         asks = "?" in read
-        is_read = sum(letters) >= _LEAST_WORDS
+        is_read = words >= _LEAST_WORDS
         begin, marked = ("<q> ", "<q>- ") if asks else ("<s> ", "<s>- ")
         every = reduce(or_, marks)
         return Wording(
