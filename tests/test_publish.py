@@ -386,7 +386,10 @@ def renamed(waivers: dict[str, Any]) -> None:
         (renamed, "by the report's own figures it is 'fail'"),
         (lambda waivers: waivers["applied"].clear(), "by the report's own figures it is 'fail'"),
         (lambda waivers: waivers["expired"].append(waivers["applied"][0]), "waives one failure twice"),
-        (lambda waivers: waivers["applied"][0].update(expires="tomorrow"), "report.waivers: does not"),
+        (
+            lambda waivers: waivers["applied"][0].update(expires="tomorrow"),
+            'report.waivers.applied[0].expires: is "tomorrow"',
+        ),
         (lambda waivers: waivers["applied"][0].update(metric="CR"), "does not have exactly one of the shapes"),
     ],
 )
