@@ -525,9 +525,9 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         except CannotJudge as error:
             yield from error.problems
     batch_files = kinds.get("safe-batch", [])
-    beside = {str(Path(batch).with_suffix("")) + ".outputs.jsonl" for batch in batch_files}
+    beside = {str(batches.outputs_beside(Path(batch))) for batch in batch_files}
     outputs = kinds.get("safe-output", [])
-    if set(outputs) <= {str(Path(name)) for name in beside}:  # found with their batches
+    if set(outputs) <= beside:  # found with their batches
         outputs = [] if batch_files else outputs
     streams: list[Iterator[Any]] = []
     if batch_files:

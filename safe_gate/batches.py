@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -19,9 +19,6 @@ from safe_gate.spool import Table
 
 # How what we write begins. No batch does: the schema knows none of these fields at its top.
 _REPORT = re.compile(rb'\{\s*"(?:report_type": "SAFE_v0"|schema_version": \d|publication": )')
-
-
-_OUTPUTS = ".outputs.jsonl"
 
 SafeItem = safe_v0.Case | Problem | InputFile
 
@@ -48,10 +45,8 @@ def safe_cases(
     output_paths, problems = files.expand(outputs, root=root)
     yield from problems
     named = Table()
-    are_sound = not problems
-    for item in _read_outputs(output_paths, named, root):
-        are_sound = are_sound and isinstance(item, InputFile)
-        yield item
+    are_read = yield from _read_outputs(output_paths, named, root)
+    are_sound = are_read and not problems
     is_bare = not named
     seen = Table()
     stems: dict[str, Path] = {}
@@ -65,18 +60,16 @@ def safe_cases(
         recorded = named
         beside = outputs_beside(path)
         if not outputs:
-            recorded, are_sound = Table(), True
-            for item in _read_outputs([beside] if files.exists(beside) else (), recorded, root):
-                are_sound = are_sound and isinstance(item, InputFile)
-                yield item
+            recorded = Table()
+            are_sound = yield from _read_outputs([beside] if files.exists(beside) else (), recorded, root)
             is_bare = not recorded
         name = shown(path, root)
         batch = None
-        for found in _read_batch(path, name):
-            if isinstance(found, Batch):
-                batch = found
+        for item in _read_batch(path, name):
+            if isinstance(item, Batch):
+                batch = item
             else:
-                yield found
+                yield item
         if batch is None or (is_bare and not are_sound):  # what else could be said of it would be noise
             all_read = False
             continue
@@ -97,7 +90,7 @@ def safe_outputs(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[Prob
 
 def outputs_beside(path: Path) -> Path:
     """Return where the recorded outputs of a batch file are, unless they are named or inline."""
-    return path.with_name(f"{path.stem}{_OUTPUTS}")
+    return path.with_name(f"{path.stem}{files.OUTPUTS}")
 
 
 def expand_batches(
@@ -123,7 +116,7 @@ def expand_batches(
         globbed, unread = globs.matches(candidates, folder)
         listed = [path for path in globbed if not globs.is_folder(path)]
         batches = [p for p in listed if p.suffix == ".json" and not _is_ours(p, is_named=shown(p, root) in own)]
-        lone = [] if outputs else [path for path in listed if path.name.endswith(_OUTPUTS)]
+        lone = [] if outputs else [path for path in listed if path.name.endswith(files.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
         problems += [files.unreadable(path, why, root) for path, why in unread]
         if not meant and not unread:
@@ -131,9 +124,9 @@ def expand_batches(
             is_other = any(path.suffix == ".jsonl" for path in listed)
             problems.append(Problem(Place(named), words) if is_other else files.no_match(named, ".json", root))
         found.update(meant)
-    for path in sorted(path for path in found if path.name.endswith(_OUTPUTS)):
+    for path in sorted(path for path in found if path.name.endswith(files.OUTPUTS)):
         found.remove(path)
-        batch = path.with_name(path.name.removesuffix(_OUTPUTS) + ".json")
+        batch = path.with_name(path.name.removesuffix(files.OUTPUTS) + ".json")
         if batch not in found:
             words = f"is a file of recorded outputs whose batch, {batch.name}, is not among the batches"
             words += "; name that too, or this by --outputs or safe-outputs"
@@ -243,14 +236,16 @@ def _unused(recorded: Table, nobody: str) -> Iterator[Problem]:
         )
 
 
-def _read_outputs(paths: Iterable[Path], into: Table, root: Path) -> Iterator[Problem | InputFile]:
+def _read_outputs(paths: Iterable[Path], into: Table, root: Path) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs into a table by test_id: place and output of each, None for an invalid one.
 
-    Yields their problems and files.
+    Yields their problems and files; returns whether all lines could be read.
     """
+    are_read = True
     for path in paths:
         for item in files.lines(path, "safe-output", "test_id", root):
             if isinstance(item, Problem):
+                are_read = False
                 yield item
                 if item.case_id:
                     into.setdefault(item.case_id, _recorded(None, item.place))
@@ -262,6 +257,7 @@ def _read_outputs(paths: Iterable[Path], into: Table, root: Path) -> Iterator[Pr
                 first = into.setdefault(record["test_id"], here)
                 if first is not here and first["output"] is not None:
                     yield files.twin(place, first["path"], first["line"], record["test_id"], "test_id")
+    return are_read
 
 
 def _recorded(output: JsonObject | None, place: Place) -> dict[str, Any]:

@@ -61,6 +61,9 @@ class Part:
     is_columnar: bool = False
 
 
+OUTPUTS = ".outputs.jsonl"
+"""How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
+
 _LARGEST_DOCUMENT = 16 << 20  # bytes
 _DEVICES = Path("/dev")
 
@@ -245,7 +248,7 @@ def kind_of(path: Path) -> str:
     """
     if exists(path) and path.is_dir():
         raise CannotJudge(no_match(str(path), ".json*", HERE))
-    if path.name.endswith(".outputs.jsonl"):
+    if path.name.endswith(OUTPUTS):
         return "safe-output"
     if _is_columnar(path):
         return "synthesis-case"
