@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -610,8 +609,7 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
         report = judging.error_report(problems, options, effects)
         card = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
         for path, text in ((json_path, jsonreport.to_json(report)), (markdown_path, card)):
-            with suppress(CannotJudge):  # whatever could be written must not say that the gate passed
-                files.write(path, text)
+            files.write_or_remove(path, text)  # what stands there must not say that the gate passed
     if problems:
         effects.err(console.problems(problems))
     else:

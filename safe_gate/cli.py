@@ -226,7 +226,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate import app  # after --help and --version, which need none of it
 
         command = arguments.pop("command")
-        effects = _effects(environ, _generated_at(environ))
+        effects = _effects(environ, _generated_at(environ), command)
         if command == "validate":
             return app.validate(arguments["files"], effects)
         if command == "verify":
@@ -343,7 +343,7 @@ def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effe
         resolved = resolve(flags, environ, files.read_config, command="doctor")
     except CannotJudge as error:
         return app.examine(_publishing(flags, environ), None, effects, error.problems)
-    origins = {name: (source.kind, source.place.path) for name, source in resolved.origins.items()}
+    origins = {name: (source.kind, source.name) for name, source in resolved.origins.items()}
     return app.examine(resolved.options, origins, effects)
 
 
@@ -441,12 +441,12 @@ def _generated_at(environ: Mapping[str, str]) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
 
 
-def _effects(environ: Mapping[str, str], generated_at: str) -> Effects:
+def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run") -> Effects:
     from safe_gate.effects import Effects
     from safe_gate.github import event, files, repository
 
     return Effects(
-        out=lambda line: _print(line, sys.stdout),
+        out=lambda line: _print(line, sys.stdout, is_log=[command] in _JUDGING),
         err=lambda line: _print(line, sys.stderr),
         generated_at=generated_at,
         context=event.context(environ),
@@ -463,8 +463,11 @@ def _connect(api_url: str, options: Options, say: Callable[[str], None]) -> Api:
     return Client(api_url, options.github_token, ca_bundle=options.ca_bundle, say=say, sleep=time.sleep)
 
 
-def _print(line: str, stream: TextIO) -> None:
+def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:
+    """Print a line. Raises CannotJudge where it is no mere log and is lost, as on a full disk."""
     try:
         print(line, file=stream, flush=True)
-    except OSError:  # the reader has left (`| head`) or the disk is full; the exit code is still owed
-        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
+    except OSError as error:
+        os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the exit code is still owed
+        if not (is_log or isinstance(error, BrokenPipeError)):  # a reader may leave (`| head`)
+            raise CannotJudge(Problem(Place("standard output"), f"cannot be written: {error.strerror}")) from error

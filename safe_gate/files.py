@@ -13,15 +13,16 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from functools import cache
+from functools import cache, partial
 from io import BytesIO
 from itertools import islice
 from pathlib import Path
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from safe_gate import globs, parquet
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
-from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.model import CannotJudge, Config, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
 from safe_gate.spool import Table
 from safe_gate.validate import Fault, Schema, suggestion
@@ -280,8 +281,8 @@ def _kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
     return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
 
 
-def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> tuple[str, Mapping[str, Any]] | None:
-    """Return the path and content of the config file, or None if none was named and none is there.
+def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Config | None:
+    """Return the config file, or None if none was named and none is there.
 
     Top-level keys may be written in kebab-case, snake_case or camelCase; they come back as the
     schema spells them. Raises CannotJudge with every problem of the file; unless `is_checked`, of
@@ -303,7 +304,7 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> tup
     problems = problems_of(faults, name, blank_comments(text), original=original)
     if problems:
         raise CannotJudge(*problems)
-    return name, content
+    return Config(name, content, partial(_line_of, lines=dict(places(blank_comments(text))), original=original))
 
 
 def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[str, Any]]] | None:
@@ -372,6 +373,15 @@ def write(path: Path, text: str | Iterable[str]) -> None:
         if isinstance(error, OSError | ValueError):
             raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {_why(error)}")) from error
         raise
+
+
+def write_or_remove(path: Path, text: str) -> None:
+    """Write a text as `write` does, or else remove the file that it was to replace, as far as either can be done."""
+    try:
+        write(path, text)
+    except CannotJudge:
+        with suppress(OSError):
+            path.unlink()
 
 
 def shown(path: Path, root: Path = HERE) -> str:
@@ -564,7 +574,12 @@ def _id_of(value: Any, key: str) -> str:
 
 
 def problems_of(
-    faults: Sequence[Fault], name: str, text: str, *, batch: Any = None, original: Mapping[str, str] | None = None
+    faults: Sequence[Fault],
+    name: str,
+    text: str,
+    *,
+    batch: Any = None,
+    original: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Problem, ...]:
     """Return a document's faults as problems, with the line of each and the case it stands in.
 
@@ -573,16 +588,23 @@ def problems_of(
     lines = dict(places(text)) if faults else {}
     found = []
     for fault in faults:
-        path = fault.path
-        if path and original:
-            path = (original.get(str(path[0]), path[0]), *path[1:])
-        while path not in lines:  # a field that is missing stands where its object does
-            path = path[:-1]
         is_case = fault.path[:1] == ("test_cases",) and len(fault.path) > 1
         case_id = _id_of(batch["test_cases"][fault.path[1]], "test_id") if is_case else ""
         field = Fault(fault.path[2:], "").field if case_id else fault.field
-        found.append(Problem(Place(name, lines[path]), fault.message, case_id, field, fault.text_free))
+        found.append(
+            Problem(Place(name, _line_of(fault.path, lines, original)), fault.message, case_id, field, fault.text_free)
+        )
     return tuple(found)
+
+
+def _line_of(path: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int], original: Mapping[str, str]) -> int:
+    """Return the line of a value; a field that is missing stands where its object does."""
+    found = tuple(path)
+    if found:
+        found = (original.get(str(found[0]), found[0]), *found[1:])
+    while found not in lines:
+        found = found[:-1]
+    return lines[found]
 
 
 def _canonical_keys(content: Mapping[str, Any], name: str) -> tuple[dict[str, Any], dict[str, str]]:

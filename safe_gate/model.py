@@ -124,6 +124,14 @@ class Place:
         return "" if path.startswith(("/", "../")) or path in (".", "..") else path
 
 
+class Config(NamedTuple):
+    """The config file: its path as reports show it, what it sets by the schema's keys, and the line of a key there."""
+
+    path: str
+    content: Mapping[str, Any]
+    line_of: Callable[[Sequence[str]], int] = lambda _: 0
+
+
 @dataclass(frozen=True, slots=True)
 class Origin:
     """Where a result comes from, as far as it is known; no part of the result itself.

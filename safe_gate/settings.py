@@ -18,7 +18,7 @@ from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
-from safe_gate.model import CannotJudge, Place, Problem
+from safe_gate.model import CannotJudge, Config, Place, Problem
 from safe_gate.options import CONFIG_FILE, Options, Setting, settings
 from safe_gate.validate import suggestion
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
     from pydantic import ValidationError
     from pydantic_settings import BaseSettings
 
-ConfigReader = Callable[[str], tuple[str, Mapping[str, Any]] | None]
+ConfigReader = Callable[[str], Config | None]
 
+_NO_CONFIG = Config(CONFIG_FILE, {})
 _OF_THE_ACTION = ("run", "merge", "compare", "doctor")
 # What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
@@ -39,10 +40,20 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a setting came from: the `kind` (flag, input, variable or config file), and its name there."""
+    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there."""
 
     kind: str
     place: Place
+    field: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the setting is called there."""
+        return f"{self.place.path}: {self.field}" if self.field else self.place.path
+
+    def problem(self, words: str) -> Problem:
+        """Return a problem of the setting."""
+        return Problem(self.place, words, field=self.field)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +77,7 @@ def resolve(
     """Return the settings of a run with their origins.
 
     `flags` holds what the command line gave, by option name. `read_config` takes the path the user
-    gave, or "", and returns the config file's path and valid content, or None if there is none.
+    gave, or "", and returns the config file, which is valid, or None if there is none.
     For commands that the action has unknown `INPUT_*` variables are refused. Raises CannotJudge with every
     problem found.
     """
@@ -75,24 +86,20 @@ def resolve(
     inputs = _from_environ(environ)
     named = flags.get("config") or inputs.get("config", (None, ""))[1]
     try:
-        config_path, config = read_config(named.strip()) or (CONFIG_FILE, {})
+        config = read_config(named.strip()) or _NO_CONFIG
     except CannotJudge as error:
         problems += error.problems
-        config_path, config = named, {}
+        config = _NO_CONFIG
     sources = (
         {name: (Source("flag", Place(_flag(name, command))), value) for name, value in flags.items()},
         inputs,
-        {
-            name: (Source("config file", Place(f"{config_path}: {'.'.join(key)}")), value)
-            for name, key, value in _from_config(config)
-        },
+        {name: (_in_config(config, *key), value) for name, key, value in _from_config(config.content)},
     )
     origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
-    places = {name: origin.place for name, origin in origins.items()}
     values = [{name: value for name, (_, value) in source.items()} for source in sources]
-    options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, places, problems)
+    options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, origins, problems)
     problems += _misplaced(options, options.mode if command in ("run", "doctor") else command)
-    problems += _contradictions(options, places, is_merge="merge" in (command, options.mode))
+    problems += _contradictions(options, origins, config, is_merge="merge" in (command, options.mode))
     if problems:
         raise CannotJudge(*problems)
     return Resolved(options, origins)
@@ -106,9 +113,9 @@ def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config
     given: dict[str, Any] = {}
     named = flags.get("config") or _from_environ(environ).get("config", (None, ""))[1]
     with suppress(CannotJudge):
-        _, config = read_config(str(named).strip()) or ("", {})
+        config = read_config(str(named).strip()) or _NO_CONFIG
         kinds = {setting.name: setting.kind for setting in settings()}
-        given = {name: value for name, _, value in _from_config(config) if type(value) is kinds[name]}
+        given = {name: value for name, _, value in _from_config(config.content) if type(value) is kinds[name]}
     given |= {name: value for name, (_, value) in _from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not _is_blank(value)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
@@ -143,7 +150,7 @@ def _without_pydantic(values: Mapping[str, Any]) -> Options | None:
 
 
 def _by_pydantic(
-    values: Sequence[Mapping[str, Any]], places: Mapping[str, Place], problems: Sequence[Problem]
+    values: Sequence[Mapping[str, Any]], origins: Mapping[str, Source], problems: Sequence[Problem]
 ) -> Options:
     """Return the options that sources set, the first wins. Raises CannotJudge with what is wrong beside `problems`."""
     from pydantic import ValidationError
@@ -151,7 +158,7 @@ def _by_pydantic(
     try:
         return Options(**_model(values)().model_dump())
     except ValidationError as error:
-        raise CannotJudge(*problems, *_explain(error, places)) from None
+        raise CannotJudge(*problems, *_explain(error, origins)) from None
 
 
 def _model(sources: Sequence[Mapping[str, Any]]) -> type[BaseSettings]:
@@ -301,14 +308,14 @@ def _bare(variable: str) -> str:
     return variable.removeprefix("SAFE_GATE_").removeprefix("SAFE_V0_")
 
 
-def _explain(error: ValidationError, origins: Mapping[str, Place]) -> Iterator[Problem]:
+def _explain(error: ValidationError, origins: Mapping[str, Source]) -> Iterator[Problem]:
     by_name = {setting.name: setting for setting in settings()}
     for fault in error.errors(include_url=False, include_context=False):
         name = str(fault["loc"][0])
         given = fault["input"]
         given = " ".join(given) if isinstance(given, list) else given
         shown = json.dumps(given if isinstance(given, str | int | float | bool) else str(given), ensure_ascii=False)
-        yield Problem(origins.get(name, Place(name)), f"is {shown[:80]}; expected {_expected(by_name[name])}")
+        yield origins[name].problem(f"is {shown[:80]}; expected {_expected(by_name[name])}")
 
 
 def _expected(setting: Setting) -> str:
@@ -332,39 +339,48 @@ def _misplaced(options: Options, command: str) -> Iterator[Problem]:
         yield Problem(Place("shards"), f"is for merge, not for {command}; set mode: merge, or leave it unset")
 
 
-def _contradictions(options: Options, origins: Mapping[str, Place], *, is_merge: bool) -> Iterator[Problem]:
+def _contradictions(
+    options: Options, origins: Mapping[str, Source], config: Config, *, is_merge: bool
+) -> Iterator[Problem]:
     """Yield a problem for settings that are fine alone but not together, and for a number of jobs that is none."""
     if options.engine == "dask" and not options.scheduler and not is_merge:
         words = "is dask, which needs a scheduler; set its address, such as tcp://10.0.0.2:8786"
-        yield Problem(origins["engine"], words)
+        yield origins["engine"].problem(words)
     if options.scheduler and options.engine != "dask":
-        yield Problem(origins["scheduler"], "is for engine dask; set engine to dask, or leave it unset")
+        yield origins["scheduler"].problem("is for engine dask; set engine to dask, or leave it unset")
     if options.jobs != "auto" and not _A_NUMBER_OF_JOBS.fullmatch(options.jobs):
         words = f"is {json.dumps(options.jobs)[:80]}; expected a whole number from 1 to 999, or auto"
-        yield Problem(origins["jobs"], words)
+        yield origins["jobs"].problem(words)
     if options.rule_weights and options.profile == "spec":
         words = "mean nothing with profile spec, where every hit counts 1; remove them or choose profile weighted"
-        yield Problem(origins["rule_weights"], words)
+        yield origins["rule_weights"].problem(words)
     for metric in ("cr", "ah", "ac"):
         names = f"{metric}_pass", f"{metric}_review"
         pass_, review = (getattr(options, name) for name in names)
         if pass_ < review:
-            default = (Place(f"the default of {name.replace('_', '-')}") for name in names)
-            by_pass, by_review = (origins.get(name, place) for name, place in zip(names, default, strict=True))
-            yield Problem(by_pass, f"is {pass_}, below {review} ({by_review.path}); expected pass >= review")
+            by_pass, by_review = (origins.get(name, _default(name)) for name in names)
+            yield by_pass.problem(f"is {pass_}, below {review} ({by_review.name}); expected pass >= review")
     for archetype, overrides in (options.archetypes or {}).items():
         for metric, own in overrides.get("thresholds", {}).items():
             general = {level: getattr(options, f"{metric.lower()}_{level}") for level in ("pass", "review")}
             limits = {**general, **own}
             if limits["pass"] < limits["review"]:
-                place = Place(f"{origins['archetypes'].path}.{archetype}.thresholds.{metric}")
                 words = f"pass is {limits['pass']}, below review, {limits['review']}"
-                yield Problem(place, f"{words} (what is not set here is as for all); expected pass >= review")
+                words = f"{words} (what is not set here is as for all); expected pass >= review"
+                yield _in_config(config, "archetypes", archetype, "thresholds", metric).problem(words)
     weights = {metric: getattr(options, f"{metric.lower()}_weight") for metric in ("CR", "AH", "AC")}
-    in_config = (origins[name].path for name in ("cr_weight", "ah_weight", "ac_weight") if name in origins)
-    groups = {next((path.rpartition(".")[0] for path in in_config if ": " in path), "weights"): weights}
+    nowhere = "are all zero; expected at least one weight above 0"
+    if not any(weights.values()):
+        is_in_config = any(origins[name].field for name in ("cr_weight", "ah_weight", "ac_weight") if name in origins)
+        yield (_in_config(config, "weights") if is_in_config else Source("", Place("weights"))).problem(nowhere)
     for archetype, overrides in (options.archetypes or {}).items():
-        groups[f"{origins['archetypes'].path}.{archetype}.weights"] = {**weights, **overrides.get("weights", {})}
-    for where, group in groups.items():
-        if not any(group.values()):
-            yield Problem(Place(where), "are all zero; expected at least one weight above 0")
+        if not any({**weights, **overrides.get("weights", {})}.values()):
+            yield _in_config(config, "archetypes", archetype, "weights").problem(nowhere)
+
+
+def _in_config(config: Config, *key: str) -> Source:
+    return Source("config file", Place(config.path, config.line_of(key)), ".".join(key))
+
+
+def _default(name: str) -> Source:
+    return Source("default", Place(f"the default of {name.replace('_', '-')}"))

@@ -17,7 +17,7 @@ from typing import Any
 
 from safe_gate import __version__, files, proof
 from safe_gate.figures import enumerated, plural
-from safe_gate.model import CannotJudge, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
+from safe_gate.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
 from safe_gate.options import Options, settings
 
 MOST_DIFFERENCES = 10
@@ -188,7 +188,7 @@ def _options(path: str, report: JsonObject) -> Options:
             inner[setting.key[-1]] = policy[setting.name]
     if faults := files.load_schema("config").faults(config):
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
-    options = read({}, {}, lambda _: (name, config), command="verify")
+    options = read({}, {}, lambda _: Config(name, config), command="verify")
 
     def paths(kind: str) -> tuple[str, ...]:
         return tuple(file["path"] for file in report["provenance"]["inputs"] if file["kind"] == kind)

@@ -7,9 +7,11 @@ import html
 import json
 import os
 import re
+import resource
 import subprocess
 import sys
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -460,6 +462,27 @@ def test_a_full_disk_behind_the_log_does_not_change_the_exit_code() -> None:
     with Path("/dev/full").open("w") as full:
         command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl"]
         assert subprocess.run(command, stdout=full, stderr=full, check=False).returncode == 0
+
+
+def test_what_was_asked_for_and_cannot_be_printed_is_an_error() -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", "c.jsonl"]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 3
+    assert ran.stderr.startswith("standard output: cannot be written: No space left on device\n")
+
+
+def test_a_full_disk_leaves_no_verdict_of_an_earlier_run(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    # No file may grow: with its signal ignored, as Python does, writing fails as on a full disk.
+    command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl"]
+    full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (0, 0))
+    ran = subprocess.run(command, capture_output=True, text=True, preexec_fn=full, check=False)
+    assert ran.returncode == 3
+    assert "safe-gate.json: cannot be written: File too large" in ran.stderr
+    assert not list(Path("reports").iterdir())
 
 
 @pytest.mark.parametrize("epoch", ["-1", "1_0", "253402300800", "1e3", "\u0661"])

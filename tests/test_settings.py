@@ -260,12 +260,12 @@ def test_a_blank_flag_sets_nothing_where_a_run_is_refused_either(
 
 def test_weights_that_are_all_zero_name_their_file(safe_gate: SafeGate) -> None:
     zero = {"CR": 0, "AH": 0, "AC": 0}
-    Path("a.json").write_text(json.dumps({"weights": zero}), "utf-8")
+    Path("a.json").write_text(json.dumps({"text": "full", "Weights": zero}, indent=1), "utf-8")
     Path("b.json").write_text(json.dumps({"archetypes": {"A": {"weights": zero}}}), "utf-8")
     ran = safe_gate("validate", "a.json", "b.json")
     assert ran.code == 3
-    assert "a.json: weights: are all zero" in ran.err
-    assert "b.json: archetypes.A.weights: are all zero" in ran.err
+    assert "a.json:3: weights: are all zero" in ran.err
+    assert "b.json:1: archetypes.A.weights: are all zero" in ran.err
 
 
 @pytest.mark.parametrize("command", [("merge", "x.json"), ("compare", "a", "b"), ("run",), ("doctor",)])

@@ -16,7 +16,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate import settings
-from safe_gate.model import CannotJudge
+from safe_gate.model import CannotJudge, Config
 from safe_gate.options import Setting
 from safe_gate.options import settings as every_setting
 from tests.conftest import safe_case, turn, write_batch, write_cases
@@ -52,7 +52,7 @@ def test_settings_are_the_same_whether_pydantic_is_imported_or_not(
 ) -> None:
     def resolved() -> object:
         try:
-            return settings.resolve(flags, environ, lambda _: ("safe.config.json", config))
+            return settings.resolve(flags, environ, lambda _: Config("safe.config.json", config))
         except CannotJudge as error:
             return error.problems
 
