@@ -333,9 +333,11 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     effects.out(console.scorecard(section, everything=verbose))
     if out:
         effects.out(f"Report: {console.path_words(out)}")
-    failures, allowed = measured.part["summary"]["unexpected_failures"], options.max_unexpected_failures
+    summary, allowed = measured.part["summary"], options.max_unexpected_failures
+    failures, foreign = summary["unexpected_failures"], summary["not_english"]
     verdict = "FAIL" if failures > allowed else "PASS"
-    effects.out(f"Eval: {verdict} ({plural(failures, 'unexpected failure')}, {allowed} allowed)")
+    unread = f"; {plural(foreign, 'case')} not in English" if foreign else ""
+    effects.out(f"Eval: {verdict} ({plural(failures, 'unexpected failure')}, {allowed} allowed{unread})")
     return 2 if failures > allowed else 0
 
 

@@ -173,13 +173,13 @@ def _not_english(part: JsonObject) -> Count:
 
 def _nothing_expected(part: JsonObject) -> Share:
     vacuous, total = part["vacuity"]["scores"]["vacuous"], part["vacuity"]["scores"]["total"]
-    words = f"{vacuous} of {plural(total, 'score')} have nothing to look for"
+    words = f"{vacuous} of {plural(total, 'score has', 'scores have')} nothing to look for"
     return Share("Share of vacuous scores", vacuous, total, words)
 
 
 def _not_applicable(part: JsonObject) -> Share:
     idle, total = part["vacuity"]["verdicts"]["not_applicable"], part["vacuity"]["verdicts"]["total"]
-    words = f"{idle} of {plural(total, 'verdict')} are not applicable"
+    words = f"{idle} of {plural(total, 'verdict is', 'verdicts are')} not applicable"
     return Share("Share of vacuous verdicts", idle, total, words)
 
 

@@ -88,8 +88,8 @@ def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
     for name, counts in by_check.items():
         idle, total = counts["not_applicable"], sum(counts.values())
         if 2 * idle > total:
-            verdicts = f"{idle} of {plural(total, 'verdict')}"
-            yield (f"{_title(name)}: {verdicts} are not applicable, which passes and says nothing.",)
+            verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
+            yield (f"{_title(name)}: {verdicts} not applicable, which passes and says nothing.",)
 
 
 def _labels(report: JsonObject) -> str:
