@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -90,10 +90,13 @@ def compare(
 ) -> int:
     """Hold one run against another, each a report, a commit or the working folder. Returns 0, 1 or 3."""
     from safe_gate import comparing, gate, judging, regression, terms, weakening
+    from safe_gate.evaluators import present
     from safe_gate.render import console
     from safe_gate.render.comparison import headline
 
     base, head = specs
+    if out:
+        _keep_inputs("--out", out, options, specs)
     options_at = judging.with_todays(options, options_at)
     opened = partial(judging.baseline, options=options, effects=effects, options_at=options_at)
     with opened(base) as old, opened(head) as new:
@@ -108,6 +111,9 @@ def compare(
         weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
         raise CannotJudge(_nothing_in(base))
+    if not any(found[name]["cases"]["both"] for name in present(found)):
+        words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
+        raise CannotJudge(Problem(Place(base), words))
     report = {**side.parts, "comparison": found}
     outcomes = regression.judge(found, comparing.guards(settings), known) + weakening.judge(weakened)
     rules = [outcome.as_json() for outcome in outcomes]
@@ -186,8 +192,10 @@ def examine(
 
 def _would_read(options: Options, effects: Effects) -> tuple[outlook.Facts, list[Problem]]:
     """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
-    from safe_gate import batches
+    from safe_gate import batches, publication
 
+    if options.mode == "publish":
+        return [("the report of another run", Untrusted((Path(options.report_dir) / publication.NAME).as_posix()))], []
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
         expand = partial(
@@ -309,7 +317,7 @@ def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> 
     if measured.part is None:
         return complain(measured.problems, effects)
     if output:
-        _keep_inputs("--output", output, measured, options)
+        _keep_inputs("--output", output, options, (file.path for file in measured.inputs))
     _write_safe_reports(measured.part, options, effects, output=output, verbose=verbose)
     labels = measured.part["label_distribution"]
     return 1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0
@@ -327,7 +335,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     if measured.part is None:
         return complain(measured.problems, effects)
     if out:
-        _keep_inputs("--out", out, measured, options)
+        _keep_inputs("--out", out, options, (file.path for file in measured.inputs))
         files.write(Path(out), jsonreport.pieces(measured.part))
     section = EVALUATORS["synthesis"].section(measured.part)
     effects.out(console.scorecard(section, everything=verbose))
@@ -341,11 +349,9 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     return 2 if failures > allowed else 0
 
 
-def _keep_inputs(flag: str, path: str, measured: measure.Measured, options: Options) -> None:
-    """Raise CannotJudge for a report that would take the place of what it was made from."""
-    settings = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
-    packs = files.expand(options.rules, suffix=".json")[0]
-    if files.is_among(path, (*(file.path for file in measured.inputs), *settings, *packs)):
+def _keep_inputs(flag: str, path: str, options: Options, inputs: Iterable[str]) -> None:
+    """Raise CannotJudge for a report that would take the place of an input, or of what else a run would read."""
+    if files.is_among(path, (*inputs, *_read_by(options, path))):
         words = f"names {path}, which this run reads, and would replace it; name another file"
         raise CannotJudge(Problem(Place(flag), words))
 
@@ -526,10 +532,10 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         except CannotJudge as error:
             yield from error.problems
     batch_files = kinds.get("safe-batch", [])
-    beside = {str(batches.outputs_beside(Path(batch))) for batch in batch_files}
+    beside = {batches.outputs_beside(Path(batch)).absolute() for batch in batch_files}
     outputs = kinds.get("safe-output", [])
-    if set(outputs) <= beside:  # found with their batches
-        outputs = [] if batch_files else outputs
+    if {Path(one).absolute() for one in outputs} <= beside:
+        outputs = []  # each is found with its batch
     streams: list[Iterator[Any]] = []
     if batch_files:
         streams.append(batches.safe_cases(batch_files, outputs))
@@ -565,13 +571,14 @@ def _check_document(path: str, kind: str) -> None:
     read({"config": path}, {}, files.read_config)
 
 
-def _read_by(options: Options) -> Iterator[Path]:
-    """Yield the working folder, which a config may lie in, and the files that a run would read."""
+def _read_by(options: Options, output: str = "") -> Iterator[Path]:
+    """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
     from safe_gate import batches
 
-    yield from (Path(one) for one in ("", options.config, options.waivers, options.baseline))
+    settings = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
+    yield from (Path(one) for one in ("", *settings, options.baseline))
     yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules, *options.shards))[0]
-    for batch in batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), ())[0]:
+    for batch in batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), (output,))[0]:
         yield from (batch, batches.outputs_beside(batch))
 
 

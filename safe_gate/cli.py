@@ -169,8 +169,8 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 }
 """What commands take besides the flags of settings."""
 
-_JUDGING = (["run"], ["merge"])
-"""How the command lines start that judge: what they cannot do is told to GitHub, too."""
+_JUDGING = frozenset({"run", "merge"})
+"""The commands that judge: what they cannot do is told to GitHub, too."""
 
 _OWN_WORDS = {("bless", "baseline"): "The baseline to write: the path of a .json file. Default: that of the settings."}
 """What settings mean to a command that does something else with them than a run."""
@@ -211,7 +211,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
         options = _publishing(_peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if argv[:1] in _JUDGING:
+        if next(iter(argv), "") in _JUDGING:
             return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
@@ -220,7 +220,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     effects = None
     flags: dict[str, Any] = {}
-    command = argv[0] if argv[:1] in _JUDGING else ""
+    command = next(iter(argv), "")
     try:
         arguments = _parsed(argv)
         from safe_gate import app  # after --help and --version, which need none of it
@@ -243,7 +243,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate import app
 
         effects = effects or _effects(environ, _generated_at({}))
-        if [command] in _JUDGING:
+        if command in _JUDGING:
             return app.refuse(error.problems, _publishing(flags or _peeked(argv), environ), effects)
         return app.complain(error.problems, effects)
 
@@ -290,7 +290,7 @@ def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> 
         raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; expected --waivers beside it"))
     if arguments["waiver_file"] and "baseline" in arguments:
         raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; approve one after the other"))
-    grounds = Grounds(*(arguments[name] for name in ("reason", "owner", "expires")))
+    grounds = Grounds(arguments["reason"], arguments["owner"], arguments["expires"])
     return app.bless(
         arguments["report"],
         options,
@@ -357,9 +357,7 @@ def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options
 def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
-    named = {
-        f"--{name.replace('_', '-')}": name for name in ("report_dir", "comment", "gate_id", "config", "text", "shard")
-    }
+    named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     return given | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
@@ -446,7 +444,7 @@ def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run"
     from safe_gate.github import event, files, repository
 
     return Effects(
-        out=lambda line: _print(line, sys.stdout, is_log=[command] in _JUDGING),
+        out=lambda line: _print(line, sys.stdout, is_log=command in _JUDGING),
         err=lambda line: _print(line, sys.stderr),
         generated_at=generated_at,
         context=event.context(environ),

@@ -142,7 +142,14 @@ def against(
     if problems := tuple(_named_nothing(old, head, options)):
         raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
-    compared = regression.compare(old.parts, today.parts if today else None, head.parts, guards(options), same_rules)
+    compared = regression.compare(
+        old.parts,
+        today.parts if today else None,
+        head.parts,
+        guards(options),
+        same_rules,
+        same_clusters=old.cluster_key == head.cluster_key,
+    )
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
     clustered = {"cluster_key": head.cluster_key} if head.cluster_key else {}
     comparison = {**none, **clustered, "status": "pass", "without_baseline": without, **compared}
@@ -181,7 +188,9 @@ def _baseline(
     if old.rules == head.rules:
         return old, old
     today = side(measured(own, generated_at, root=base.root, ruled=(options, root)), options, root=root)
-    return old, today if today.rules == head.rules else None  # not so where head is a report made by others
+    # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
+    parts = {name: part if today.rules[name] == head.rules[name] else None for name, part in today.parts.items()}
+    return old, replace(today, parts=parts)
 
 
 def _withheld(one: Side) -> Side:

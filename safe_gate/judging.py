@@ -329,14 +329,14 @@ def _bases(
 ) -> Iterator[AbstractContextManager[baselines.Baseline | None]]:
     """Yield what to hold a run's terms against, the best first.
 
-    Where a weaker gate breaks the run that is the event's base commit if it has one: what to compare
-    outputs with may be named by a config file that came with the change.
+    That is the event's base commit if it has one: what to compare outputs with may be named by a config file
+    that came with the change.
     """
     is_needed, has_base = ruling.breaks_on_weakened(options), bool(effects.context.subject.base_sha)
     is_commit = compared is not None and compared.root is not None
     if ruling.base:
         yield nullcontext(ruling.base)
-    elif is_commit and (ruling.options.baseline == "base" or not (is_needed and has_base)):
+    elif is_commit and (ruling.options.baseline == "base" or not has_base):
         yield nullcontext(compared)
     else:
         if is_needed or has_base:

@@ -15,7 +15,7 @@ CONFIG_FILE = "safe.config.json"
 WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _POWER = ("run", "power")
-_AS_RUN = ("doctor", "compare", "merge")
+AS_RUN = ("run", "doctor", "compare", "merge")
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +42,7 @@ class Setting:
 
     def flags_of(self, command: str) -> tuple[str, ...]:
         """Return the option's flags for a command, none if it has none; some commands take those of `run`."""
-        return self.flags.get("run" if command in _AS_RUN else command, ())
+        return self.flags.get("run" if command in AS_RUN else command, ())
 
     @property
     def input(self) -> str:

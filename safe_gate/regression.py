@@ -71,18 +71,22 @@ def compare(
     head: Mapping[str, JsonObject | None],
     guards: Guards,
     same_rules: Mapping[str, bool],
+    *,
+    same_clusters: bool = True,
 ) -> dict[str, Any]:
     """Return the comparison of each evaluator that either run has, in the shape of the report.
 
-    The three runs are evaluators' parts of reports by name. `today` is None where the baseline's
-    outputs are not at hand: then a case whose digests are the same stands today where head stands, and
-    any other where the baseline had it, which is exact only under the `same_rules`.
+    The three runs are evaluators' parts of reports by name. `today` is None, or an evaluator's part of it,
+    where the baseline's outputs are not at hand: then a case whose digests are the same stands today where
+    head stands, and any other where the baseline had it, which is exact only under the `same_rules`.
+    Unless both are clustered by the same field (`same_clusters`) those of head count.
     """
     parts: dict[str, Any] = dict.fromkeys(EVALUATORS)
     for name in EVALUATORS:
         if baseline[name] or head[name]:  # without the one all cases are added, without the other all are gone
             again = today[name] if today else None
-            parts[name] = _compared(name, baseline[name], again, head[name], guards, same_rules=same_rules[name])
+            runs = baseline[name], again, head[name]
+            parts[name] = _compared(name, *runs, guards, same_rules=same_rules[name], same_clusters=same_clusters)
     metrics = _metrics(parts)
     adjusted = stats.holm([metric["p"] for metric in metrics])
     for metric, p in zip(metrics, adjusted, strict=True):
@@ -116,7 +120,15 @@ class _Triple:
     def is_news(self) -> bool:
         """Whether the case is to be told of: all but those that pass as before, and say nothing newly forbidden."""
         drifted = self.baseline.passed != self.today.passed
-        return drifted or self.change != "still passing" or not self.head.violations <= self.today.violations
+        return drifted or self.change != "still passing" or bool(self.new_violations)
+
+    @property
+    def new_violations(self) -> list[str]:
+        """The forbidden terms that the output uses and the baseline's did not: the same output uses the same."""
+        if self.baseline.output == self.head.output:
+            return []
+        known = {term.casefold() for term in self.today.violations}
+        return sorted(term for term in self.head.violations if term.casefold() not in known)
 
     @property
     def because(self) -> list[str]:
@@ -136,6 +148,7 @@ def _compared(
     guards: Guards,
     *,
     same_rules: bool,
+    same_clusters: bool,
 ) -> dict[str, Any]:
     evaluator = EVALUATORS[name]
     before, rescored, after = (
@@ -143,14 +156,13 @@ def _compared(
         for part in (old, again, new)
     )
     results = {result[evaluator.id_key]: result for result in old["results"]} if old else {}
-    was_clustered = any(outcome.cluster for outcome in before.values())
     triples, unseparated = [], 0
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
         is_same = (was.case, was.output) == (now.case, now.output)
         today = rescored.get(case_id) or (now if is_same else was)
         unseparated += not (rescored or is_same or same_rules)
-        cluster = _shared_cluster(was, now) if was_clustered else now.cluster
+        cluster = _shared_cluster(was, now) if same_clusters else now.cluster
         triples.append(_Triple(was, today, now, cluster))
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     return {
@@ -191,7 +203,7 @@ def _change(triple: _Triple, result: JsonObject, guards: Guards) -> dict[str, An
         "passed": [run.passed for run in runs],
         "scores": {name: [run.scores.get(name) for run in runs] for name in moved},
         "steps": max(0, triple.today.rank - triple.head.rank),
-        "new_violations": sorted(triple.head.violations - triple.today.violations),
+        "new_violations": triple.new_violations,
         **({"before": result} if moved or "output" in triple.because else {}),
     }
 
@@ -255,6 +267,8 @@ def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guar
     metrics = _metrics(comparison)
     if not all(outcome.passed for outcome in outcomes):
         return Status.FAIL
+    if not metrics:  # nothing is in both runs
+        return Status.INCONCLUSIVE
     if any((_matters(metric, guards) or _is_real(metric, guards)) and _drop(metric) > 0 for metric in metrics):
         return Status.WARN
     changed = any(comparison[name]["cases"]["changed_outputs"] for name in present(comparison))

@@ -19,7 +19,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from safe_gate.model import CannotJudge, Config, Place, Problem
-from safe_gate.options import CONFIG_FILE, Options, Setting, settings
+from safe_gate.options import AS_RUN, CONFIG_FILE, Options, Setting, settings
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
@@ -29,7 +29,6 @@ if TYPE_CHECKING:
 ConfigReader = Callable[[str], Config | None]
 
 _NO_CONFIG = Config(CONFIG_FILE, {})
-_OF_THE_ACTION = ("run", "merge", "compare", "doctor")
 # What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 _A_NUMBER_OF_JOBS = re.compile("[1-9][0-9]{0,2}")
@@ -78,10 +77,10 @@ def resolve(
 
     `flags` holds what the command line gave, by option name. `read_config` takes the path the user
     gave, or "", and returns the config file, which is valid, or None if there is none.
-    For commands that the action has unknown `INPUT_*` variables are refused. Raises CannotJudge with every
+    For commands that take the settings of `run` unknown `INPUT_*` variables are refused. Raises CannotJudge with every
     problem found.
     """
-    problems = list(_unknown_names(environ, is_action=command in _OF_THE_ACTION))
+    problems = list(_unknown_names(environ, is_action=command in AS_RUN))
     flags = {name: value for name, value in flags.items() if not _is_blank(value)}
     inputs = _from_environ(environ)
     named = flags.get("config") or inputs.get("config", (None, ""))[1]
@@ -98,8 +97,9 @@ def resolve(
     origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
     values = [{name: value for name, (_, value) in source.items()} for source in sources]
     options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, origins, problems)
-    problems += _misplaced(options, options.mode if command in ("run", "doctor") else command)
-    problems += _contradictions(options, origins, config, is_merge="merge" in (command, options.mode))
+    does = options.mode if command in ("run", "doctor") else command
+    problems += _misplaced(options, does)
+    problems += _contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
         raise CannotJudge(*problems)
     return Resolved(options, origins)

@@ -24,7 +24,7 @@ from safe_gate.validate import Fault
 
 _SHAPE = 1
 _NAMED = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
-_SHOWN_LENGTH = 60
+_SHOWN_LENGTH = 70  # a SHA-256 in quotes is shown whole
 _MOST_NAMED = 10
 
 
@@ -96,10 +96,11 @@ class Shards:
         ours, told = _terms(provenance), set[tuple[str, str]]()
         for name, theirs in self.terms.items():
             for term in {**theirs, **ours}:
-                there, here = (_shown(terms[term]) if term in terms else "not there" for terms in (theirs, ours))
+                there, here = (_text(terms[term]) if term in terms else "not there" for terms in (theirs, ours))
                 if there != here and (term, there) not in told:
                     told.add((term, there))
-                    words = f"is {there} in this shard, {here} in the run that merges it; expected one and the same"
+                    sides = f"is {_shown(there)} in this shard, {_shown(here)} in the run that merges it"
+                    words = f"{sides}; expected one and the same"
                     yield Problem(Place(name), words, "", term)
 
 
@@ -196,6 +197,12 @@ def _terms(provenance: JsonObject) -> dict[str, Any]:
     }
 
 
-def _shown(value: Any) -> str:
-    text = json.dumps(value, sort_keys=True)
-    return text if len(text) <= _SHOWN_LENGTH else f"{text[:_SHOWN_LENGTH]}..."
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _shown(text: str) -> str:
+    """Return a text that may be long, with the start of its SHA-256 where it is cut: others may start as it does."""
+    if len(text) <= _SHOWN_LENGTH:
+        return text
+    return f"{text[:_SHOWN_LENGTH]}... (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"

@@ -13,6 +13,7 @@ from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Problem
 from safe_gate.options import Options
+from safe_gate.waivers import FATES
 from safe_gate.weakening import WEAKER, Asked, Rule, Terms, settings_of
 
 
@@ -46,12 +47,19 @@ def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:
 
 
 def of_report(report: JsonObject) -> Terms:
-    """Return the terms that a report records: limits, and of cases and rules the digests alone."""
+    """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
     results = ((name, result) for name in present(report) for result in report[name]["results"])
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
     for name, result in results:
         cases[name][result[EVALUATORS[name].id_key]] = Asked(result["digests"]["case"], None)
-    return Terms(settings_of(report), cases, None, report["provenance"]["packs_sha256"])
+    waived = report["waivers"] or {}
+    return Terms(
+        settings_of(report),
+        cases,
+        None,
+        report["provenance"]["packs_sha256"],
+        [waiver for fate in FATES for waiver in waived.get(fate, ())],
+    )
 
 
 def at(options: Options, *, root: Path = HERE) -> Terms:

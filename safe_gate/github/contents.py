@@ -20,7 +20,7 @@ _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", re.ASCII)
 _NAME = re.compile(r"(?!\.\.?\Z)[^/\0\ud800-\udfff]+")
-_OF_A_CLONE = re.compile(r"@|HEAD|.*[\\~^:?*\[\s]|.*\.\.|.*@\{")
+_OF_A_CLONE = re.compile(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
 _ADVICE = {
     Refusal.CREDENTIALS: "; the token is wrong or has expired: correct github-token",
     Refusal.PERMISSION: "; the token needs contents: read",
