@@ -54,9 +54,14 @@ _SIGNS = (
 # The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
 _PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
 _BLANKS = re.compile(rf"\s{{1,{_LONGEST_SEGMENT}}}")
-# A line that was broken to fit a width: long, without an end, and the next one goes on in lower case.
-_WRAP, _SHORTEST_WRAPPED = re.compile(r"\r?\n[ \t]*+(?:>[ \t]?+)*+(?=[a-z](?!\))|I\b)"), 50
 _MARKS = frozenset("*_`~")
+# A line that was broken to fit a width: long, without an end, and the next one goes on in lower case, if there is any.
+_SHORTEST_WRAPPED = 50
+_UNSEEN = dict.fromkeys(map(ord, _INVISIBLE | _MARKS))
+_UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-")) for span in _IGNORED.split())
+_BREAK = rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=[*_`~{_UNSEEN_CLASS}]*+"
+_WRAP, _WRAP_OF_CAPITALS = re.compile(rf"{_BREAK}(?:[a-z](?!\))|I\b))"), re.compile(rf"{_BREAK}[A-Z](?!\)))")
+_OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name, and nothing with blanks in it is an attribute: it could hold words.
 _OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
@@ -340,12 +345,15 @@ def _unwrapped(text: str) -> str:
     """Return a text of the same length in which a line that was only wrapped goes on."""
 
     def joined(end: re.Match[str]) -> str:
-        line = text[text.rfind("\n", 0, end.start()) + 1 : end.start()].rstrip()
+        line = text[text.rfind("\n", 0, end.start()) + 1 : end.start()].translate(_UNSEEN).rstrip()
         is_wrapped = len(line) >= _SHORTEST_WRAPPED and line[-1] not in ".!?:>"
         goes_on = ">" not in end[0] or line.lstrip().startswith(">")
         return " " * len(end[0]) if is_wrapped and goes_on else end[0]
 
-    return _WRAP.sub(joined, text) if "\n" in text else text
+    text = _OTHER_BREAKS.sub("\n", text)
+    if "\n" not in text:
+        return text
+    return (_WRAP_OF_CAPITALS if text.isupper() else _WRAP).sub(joined, text)
 
 
 def _in_one_script(text: str) -> str:
