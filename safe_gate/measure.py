@@ -162,10 +162,19 @@ def synthesis_part(
             yield tally.totals
 
     total = add_up(totals(), synthesis.Totals())
-    problems = as_shown((*problems, *found), options)
+    problems = as_shown((*problems, *found, *_unlooked(total, rules)), options)
     is_whole = not problems and 0 < count == len(entries)
     part = synthesis.report(total, entries) if is_whole else None
     return Measured(part, problems, tuple(inputs), entries, count)
+
+
+def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Problem]:
+    """Yield a problem for each check that cases ask for and no rule serves: a green that nobody earned."""
+    looked = {pack.check for pack in rules.packs} | {pack.check for pack in rules.learned}
+    for check in dict.fromkeys(check for check, _ in total.verdicts):
+        if check not in looked:
+            words = f"leaves no rule of {check}, which cases ask for; leave one on, or take the check out of the cases"
+            yield Problem(Place("rules-off"), words)
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache, lru_cache
@@ -263,12 +264,15 @@ def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
 def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:
     """Raise CannotJudge for ids that a setting names and nothing has."""
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack.get("rules", ())}
-    words = "is the id of no rule and of no pack"
+    learned = {pack["pack"] for pack in packs if "weights" in pack}
+
+    def words(one: str) -> str:
+        pack = re.split("[/+]", one)[0]  # hits name the group too, and a correction
+        whole = f"; {pack} is learned: set it as a whole" if pack in learned else suggestion(one, sorted(known))
+        return f"is the id of no rule and of no pack{whole}"
+
     problems = [
-        Problem(Place(setting), words + suggestion(one, sorted(known)), one)
-        for setting, ids in given.items()
-        for one in ids
-        if one not in known
+        Problem(Place(setting), words(one), one) for setting, ids in given.items() for one in ids if one not in known
     ]
     if problems:
         raise CannotJudge(*problems)
@@ -282,7 +286,7 @@ def _weighed(pack: Pack, weights: Mapping[str, float]) -> Pack:
     if "corrects" in pack:
         return {**pack, "weights": {name: [factor * one for one in some] for name, some in pack["weights"].items()}}
     if "bias" in pack:
-        return {**pack, "scale": factor * pack["scale"]}
+        return {**pack, "factor": factor}
     rules = [
         rule if (weight := weights.get(rule["id"], factor)) is None else {**rule, "weight": weight}
         for rule in pack["rules"]

@@ -57,10 +57,11 @@ _BLANKS = re.compile(rf"\s{{1,{_LONGEST_SEGMENT}}}")
 _MARKS = frozenset("*_`~")
 # A line that was broken to fit a width: long, without an end, and the next one goes on in lower case, if there is any.
 _SHORTEST_WRAPPED = 50
-_UNSEEN = dict.fromkeys(map(ord, _INVISIBLE | _MARKS))
+_UNSEEN = "".join((*_INVISIBLE, *_MARKS, " \t\u00a0"))
 _UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-")) for span in _IGNORED.split())
-_BREAK = rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=[*_`~{_UNSEEN_CLASS}]*+"
-_WRAP, _WRAP_OF_CAPITALS = re.compile(rf"{_BREAK}(?:[a-z](?!\))|I\b))"), re.compile(rf"{_BREAK}[A-Z](?!\)))")
+_WRAP = re.compile(
+    rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=[*_`~{_UNSEEN_CLASS}]*+(?:[a-z](?!\))|I\b|(?P<capital>[A-Z])(?!\))))"
+)
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name, and nothing with blanks in it is an attribute: it could hold words.
@@ -345,15 +346,14 @@ def _unwrapped(text: str) -> str:
     """Return a text of the same length in which a line that was only wrapped goes on."""
 
     def joined(end: re.Match[str]) -> str:
-        line = text[text.rfind("\n", 0, end.start()) + 1 : end.start()].translate(_UNSEEN).rstrip()
-        is_wrapped = len(line) >= _SHORTEST_WRAPPED and line[-1] not in ".!?:>"
-        goes_on = ">" not in end[0] or line.lstrip().startswith(">")
+        line = text[text.rfind("\n", 0, end.start()) + 1 : end.start()].rstrip()
+        is_wrapped = len(line) >= _SHORTEST_WRAPPED and line.rstrip(_UNSEEN)[-1:] not in (*".!?:>", "")
+        goes_on = (">" not in end[0] or line.lstrip().startswith(">")) and (not end["capital"] or is_capitals)
         return " " * len(end[0]) if is_wrapped and goes_on else end[0]
 
     text = _OTHER_BREAKS.sub("\n", text)
-    if "\n" not in text:
-        return text
-    return (_WRAP_OF_CAPITALS if text.isupper() else _WRAP).sub(joined, text)
+    is_capitals = text.isupper()
+    return _WRAP.sub(joined, text) if "\n" in text else text
 
 
 def _in_one_script(text: str) -> str:

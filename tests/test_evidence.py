@@ -172,6 +172,12 @@ RETYPED: dict[str, Callable[[str], str]] = {
     "no-break blanks": lambda text: text.replace(" ", "\u00a0"),
     "doubled blanks": lambda text: text.replace(" ", "  "),
     "wrapped lines": wrapped,
+    "wrapped lines of emphasis": lambda text: wrapped(marked(text, "**", "**", 1)),
+    "wrapped and then emphasised": lambda text: marked(wrapped(text), "_", "_", 1),
+    "wrapped and quoted": lambda text: "\n".join(f"> {line}" for line in wrapped(text).split("\n")),
+    "wrapped by another sign": lambda text: wrapped(text).replace("\n", "\u2028"),
+    "wrapped and indented": lambda text: wrapped(text).replace("\n", "\n\u00a0\u200b"),
+    "wrapped capitals": lambda text: wrapped(text).upper(),
     "paragraphs": lambda text: re.sub(r"(?<=[a-z][!?]) ", "\r\n\r\n", text),
     "decomposed": lambda text: unicodedata.normalize("NFD", text),
     "zero width": lambda text: re.sub(r"(?<=\w)(?=\w)", "\u200d", text),
@@ -200,6 +206,7 @@ LAID_OUT: dict[str, Callable[[str], str]] = {
     "paragraphs of HTML": lambda text: "".join(f"<p>{part}</p>" for part in sentences_of(text)),
     "breaks of HTML": lambda text: "<br>".join(sentences_of(text)),
     "a list": lambda text: "\n".join(f"- {part}" for part in sentences_of(text)),
+    "sentences in quotation marks": lambda text: " ".join(f'"{part}"' for part in sentences_of(text.replace('"', ""))),
 }
 """What puts sentences on lines of their own, across which some hand-written rules look."""
 

@@ -171,8 +171,12 @@ class Sentence(NamedTuple):
 
 
 def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
-    """Return the sentences of a text as they are read, those that hold no word left out."""
-    read = (sentence(text.text, start, end, lexicon) for start, end in text.sentences)
+    """Return the sentences of a text as they are read, those that hold no word left out.
+
+    Quotation marks that quote nothing, as around a whole reply, are not read.
+    """
+    marked = text.text if text.quotations or '"' not in text.text else text.text.replace('"', " ")
+    read = (sentence(marked, start, end, lexicon) for start, end in text.sentences)
     return tuple(one for one in read if one.wording is not WORDLESS)
 
 

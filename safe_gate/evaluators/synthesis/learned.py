@@ -44,8 +44,8 @@ class LearnedPack:
     """Weights of features and biases, one for each group.
 
     `relation` is what a feature of relation to the user's message counts, 0 where the pack looks at
-    no message; `scale` turns a strength from 0 to 1 into a hit's weight; a sentence that matches
-    `unless` is no evidence.
+    no message; `scale` turns a strength from 0 to 1 into a hit's weight, and `factor` is what a team
+    multiplies that by; a sentence that matches `unless` is no evidence.
     """
 
     id: str
@@ -57,6 +57,7 @@ class LearnedPack:
     unless: str
     bias: tuple[float, ...]
     weights: Mapping[str, Sequence[float]]
+    factor: float
 
     @classmethod
     def of(cls, data: JsonObject) -> LearnedPack:
@@ -68,6 +69,7 @@ class LearnedPack:
             groups=tuple(data["groups"]),
             relation=data["relation"],
             scale=data["scale"],
+            factor=data.get("factor", 1.0),
             unless="|".join(data["unless"]),
             bias=tuple(data["bias"]),
             weights={
@@ -79,7 +81,7 @@ class LearnedPack:
 class Evidence(NamedTuple):
     """What a pack sees in a sentence of the normalised text, for one group.
 
-    `weight` is the strength, from 0 to 1 in thousandths, times the pack's scale; `because` are the
+    `weight` is the strength, from 0 to 1 in thousandths, times the pack's scale and factor; `because` are the
     features that count most for it.
     """
 
@@ -165,7 +167,7 @@ class Column:
 
     def shown(self, text: Normalised) -> Iterator[Evidence]:
         """Yield the evidence that is strong enough to be shown, in reading order, each wording once."""
-        least, told = _least(self.pack.scale), set[str]()
+        least, told = _least(self.pack.scale) if self.pack.factor else math.inf, set[str]()
         for row, value in zip(self.rows, self.values, strict=True):
             if value >= least:
                 sentence = text.text[row.sentence.start : row.sentence.end]
@@ -184,7 +186,7 @@ class Column:
         return bool(self.pack.unless and compiled(self.pack.unless).search(sentence))
 
     def _evidence(self, row: Row, value: float) -> Evidence:
-        weight = round(_logistic(value) * self.pack.scale, 3)
+        weight = round(_logistic(value) * self.pack.scale * self.pack.factor, 3)
         return Evidence(row.sentence.start, row.sentence.end, weight, self._reasons(row))
 
     def _reasons(self, row: Row) -> tuple[str, ...]:

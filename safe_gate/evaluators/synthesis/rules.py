@@ -181,18 +181,19 @@ def matches(pack: Pack, text: Normalised) -> Iterator[Match]:
     seen: set[tuple[str, str, int]] = set()
     for index in sorted(pack.any.Match(text.encoded) or ()):
         rule = pack.rules[index]
-        for span in _spans(rule.pattern, text):
-            found = whole[slice(*span)]
+        for matched in _spans(rule.pattern, text):
+            found = whole[slice(*matched)]
+            if not found.strip():
+                continue
+            span = matched[0] + len(found) - len(found.lstrip()), matched[0] + len(found.rstrip())
             start, end = text.sentence_at(span[0])
-            if not found.strip() or not _stands(rule, whole, span, start, end):
+            if not _stands(rule, whole, span, start, end):
                 continue
             sentence = whole[start:end].lstrip()
             wording = (rule.id, sentence.rstrip().lower(), span[0] - (end - len(sentence)))
             if wording not in seen:
                 seen.add(wording)
-                by, words = _cancelled_by(rule, text, span, start, end)
-                blanks = len(found) - len(found.lstrip())
-                yield Match(rule.id, span[0] + blanks, span[0] + len(found.rstrip()), by, words)
+                yield Match(rule.id, *span, *_cancelled_by(rule, text, span, start, end))
 
 
 def _spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:

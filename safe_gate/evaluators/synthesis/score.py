@@ -6,7 +6,7 @@ Pure: a verdict is a function of the hits of the rule packs, and for the pivot o
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -172,9 +172,10 @@ class Turn:
         return [self._sentence_hit(column, one, group) for column in self._found(group) for one in column.shown(text)]
 
     def strongest(self, group: str) -> tuple[Hit, ...]:
-        """Return the strongest learned evidence for a group, however weak it is."""
+        """Return the strongest learned evidence for a group, however weak it is; what weighs nothing is none."""
         best = ((column, column.strongest()) for column in self._found(group))
-        return ranked(self._sentence_hit(column, found, group) for column, found in best if found)[:1]
+        hits = [self._sentence_hit(column, found, group) for column, found in best if found and found.weight]
+        return ranked(hits)[:1]
 
     def _sentence_hit(self, column: Column, found: Evidence, group: str) -> Hit:
         field = column.pack.field
@@ -201,20 +202,22 @@ class Turn:
         """Return all hits of a group, hand-written and learned, on the original texts."""
         return self.written(group)[group] + self.learned(group)
 
-    def telling(self, group: str) -> tuple[Hit, ...]:
-        """Return the hits of a group that stand in sentences whose evidence reaches the limit."""
+    def telling(self, *groups: str) -> Iterator[tuple[Hit, ...]]:
+        """Yield the hits of each group that stand in sentences whose evidence, of all groups, reaches the limit."""
         sentences: dict[tuple[str, int], list[Hit]] = {}
-        for hit in self.hits(group):
-            text = self.texts[hit.field]
-            position = bisect_right(text.starts, hit.start) - 1
-            sentences.setdefault((hit.field, text.sentence_at(position)[0]), []).append(hit)
-        told: list[Hit] = []
-        for hits in sentences.values():
-            if total(hits) >= self.rules.limit:
-                told += hits
-            else:
-                self.cancel(group, hits, "too weak a sentence")
-        return ranked(told)
+        found = [(group, hit) for group in groups for hit in self.hits(group)]
+        for _, hit in found:
+            sentences.setdefault(self._sentence_of(hit), []).append(hit)
+        enough = {place for place, hits in sentences.items() if total(hits) >= self.rules.limit}
+        for group in groups:
+            hits = [hit for of, hit in found if of == group]
+            self.cancel(group, (hit for hit in hits if self._sentence_of(hit) not in enough), "too weak a sentence")
+            yield ranked(hit for hit in hits if self._sentence_of(hit) in enough)
+
+    def _sentence_of(self, hit: Hit) -> tuple[str, int]:
+        """Return the field and the start of the sentence that a hit begins in."""
+        text = self.texts[hit.field]
+        return hit.field, text.sentence_at(bisect_right(text.starts, hit.start) - 1)[0]
 
 
 def total(hits: Iterable[Hit]) -> float:
@@ -264,7 +267,7 @@ def agency_language(turn: Turn) -> CheckResult:
 
 def unverifiable_reassurance(turn: Turn) -> CheckResult:
     """Judge whether the reply claims to read minds or guarantees an outcome (spec, check 2)."""
-    mind_reading, guarantee = turn.telling("mind_reading"), turn.telling("guarantee")
+    mind_reading, guarantee = turn.telling("mind_reading", "guarantee")
     return CheckResult(
         not mind_reading and not guarantee,
         True,
@@ -282,7 +285,7 @@ def topic_pivot(turn: Turn) -> CheckResult:
     An acknowledgment with a follow-up and no pivot stays. Weighted, the evidence for staying must
     outweigh the evidence for leaving by `needed`.
     """
-    vulnerability = turn.telling("vulnerability")
+    (vulnerability,) = turn.telling("vulnerability")
     acknowledgment, follow_up, pivot = (ranked(turn.hits(group)) for group in ("acknowledgment", "follow_up", "pivot"))
     closeness = similarity(turn.texts["user"].text, turn.texts["assistant"].text)
     if turn.rules.is_weighted:
