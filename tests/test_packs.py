@@ -14,8 +14,9 @@ import re2
 
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis.rules import broken_promises, compile_pack, find
-from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS
+from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, Case, score_case
 from safe_gate.files import load_schema
+from safe_gate.model import Place
 from safe_gate.packs import fingerprint, shipped
 from safe_gate.packs import load as load_rules
 from safe_gate.text import normalise
@@ -384,6 +385,48 @@ def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGat
     assert len(digests) == 3
     assert "Synthesis ran with 2 weights of the repository's own: " in ran.out
     assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
+
+
+def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None:
+    off = [pack for pack in PACKS if PACKS[pack]["check"] == "unverifiable_reassurance"]
+    promise = turn("a", assistant="You'll definitely be fine, I promise.", checks=["unverifiable_reassurance"])
+    write_cases(Path("c.jsonl"), promise)
+    for command in (("eval", "--cases", "c.jsonl"), ("run", "--synthesis-cases", "c.jsonl")):
+        ran = safe_gate(*command, "--rules-off", *off)
+        assert ran.code == 3
+        assert "rules-off: leaves no rule of unverifiable_reassurance, which cases ask for" in ran.err
+    write_cases(Path("c.jsonl"), turn("a", checks=["agency_language"]))
+    assert safe_gate("eval", "--cases", "c.jsonl", "--rules-off", *off).code == 0
+
+
+@pytest.mark.parametrize("id_", ["agency-learned/negative", "agency-learned+team-agency/negative"])
+def test_an_id_as_evidence_shows_it_leads_to_the_learned_pack(safe_gate: SafeGate, id_: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", id_)
+    assert ran.err.startswith(
+        f"rules-off: {id_}: is the id of no rule and of no pack; agency-learned is learned: set it as a whole\n"
+    )
+
+
+def test_what_a_learned_pack_is_weighed_by_changes_no_hit_but_its_weight() -> None:
+    def learned(factor: float) -> dict[str, float]:
+        case = Case(
+            "a", "I'm sad.", "Take what fits and leave the rest. Sit down.", ("agency_language",), {}, (), Place("")
+        )
+        details = score_case(case, load_rules(weights={"agency-learned": factor})).checks["agency_language"].details
+        hits = [*details["positive_hits"], *details["negative_hits"], *details["cancelled"]]
+        return {hit.text: hit.weight for hit in hits if hit.rule.startswith("agency-learned/")}
+
+    assert learned(1)
+    assert learned(0.5) == pytest.approx({text: weight / 2 for text, weight in learned(1).items()}, abs=0.001)
+    assert learned(0) == {}
+
+
+def test_a_match_that_begins_with_a_line_break_stands_in_the_sentence_of_its_words() -> None:
+    rule = {"id": "team-guarantee/refund", "pattern": " the refund arrives", "question": False, "hit": [], "miss": []}
+    pack = compile_pack(OWN | {"rules": [rule]}, CLASSES)
+    assert find(pack, normalise("That is all.\nThe refund arrives."))
+    assert not find(pack, normalise("That is all.\nThe refund arrives?"))
 
 
 def test_a_rule_may_weigh_other_than_its_pack(safe_gate: SafeGate) -> None:

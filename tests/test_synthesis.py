@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -322,6 +323,26 @@ def test_what_weighs_too_little_or_is_outweighed_is_reported_as_cancelled() -> N
         for check in score_case(case, load_rules()).checks.values():
             found |= {hit.by.partition(":")[0] for hit in check.details["cancelled"]}
     assert {"too weak", "too weak a sentence", "outweighed", "longer", "quotation"} <= found
+
+
+def test_evidence_of_both_kinds_in_a_sentence_adds_up() -> None:
+    rules = replace(load_rules(), packs=())
+    user, reply = "cant stop crying since i left the kids", "Kids that age don't even clock it."
+    case = Case("a", user, reply, ("unverifiable_reassurance",), {}, (), Place("c", 1))
+    details = score_case(case, rules).checks["unverifiable_reassurance"].details
+    weights = [hit.weight for hits in details.values() for hit in hits]
+    assert len(weights) == 2
+    assert max(weights) < 1 <= sum(weights)
+    assert details["mind_reading_hits"]
+    assert details["guarantee_hits"]
+
+
+def test_evidence_that_weighs_nothing_is_shown_for_no_verdict() -> None:
+    for path in sorted((REPOSITORY / "data/synthesis").glob("unseen_*.jsonl")):
+        for data in map(json.loads, path.read_text("utf-8").splitlines()):
+            case = Case(data["id"], data["user"], data["assistant"], ("topic_pivot",), {}, (), Place("c", 1))
+            details = score_case(case, load_rules()).checks["topic_pivot"].details
+            assert all(hit.weight for key, hits in details.items() if key.endswith("_hits") for hit in hits), case.id
 
 
 @pytest.mark.parametrize(

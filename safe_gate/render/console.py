@@ -122,7 +122,7 @@ def rule_list(rules: Rules) -> str:
         (
             Untrusted(pack.id),
             ", ".join(pack.groups),
-            f"0 to {pack.scale:g} by {plural(len(pack.weights), 'feature')}",
+            f"0 to {pack.scale * pack.factor:g} by {plural(len(pack.weights), 'feature')}",
         )
         for pack in rules.learned
     ]
