@@ -189,6 +189,11 @@ def main(argv: Sequence[str] | None = None) -> int:
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
+        Path.cwd()
+    except FileNotFoundError:
+        _print("safe-gate: the working folder is gone; change to one that exists", sys.stderr)
+        return _COULD_NOT_JUDGE
+    try:
         return _main(arguments, os.environ)
     except KeyboardInterrupt:
         return _INTERRUPTED

@@ -84,11 +84,12 @@ def resolve(
     flags = {name: value for name, value in flags.items() if not _is_blank(value)}
     inputs = _from_environ(environ)
     named = flags.get("config") or inputs.get("config", (None, ""))[1]
+    is_known = True
     try:
         config = read_config(named.strip()) or _NO_CONFIG
     except CannotJudge as error:
         problems += error.problems
-        config = _NO_CONFIG
+        config, is_known = _NO_CONFIG, False
     sources = (
         {name: (Source("flag", Place(_flag(name, command))), value) for name, value in flags.items()},
         inputs,
@@ -98,8 +99,9 @@ def resolve(
     values = [{name: value for name, (_, value) in source.items()} for source in sources]
     options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, origins, problems)
     does = options.mode if command in ("run", "doctor") else command
-    problems += _misplaced(options, does)
-    problems += _contradictions(options, origins, config, is_merge=does == "merge")
+    problems += _misplaced(options, origins, does)
+    if is_known:  # what a refused file sets cannot be told from what it leaves out
+        problems += _contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
         raise CannotJudge(*problems)
     return Resolved(options, origins)
@@ -180,7 +182,7 @@ def _model(sources: Sequence[Mapping[str, Any]]) -> type[BaseSettings]:
 
 def _field(setting: Setting) -> tuple[Any, Any]:
     """Return an option as a pydantic field: its type, its limits and its default."""
-    from pydantic import BeforeValidator, Field
+    from pydantic import AfterValidator, BeforeValidator, Field
 
     is_number = (setting.low is not None or setting.high is not None) and not setting.is_mapping
     least, most = ("gt", "lt") if setting.excluded else ("ge", "le")
@@ -188,8 +190,12 @@ def _field(setting: Setting) -> tuple[Any, Any]:
     if setting.kind in (float, float | None):
         # NaN would make every comparison false: a threshold that nothing fails.
         limits["allow_inf_nan"] = False
-    convert = BeforeValidator(partial(_converted, setting=setting))
-    return Annotated[setting.kind, convert], Field(default=setting.default, **limits)
+    convert, tidy = BeforeValidator(partial(_converted, setting=setting)), AfterValidator(_without_minus_zero)
+    return Annotated[setting.kind, convert, tidy], Field(default=setting.default, **limits)
+
+
+def _without_minus_zero(value: Any) -> Any:
+    return 0.0 if value == 0 and isinstance(value, float) else value
 
 
 def _converted(value: Any, setting: Setting) -> Any:
@@ -288,7 +294,10 @@ def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[P
     """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
     known = {name for setting in settings() for name in _environment_names(setting)} | _RUNNER_INPUTS
     inputs = {
-        name.removeprefix("INPUT_"): name.removeprefix("INPUT_").lower() for name in known if name.startswith("INPUT_")
+        name.removeprefix("INPUT_"): setting.input
+        for setting in settings()
+        for name in _environment_names(setting)
+        if name.startswith("INPUT_")
     }
     variables = {_bare(name): name for name in known if name.startswith(_PREFIXES)}
     for name in sorted(environ.keys() - known):
@@ -331,12 +340,18 @@ def _expected(setting: Setting) -> str:
     return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
 
 
-def _misplaced(options: Options, command: str) -> Iterator[Problem]:
-    """Yield a problem for each setting about shards that is not for the command."""
+def _misplaced(options: Options, origins: Mapping[str, Source], command: str) -> Iterator[Problem]:
+    """Yield a problem for each setting about shards that is not for the command, and for outputs that none would read.
+
+    A command that judges one evaluator alone leaves the settings of the other.
+    """
     if options.shard and command != "run":
-        yield Problem(Place("shard"), f"is for a run that scores; {command} takes all cases: leave it unset")
+        yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")
     if options.shards and command != "merge":
-        yield Problem(Place("shards"), f"is for merge, not for {command}; set mode: merge, or leave it unset")
+        yield origins["shards"].problem(f"is for merge, not for {command}; set mode: merge, or leave it unset")
+    if options.safe_outputs and not options.safe_batch and command in ("run", "merge"):
+        words = "names recorded outputs, and safe-batch names no cases that they are of; set it, or leave this unset"
+        yield origins["safe_outputs"].problem(words)
 
 
 def _contradictions(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
@@ -46,6 +47,10 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
                     yield waiting.popleft().result()
             while waiting:
                 yield waiting.popleft().result()
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would end this before its processes
+            pool.shutdown(cancel_futures=True)
+            raise
         except BrokenProcessPool:
             words = "a process that scored cases died, perhaps for want of memory; set fewer jobs and run again"
             raise CannotJudge(Problem(Place("jobs"), words)) from None
@@ -57,6 +62,7 @@ _taken: list[Callable[[Any], Any]] = []
 def _take(function: Callable[[Any], Any]) -> None:
     from threading import Thread
 
+    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the process that asks decides
     _taken[:] = [function]
     Thread(target=_end_with_parent, daemon=True).start()
 

@@ -87,6 +87,22 @@ def alive(wanted: set[int], field: int) -> set[int]:
     return found
 
 
+@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
+def test_a_second_interrupt_ends_a_run_too() -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(4_000)))
+    command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl", "--jobs", "2"]
+    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL) as run:
+        started = time.monotonic()
+        while len(alive({run.pid}, 1)) < 2 and time.monotonic() < started + 60:
+            time.sleep(0.05)
+        for _ in range(2):
+            os.killpg(run.pid, signal.SIGINT)
+            time.sleep(0.1)
+        run.wait(timeout=30)
+    assert run.returncode != 0
+    assert not Path("reports").exists()
+
+
 def test_what_a_function_raises_comes_back() -> None:
     def broken(item: int) -> int:
         return 1 // (item - 70)

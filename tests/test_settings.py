@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -69,6 +70,9 @@ def test_config_keys_may_be_spelt_in_any_case_style(
     ("variables", "config", "mentions"),
     [
         ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "has no input min-passrate (did you mean min-pass-rate?)"]),
+        ({"INPUT_MINPASSRATE": "0.9"}, "", ["has no input minpassrate (did you mean min-pass-rate?)"]),
+        ({"INPUT_CONCERN": "I25"}, "", ["has no input concern (did you mean safe-concern?)"]),
+        ({"INPUT_SHARD": "1/2", "INPUT_MODE": "merge"}, "", ["INPUT_SHARD (input shard): is for a run that scores"]),
         ({"SAFE_GATE_MIN_PASRATE": "0.9"}, "", ["SAFE_GATE_MIN_PASRATE", "did you mean SAFE_GATE_MIN_PASS_RATE?"]),
         ({"SAFE_GATE_REPORT_DIR": "out"}, "", ["has no variable of this name (did you mean SAFE_V0_REPORT_DIR?);"]),
         ({"SAFE_GATE_CR_PASS": "1"}, "", ["did you mean SAFE_V0_CR_PASS?"]),
@@ -95,6 +99,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(
         ({}, '{"thresholds": {"CR": {"pass": 2}}}', ["thresholds.CR.pass", "a number from 0 to 1"]),
         ({}, '{"min-pass-rate": 0.1, "minPassRate": 0.2}', ["minPassRate", "twice"]),
         ({}, '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}', ["archetypes.A.weights", "zero"]),
+        ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
         ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
         ({}, '{"commentAuthor": "x"}', ["commentAuthor: cannot be set in the config file; use the flag --comment-author or the"]),
         ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),
@@ -256,6 +261,52 @@ def test_a_blank_flag_sets_nothing_where_a_run_is_refused_either(
     monkeypatch.setenv("INPUT_MIN-PAS", "1")
     assert safe_gate("run", "--cases", "c.jsonl", "--report-dir", "").code == 3
     assert Path("reports/safe-gate.json").exists()
+
+
+def test_what_a_refused_config_sets_contradicts_nothing(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFE_V0_CR_REVIEW", "0.9")
+    Path("safe.config.json").write_text('{"nonsense": 1, "thresholds": {"CR": {"pass": 0.95}}}', "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b")
+    assert "nonsense: is not a known field" in ran.err
+    assert "below" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "command", [("run", "--synthesis-cases", "c.jsonl"), ("doctor", "--synthesis-cases", "c.jsonl")]
+)
+def test_outputs_without_batches_are_not_passed_over(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate(*command, "--safe-outputs", "nowhere.jsonl")
+    assert ran.code == 3
+    assert "--safe-outputs: names recorded outputs, and safe-batch names no cases that they are of" in ran.err
+
+
+@pytest.mark.parametrize("command", [("eval", "--cases", "c.jsonl"), ("rules",), ("score", "--batch", "b")])
+def test_the_mode_of_the_action_is_nothing_to_other_commands(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    write_batch(Path("b.json"), safe_case("a"))
+    monkeypatch.setenv("SAFE_GATE_MODE", "merge")
+    assert safe_gate(*command).code == 0
+    if "c.jsonl" in command:
+        assert "engine: is dask, which needs a scheduler" in safe_gate(*command, "--engine", "dask").err
+
+
+def test_a_negative_zero_is_a_zero(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "-0")
+    assert safe_gate("run", "--safe-batch", "b").code == 0
+    assert '"threshold": 0.0,' in Path("reports/safe-gate.json").read_text("utf-8")
+
+
+def test_a_working_folder_that_is_gone_is_named(safe_gate: SafeGate) -> None:
+    gone = Path("gone")
+    gone.mkdir()
+    os.chdir(gone)
+    Path("../gone").rmdir()
+    ran = safe_gate("eval", "--cases", "../c.jsonl")
+    assert (ran.code, ran.err) == (3, "safe-gate: the working folder is gone; change to one that exists\n")
 
 
 def test_weights_that_are_all_zero_name_their_file(safe_gate: SafeGate) -> None:
