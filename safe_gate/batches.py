@@ -93,6 +93,11 @@ def outputs_beside(path: Path) -> Path:
     return path.with_name(f"{path.stem}{files.OUTPUTS}")
 
 
+def batch_of(path: Path) -> Path:
+    """Return where the batch is that recorded outputs lie beside, if they do."""
+    return path.with_name(f"{path.name.removesuffix(files.OUTPUTS)}.json")
+
+
 def expand_batches(
     patterns: Sequence[str], base: Path, leave_out: Sequence[str], *, outputs: Sequence[str] = (), root: Path = HERE
 ) -> tuple[list[Path], list[Problem]]:
@@ -104,7 +109,7 @@ def expand_batches(
     """
     folder = root / base
     own = {shown(Path(name)) for name in leave_out if name}
-    found: set[Path] = set()
+    found: list[Path] = []
     problems: list[Problem] = []
     for pattern in patterns:
         named = str(base / pattern)
@@ -123,17 +128,17 @@ def expand_batches(
             words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
             is_other = any(path.suffix == ".jsonl" for path in listed)
             problems.append(Problem(Place(named), words) if is_other else files.no_match(named, ".json", root))
-        found.update(meant)
-    for path in sorted(path for path in found if path.name.endswith(files.OUTPUTS)):
-        found.remove(path)
-        batch = path.with_name(path.name.removesuffix(files.OUTPUTS) + ".json")
-        if batch not in found:
-            words = f"is a file of recorded outputs whose batch, {batch.name}, is not among the batches"
+        found += meant
+    paths = files.distinct(path for path in found if not path.name.endswith(files.OUTPUTS))
+    beside = {files.location(outputs_beside(path)) for path in paths}
+    for path in files.distinct(path for path in found if path.name.endswith(files.OUTPUTS)):
+        if files.location(path) not in beside:
+            words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
             words += "; name that too, or this by --outputs or safe-outputs"
             problems.append(Problem(Place(shown(path, root)), words))
-    if not found and not problems:
+    if not paths and not problems:
         problems.append(files.no_match(" ".join(patterns), ".json", root))
-    return sorted(found), problems
+    return paths, problems
 
 
 @dataclass(frozen=True, slots=True)

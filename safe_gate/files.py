@@ -197,7 +197,7 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
     `suffix` is that of the files that are meant, for the problem's words; `root` is the folder that stands for the
     working folder, as where the files of a commit lie.
     """
-    found: set[Path] = set()
+    found: list[Path] = []
     problems: list[Problem] = []
     for pattern in patterns:
         if refused := outside(pattern, root):
@@ -209,8 +209,21 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
         problems += [unreadable(path, why, root) for path, why in unread]
         if not files and not unread:
             problems.append(no_match(pattern, suffix, root))
-        found.update(files)
-    return sorted(found), problems
+        found += files
+    return distinct(found), problems
+
+
+def distinct(paths: Iterable[Path]) -> list[Path]:
+    """Return paths of files, sorted, of those that are one file in several spellings the first."""
+    found: dict[Path, Path] = {}
+    for path in paths:
+        found.setdefault(location(path), path)
+    return sorted(found.values())
+
+
+def location(path: Path) -> Path:
+    """Return where a file lies, however its path is spelt; a link to a file is a file of its own."""
+    return Path(os.path.realpath(path.parent), path.name)
 
 
 def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:

@@ -167,6 +167,23 @@ def test_a_case_in_two_batches_is_a_twin_and_nothing_else(safe_gate: SafeGate) -
         assert "b.json:1: T1: test_id: stands at a.json:1 too" in ran.err
 
 
+def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
+    for folder in ("s", "elsewhere/deep"):
+        Path(folder).mkdir(parents=True)
+    write_batch(Path("a.json"), bare("s"))
+    write_outputs("a.outputs.jsonl", "s")
+    write_cases(Path("c.jsonl"), turn("t"))
+    for other in (f"{Path.cwd()}/", "s/../", "./s/.././"):
+        named = ("--batch", "a", f"{other}a.json", f"{other}a.outputs.jsonl")
+        outputs = ("--outputs", "a.outputs.jsonl", f"{other}a.outputs.jsonl")
+        assert safe_gate("score", *named).code == 0
+        assert safe_gate("score", *named, *outputs).code == 0
+        assert safe_gate("eval", "--cases", "c.jsonl", f"{other}c.jsonl").code == 0
+    Path("link").symlink_to("elsewhere/deep")
+    write_batch(Path("elsewhere/a.json"), failing("other"))
+    assert "link/../a.json: has the batch id of a.json" in safe_gate("score", "--batch", "a", "link/../a").err
+
+
 def test_two_cases_of_one_id_on_one_line_are_twins(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"), safe_case("s"))
     ran = safe_gate("score", "--batch", "b")
