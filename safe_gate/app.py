@@ -522,7 +522,7 @@ def validate(paths: Sequence[str], effects: Effects) -> int:
 
 
 def _checked(paths: Sequence[str]) -> Iterator[Any]:
-    """Yield what files hold, problems among it: batches with the outputs given beside them, the rest alone."""
+    """Yield what files hold, problems among it: batches with their outputs, those of batches not given alone."""
     from safe_gate import batches
 
     kinds: dict[str, list[str]] = {}
@@ -531,16 +531,17 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
             kinds.setdefault(files.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
-    batch_files = kinds.get("safe-batch", [])
-    beside = {batches.outputs_beside(Path(batch)).absolute() for batch in batch_files}
-    outputs = kinds.get("safe-output", [])
-    if {Path(one).absolute() for one in outputs} <= beside:
-        outputs = []  # each is found with its batch
+    batch_files, outputs = kinds.get("safe-batch", []), kinds.get("safe-output", [])
+    beside = {files.location(batches.outputs_beside(Path(batch))) for batch in batch_files}
+    strays = [one for one in outputs if files.location(Path(one)) not in beside]
+    alone = [one for one in strays if not batch_files or files.exists(batches.batch_of(Path(one)))]
+    # None is named where each is found beside its batch: naming one, as --outputs does, ends that search.
+    named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     streams: list[Iterator[Any]] = []
     if batch_files:
-        streams.append(batches.safe_cases(batch_files, outputs))
-    elif outputs:
-        streams.append(batches.safe_outputs(outputs))
+        streams.append(batches.safe_cases(batch_files, named))
+    if alone:
+        streams.append(batches.safe_outputs(alone))
     if "synthesis-case" in kinds:
         streams.append(files.synthesis_cases(kinds["synthesis-case"]))
     for stream in streams:

@@ -328,6 +328,42 @@ def test_validate_refuses_a_config_that_a_run_would_refuse(safe_gate: SafeGate) 
     assert "below 0.5" in ran.err
 
 
+@pytest.mark.parametrize("spelt", ["{}", "./{}", "s/../{}"])
+def test_validate_joins_the_batches_that_are_given_and_no_others(safe_gate: SafeGate, spelt: str) -> None:
+    Path("s").mkdir()
+    for name in ("a", "b"):
+        case = safe_case(name)
+        write_cases(Path(f"{name}.outputs.jsonl"), {"test_id": name, "output": case.pop("output")})
+        write_batch(Path(f"{name}.json"), case)
+
+    def validated(names: str) -> Ran:
+        return safe_gate("validate", *(spelt.format(name) for name in names.split()))
+
+    for names, cases in (
+        ("a.json b.json", 2),
+        ("a.json a.outputs.jsonl b.json", 2),
+        ("a.json b.outputs.jsonl", 1),
+        ("a.json a.outputs.jsonl b.outputs.jsonl", 1),
+        ("b.outputs.jsonl a.outputs.jsonl", 0),
+    ):
+        ran = validated(names)
+        assert ran.code == 0, ran.err
+        assert f"{len(names.split())} files valid, {cases} case" in ran.out
+    with Path("b.outputs.jsonl").open("a") as file:
+        file.write("{}\n")
+    assert "b.outputs.jsonl:2: output: is missing" in validated("a.json b.outputs.jsonl").err
+    Path("b.outputs.jsonl").write_bytes(Path("a.outputs.jsonl").read_bytes())
+    ran = validated("a.json a.outputs.jsonl b.json b.outputs.jsonl")
+    assert "b.outputs.jsonl:1: a: test_id: is the output of a case that " in ran.err
+    assert "1: b: output: has no recorded output" in ran.err
+
+
+def test_validate_takes_outputs_that_lie_beside_no_batch_for_those_of_all(safe_gate: SafeGate) -> None:
+    batches(ids=("a",))
+    write_cases(Path("more.jsonl"), {"test_id": "b", "output": safe_case("b")["output"]})
+    assert safe_gate("validate", "b.json", "b.outputs.jsonl", "more.jsonl").out == "3 files valid, 2 cases\n"
+
+
 def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
     Path("own.json").write_text('{"rules": [], "weights": {"CR": 2}}', "utf-8")
     assert safe_gate("validate", "own.json").code == 0
