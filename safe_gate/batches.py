@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -56,7 +56,6 @@ def safe_cases(
         if first is not path:
             words = f"has the batch id of {shown(first, root)}; rename one: a batch's id is its file's stem"
             yield Problem(Place(shown(path, root)), words)
-            continue
         recorded = named
         beside = outputs_beside(path)
         if not outputs:
@@ -75,7 +74,9 @@ def safe_cases(
             continue
         searched = outputs or [shown(beside, root)]
         yield from _joined(batch, recorded, seen, concern, cluster_key, searched=searched, is_bare=is_bare)
-        if not outputs:
+        if not all(batch.ids):  # an output that nobody takes may be that of a case without an id
+            all_read = False
+        elif not outputs:
             yield from _unused(recorded, f"{name} does not have")
     if outputs and all_read:
         yield from _unused(named, "no batch has")
@@ -143,16 +144,22 @@ def expand_batches(
 
 @dataclass(frozen=True, slots=True)
 class Batch:
-    """A batch file that is valid: its id, its content and the line of each test case."""
+    """A batch file: its id, its test cases with the id, "" for none, and the line of each, and where `faulty` ones are.
+
+    `scenarios` are those of its plan, for as long as the batch is valid.
+    """
 
     id: str
     name: str
-    content: Mapping[str, Any]
+    cases: Sequence[Any]
+    ids: Sequence[str]
     lines: Sequence[int]
+    scenarios: Sequence[Mapping[str, str]]
+    faulty: Set[int]
 
 
 def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
-    """Yield the file, and its batch or the problems with it."""
+    """Yield the file, the problems with it, and its batch if it has test cases: one's fault hides none of another."""
     try:
         data = files.data_of(path, name)
         yield InputFile(name, hashlib.sha256(data).hexdigest(), "safe-batch")
@@ -163,8 +170,13 @@ def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
         return
     faults = files.load_schema("safe-batch").faults(content)
     yield from files.problems_of(faults, name, text, batch=content)
-    if not faults:
-        yield Batch(path.stem, name, content, tuple(item_lines(text, "test_cases")))
+    cases = content.get("test_cases") if isinstance(content, dict) else None
+    if not (isinstance(cases, list) and cases):
+        return
+    scenarios = () if faults else content.get("batch_plan", {}).get("scenarios", ())
+    faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == ("test_cases",) and fault.path[1:]}
+    ids = tuple(files.id_of(case, "test_id") for case in cases)
+    yield Batch(path.stem, name, cases, ids, tuple(item_lines(text, "test_cases")), scenarios, faulty)
 
 
 def _joined(
@@ -181,25 +193,28 @@ def _joined(
 
     `is_bare` says that no outputs were found in the files `searched` at all.
     """
-    cases = batch.content["test_cases"]
-    scenarios = batch.content.get("batch_plan", {}).get("scenarios", [])
-    if is_bare and not any("output" in case for case in cases):
-        ids = ", ".join(case["test_id"] for case in cases[:5]) + (", …" if len(cases) > 5 else "")
+    lacking: list[str] = []
+    if is_bare and not any(isinstance(case, dict) and "output" in case for case in batch.cases):
+        lacking = [test_id for index, test_id in enumerate(batch.ids) if index not in batch.faulty]
+    if lacking:
+        ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
         yield Problem(Place(batch.name), f"{words}; name another file by --outputs or safe-outputs")
-        return
-    for index, case in enumerate(cases):
+    for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
+        if not test_id:
+            continue
         place = Place(batch.name, batch.lines[index])
-        test_id = case["test_id"]
         found = recorded.pop(test_id)
         if twin := files.twin_of(seen, test_id, place, "test_id"):
             yield twin
+            continue
+        if index in batch.faulty or lacking:
             continue
         output = _output(case, found, place, searched)
         if isinstance(output, Problem):
             yield output
         elif output is not None and concern in ("", case["concern_id"]):
-            scenario = scenarios[index] if index < len(scenarios) else {}
+            scenario = batch.scenarios[index] if index < len(batch.scenarios) else {}
             expectations = case["expectations"]
             yield safe_v0.Case(
                 test_id=test_id,

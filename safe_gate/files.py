@@ -532,7 +532,7 @@ def _objects(part: Part, kind: str, id_key: str) -> Iterator[tuple[Place, dict[s
             yield item
             continue
         place, value = item
-        case_id = _id_of(value, id_key)
+        case_id = id_of(value, id_key)
         faults = schema.faults(value)
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
@@ -581,7 +581,8 @@ def _is_safe_output(value: Any) -> bool:
     return isinstance(value, dict) and "output" in value and not {"user", "assistant"} & value.keys()
 
 
-def _id_of(value: Any, key: str) -> str:
+def id_of(value: Any, key: str) -> str:
+    """Return the id that a value has under a key, "" for none."""
     found = value.get(key) if isinstance(value, dict) else None
     return found if isinstance(found, str) else ""
 
@@ -602,7 +603,7 @@ def problems_of(
     found = []
     for fault in faults:
         is_case = fault.path[:1] == ("test_cases",) and len(fault.path) > 1
-        case_id = _id_of(batch["test_cases"][fault.path[1]], "test_id") if is_case else ""
+        case_id = id_of(batch["test_cases"][fault.path[1]], "test_id") if is_case else ""
         field = Fault(fault.path[2:], "").field if case_id else fault.field
         found.append(
             Problem(Place(name, _line_of(fault.path, lines, original)), fault.message, case_id, field, fault.text_free)

@@ -184,6 +184,46 @@ def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
     assert "link/../a.json: has the batch id of a.json" in safe_gate("score", "--batch", "a", "link/../a").err
 
 
+def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate: SafeGate) -> None:
+    def said(*flags: str) -> list[str]:
+        ran = safe_gate("score", "--batch", "a", "b", *flags)
+        assert ran.code == 3
+        return [line for line in ran.err.splitlines() if " problem" not in line]
+
+    typo, no_output, no_case = bare("1") | {"typo": 1}, bare("4") | {"output": {}}, "no case"
+    cases = [typo, bare("2"), bare("2"), bare("3"), no_output, no_case]
+    Path("a.json").write_text(json.dumps({"test_cases": cases, "batch_plan": 3}), "utf-8")
+    write_batch(Path("b.json"), bare("1"), bare("5"))
+    write_outputs("a.outputs.jsonl", "1", "9")
+    write_outputs("b.outputs.jsonl", "1", "5", "8")
+    found = [
+        "a.json:1: batch_plan: is 3; expected an object with scenarios",
+        'a.json:1: test_cases[5]: is "no case"; expected an object with test_id, concern_id and expectations',
+        "a.json:1: 1: typo: is not a known field; names of your own start with x_",
+        "a.json:1: 2: output: has no recorded output; expected one by this test_id in a.outputs.jsonl",
+        "a.json:1: 2: test_id: stands at a.json:1 too; expected ids that are unique in the run",
+        "a.json:1: 3: output: has no recorded output; expected one by this test_id in a.outputs.jsonl",
+        "b.json:1: 1: test_id: stands at a.json:1 too; expected ids that are unique in the run",
+        "b.outputs.jsonl:3: 8: test_id: is the output of a case that b.json does not have",
+    ]
+    assert [line for line in said() if "a.json:1: 4: output." not in line] == found
+    write_batch(Path("a.json"), typo, bare("2"), bare("2"), bare("3"))
+    assert "a.outputs.jsonl:2: 9: test_id: is the output of a case that a.json does not have" in said()
+    write_outputs("all.jsonl", "1", "2", "3", "5", "7")
+    assert "all.jsonl:5: 7: test_id: is the output of a case that no batch has" in said("--outputs", "all.jsonl")
+
+
+def test_a_batch_of_anothers_id_is_read_all_the_same(safe_gate: SafeGate) -> None:
+    Path("d").mkdir()
+    write_batch(Path("a.json"), bare("1"))
+    write_batch(Path("d/a.json"), bare("2"), safe_case("3", typo=1))
+    write_outputs("all.jsonl", "1", "2")
+    ran = safe_gate("score", "--batch", "a", "d/a", "--outputs", "all.jsonl")
+    assert "d/a.json: has the batch id of a.json" in ran.err
+    assert "d/a.json:1: 3: typo: is not a known field" in ran.err
+    assert "could not judge: 2 problems;" in ran.err
+
+
 def test_two_cases_of_one_id_on_one_line_are_twins(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"), safe_case("s"))
     ran = safe_gate("score", "--batch", "b")
