@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 from safe_gate import files, measure
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
-from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Untrusted, Verdict
+from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Section, Untrusted, Verdict
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
@@ -337,8 +337,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     if out:
         _keep_inputs("--out", out, options, (file.path for file in measured.inputs))
         files.write(Path(out), jsonreport.pieces(measured.part))
-    section = EVALUATORS["synthesis"].section(measured.part)
-    effects.out(console.scorecard(section, everything=verbose))
+    effects.out(console.scorecard(_section("synthesis", measured.part, options), everything=verbose))
     if out:
         effects.out(f"Report: {console.path_words(out)}")
     summary, allowed = measured.part["summary"], options.max_unexpected_failures
@@ -347,6 +346,15 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     unread = f"; {plural(foreign, 'case')} not in English" if foreign else ""
     effects.out(f"Eval: {verdict} ({plural(failures, 'unexpected failure')}, {allowed} allowed{unread})")
     return 2 if failures > allowed else 0
+
+
+def _section(name: str, part: JsonObject, options: Options) -> Section:
+    """Return what a reader is shown of one evaluator's part alone, with what a run remarks on its settings."""
+    from safe_gate.render.report import of_settings
+
+    section = EVALUATORS[name].section(part)
+    report = {**dict.fromkeys(EVALUATORS), name: part, "provenance": {"policy": measure.settings(options)}}
+    return replace(section, notes=(*section.notes, *of_settings(report)))
 
 
 def _keep_inputs(flag: str, path: str, options: Options, inputs: Iterable[str]) -> None:
@@ -647,7 +655,7 @@ def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *,
     formats = set(options.report_formats)
     if "all" in formats:
         formats = {"json", "console", "markdown"}
-    section = EVALUATORS["safe_v0"].section(part)
+    section = _section("safe_v0", part, options)
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
         "json": lambda: jsonreport.pieces(part),
         "console": lambda: console.scorecard(section, everything=verbose),

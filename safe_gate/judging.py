@@ -372,17 +372,13 @@ def _provenance(
 ) -> dict[str, Any]:
     """Return what a run follows from; rule packs, which may be what keeps it from a verdict, if it `is_judged`."""
     options = ruling.options
-    settings = {name: getattr(options, name) for name in measure.SCORING}
     return {
         "commit": effects.context.head_sha,
         "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
         "packs_sha256": (
             packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root) if is_judged else ""
         ),
-        "policy": {
-            **gate_policy(options).as_json(),
-            **{name: list(value) if isinstance(value, tuple) else value for name, value in settings.items()},
-        },
+        "policy": {**gate_policy(options).as_json(), **measure.settings(options)},
         **({"policy_commit": ruling.base.commit} if ruling.base else {}),
     }
 

@@ -339,6 +339,12 @@ def synthesis_rules(options: Options, *, root: Path = HERE) -> synthesis.Rules:
     )
 
 
+def settings(options: Options) -> dict[str, Any]:
+    """Return the options of `SCORING` as a report has them."""
+    values = {name: getattr(options, name) for name in SCORING}
+    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
 def safe_policy(options: Options) -> safe_v0.Policy:
     """Return how SAFE v0 scores under these options."""
     from safe_gate.evaluators import safe_v0

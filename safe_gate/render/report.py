@@ -124,7 +124,12 @@ _FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
 
 def remarks(report: JsonObject) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
-    return [*not_run(report), *_not_compared(report), *_not_gated(report), *departures(report)]
+    return [*not_run(report), *_not_compared(report), *_not_gated(report), *of_settings(report)]
+
+
+def of_settings(report: JsonObject) -> list[Phrase]:
+    """Return what a reader must know of the settings that scored, in a report that judges nothing, too."""
+    return [*_unknown(report), *departures(report)]
 
 
 def _not_compared(report: JsonObject) -> Iterator[Phrase]:
@@ -141,10 +146,6 @@ def _not_gated(report: JsonObject) -> Iterator[Phrase]:
     from safe_gate.groups import named  # score and eval have no rules to name one
 
     policy = report["provenance"]["policy"]
-    unknown = (policy.get("archetypes") or {}).keys() - policy["groups"]["safe_v0"].keys()
-    if report["safe_v0"] is not None and (unknown := unknown - report["safe_v0"]["by_archetype"].keys()):
-        named_there = first_few(sorted(unknown), len(unknown))
-        yield ("The settings name archetypes that no case has: ", *named_there, ".")
     idle = [group for group in named(report, policy["groups"], policy["min_group"]) if not group.is_gated]
     for group in idle[:_NAMED]:
         noun = EVALUATORS[group.evaluator].grouping.noun
@@ -157,6 +158,14 @@ def _not_gated(report: JsonObject) -> Iterator[Phrase]:
     if len(idle) > _NAMED:
         more = plural(len(idle) - _NAMED, "more group", "more groups")
         yield (f"The rules of {more} are not gated: too few cases, or none.",)
+
+
+def _unknown(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on archetypes with settings of their own that no case has, but those that a rule names."""
+    policy = report["provenance"]["policy"]
+    unknown = (policy.get("archetypes") or {}).keys() - policy.get("groups", {}).get("safe_v0", {}).keys()
+    if report["safe_v0"] is not None and (unknown := unknown - report["safe_v0"]["by_archetype"].keys()):
+        yield ("The settings name archetypes that no case has: ", *first_few(sorted(unknown), len(unknown)), ".")
 
 
 def not_run(report: JsonObject) -> list[Phrase]:
