@@ -640,10 +640,15 @@ def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Opti
     return EXIT_CODES[Verdict(report["verdict"])]
 
 
+_FORMATS = {".json": "json", ".md": "markdown"}
+"""What format a report's name asks for."""
+
+
 def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *, output: str, verbose: bool) -> None:
     """Write a SAFE v0 report in the formats asked for (SAFE v0 spec sections 5 and 7.1).
 
-    `output` names the file of the JSON report, or of the only format there is.
+    `output` names a file for one of them: the format that its name ends in, asked for or not, else the first of
+    JSON, Markdown and console that is.
     """
     from safe_gate.render import console
 
@@ -658,10 +663,12 @@ def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *,
     section = _section("safe_v0", part, options)
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
         "json": lambda: jsonreport.pieces(part),
-        "console": lambda: console.scorecard(section, everything=verbose),
         "markdown": in_markdown,
+        "console": lambda: console.scorecard(section, everything=verbose),
     }
-    main = "json" if "json" in formats else min(formats)
+    main = _FORMATS.get(Path(output).suffix) or next(name for name in drawn if name in formats)
+    if output:
+        formats.add(main)
     for name in sorted(formats):
         if output and name == main:
             path = Path(output)

@@ -98,7 +98,11 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         }
     },
     "score": {
-        "--output": {"default": "", "metavar": "PATH", "help": "write the report to this file"},
+        "--output": {
+            "default": "",
+            "metavar": "PATH",
+            "help": "write the report to this file; .json and .md choose its format",
+        },
         "--verbose": _VERBOSE,
     },
     "eval": {

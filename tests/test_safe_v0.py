@@ -104,6 +104,40 @@ def test_console_text_can_go_to_a_file(safe_gate: SafeGate) -> None:
     assert 'missing phrase "NPO status violation"' in text
 
 
+@pytest.mark.parametrize(
+    ("formats", "output", "starts"),
+    [
+        ((), "card.json", '{\n  "report_type": "SAFE_v0"'),
+        ((), "card.md", "# SAFE v0 Scorecard"),
+        ((), "card.txt", "╔"),
+        (("json",), "card", '{\n  "report_type"'),
+        (("markdown",), "card.txt", "# SAFE"),
+        (("console", "markdown"), "card", "# SAFE"),
+        (("console", "markdown"), "card.md", "# SAFE"),
+        (("console", "markdown", "json"), "card", "{\n"),
+        (("all",), "card.md", "# SAFE"),
+        (("all",), "card.json", "{\n"),
+        (("console",), "card.json", "{\n"),
+        (("markdown",), "card.json", "{\n"),
+    ],
+)
+def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(
+    safe_gate: SafeGate, formats: tuple[str, ...], output: str, starts: str
+) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    ran = safe_gate("score", "--batch", "b", "--output", output, *(("--format", *formats) if formats else ()))
+    assert ran.code == 0
+    assert f"Report: {output}\n" in ran.out
+    assert Path(output).read_text("utf-8").startswith(starts)
+
+
+def test_what_is_asked_for_beside_the_file_goes_where_it_always_does(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    assert "╔" in safe_gate("score", "--batch", "b", "--output", "card.json").out
+    assert "╔" in safe_gate("score", "--batch", "b", "--format", "all", "--output", "card.md").out
+    assert [path.suffix for path in Path("reports").iterdir()] == [".json"]
+
+
 def test_hostile_concern_id_cannot_leave_the_report_folder(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("a", concern_id="../../etc/x\n"))
     assert safe_gate("score", "--batch", "b", "--format", "markdown").code == 0
