@@ -539,7 +539,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
             kinds.setdefault(files.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
-    batch_files, outputs = kinds.get("safe-batch", []), kinds.get("safe-output", [])
+    batch_files, outputs, cases = (kinds.pop(kind, []) for kind in ("safe-batch", "safe-output", "synthesis-case"))
     beside = {files.location(batches.outputs_beside(Path(batch))) for batch in batch_files}
     strays = [one for one in outputs if files.location(Path(one)) not in beside]
     alone = [one for one in strays if not batch_files or files.exists(batches.batch_of(Path(one)))]
@@ -550,12 +550,12 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         streams.append(batches.safe_cases(batch_files, named))
     if alone:
         streams.append(batches.safe_outputs(alone))
-    if "synthesis-case" in kinds:
-        streams.append(files.synthesis_cases(kinds["synthesis-case"]))
+    if cases:
+        streams.append(files.synthesis_cases(cases))
     for stream in streams:
         yield from stream
-    for kind in ("report", "shard", "publication", "rule-pack", "config", "waivers"):
-        for path in kinds.get(kind, []):
+    for kind, documents in kinds.items():
+        for path in documents:
             try:
                 _check_document(path, kind)
             except CannotJudge as error:

@@ -18,7 +18,9 @@ from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
 from safe_gate.spool import Table
 
 # How what we write begins. No batch does: the schema knows none of these fields at its top.
-_REPORT = re.compile(rb'\{\s*"(?:report_type": "SAFE_v0"|schema_version": \d|publication": )')
+_REPORT = re.compile(
+    rb'\{\s*"(?:report_type": "SAFE_v0"|schema_version": \d|publication": |summary": {\s*"cases": \d|comparison": {)'
+)
 
 SafeItem = safe_v0.Case | Problem | InputFile
 

@@ -176,9 +176,16 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
     return content
 
 
+_ALONE = {"safe_v0": "score", "synthesis": "eval", "compared": "compare"}
+"""What stands alone in the file that a command writes: a part of the report's schema."""
+
 _MISTAKEN = {
     ("report", "shard"): "is one shard of a run, which has no verdict; merge all shards of it first: safe-gate merge",
     ("shard", "report"): "is the report of a run, not a shard; expected what safe-gate run --shard wrote",
+    **{
+        ("report", kind): f"is not a report of safe-gate run, but what safe-gate {command} wrote; name a safe-gate.json"
+        for kind, command in _ALONE.items()
+    },
 }
 """What is said of a document of another kind than the one that is meant, where the two may be mixed up."""
 
@@ -252,6 +259,9 @@ _KINDS = (
     ("report", {"schema_version"}),
     ("publication", {"publication"}),
     ("rule-pack", {"pack"}),
+    ("safe_v0", {"report_type"}),
+    ("synthesis", {"summary", "results"}),
+    ("compared", {"comparison"}),
 )
 
 
@@ -352,7 +362,9 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[st
 
 @cache
 def load_schema(name: str) -> Schema:
-    """Return a schema of `schemas/` by its name without `.schema.json`."""
+    """Return a schema of `schemas/` by its name without `.schema.json`, or that of what stands alone."""
+    if name in _ALONE:
+        return load_schema("report").part("$defs", name)
     return Schema(json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8")))
 
 

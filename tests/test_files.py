@@ -126,6 +126,17 @@ def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None
         assert safe_gate("score", "--batch", "*.json", "--format", "json", "--output", "earlier.json").code == 0
         assert safe_gate("run", "--batch", "*.json", "--cases", "c.jsonl", "--report-dir", ".").code == 0
         assert safe_gate("run", "--batch", "*.json", "--shard", "1/1", "--report-dir", ".").code == 0
+        assert safe_gate("eval", "--cases", "c.jsonl", "--out", "evaluated.json").code == 0
+        assert safe_gate("compare", "safe-gate.json", "safe-gate.json", "--out", "compared.json").code == 0
+    for path in Path().glob("*.json"):
+        assert safe_gate("validate", path).code == 0, path
+    for name, command in (("earlier", "score"), ("evaluated", "eval"), ("compared", "compare")):
+        ran = safe_gate("verify", f"{name}.json")
+        assert ran.err.startswith(f"{name}.json: is not a report of safe-gate run, but what safe-gate {command} wrote")
+        assert ran.err == safe_gate("compare", f"{name}.json", "safe-gate.json").err
+        broken = json.loads(Path(f"{name}.json").read_text("utf-8")) | {"more": 1}
+        Path(f"{name}.json").write_text(json.dumps(broken), "utf-8")
+        assert f"{name}.json:1: more: is not a known field" in safe_gate("validate", f"{name}.json").err
 
 
 @pytest.mark.parametrize("make", [lambda path: path.symlink_to("nowhere.json"), os.mkfifo])
