@@ -278,6 +278,8 @@ def _baseline(options: Options, effects: Effects) -> outlook.Facts:
                 words = "no baseline yet"
             else:
                 words = "a report" if base.report else f"commit {base.commit[:7]}, in the clone"
+            if baselines.is_replaced(options):
+                words += ", which the run's own replaces"
     except _NotAsked:
         words = "not in the clone; a run asks GitHub for it, which was not asked here"
     return [("baseline", Untrusted(f"{options.baseline}: {words}"))]

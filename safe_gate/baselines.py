@@ -114,6 +114,12 @@ def is_report_to_come(spec: str) -> bool:
     return _names_report(spec) and not files.exists(Path(spec))
 
 
+def is_replaced(options: Options) -> bool:
+    """Tell a baseline that a run writes its own report over: the next run is compared with that."""
+    own = Path(options.report_dir) / "safe-gate.json"
+    return files.exists(own) and files.is_among(options.baseline, (own,))
+
+
 def may_be_committed(spec: str) -> bool:
     """Tell the path of a report below the working folder, which a commit may hold beside the cases."""
     path = PurePath(spec)

@@ -279,6 +279,8 @@ def _held_against(
             found["comparison"] = comparing.against(
                 base, side, judging, options_at, effects.generated_at, root=ruling.root, waived=waived
             )
+            if baselines.is_replaced(judging):
+                found["comparison"]["replaces_baseline"] = True
         has_base = base or ruling.base or (is_compared and effects.context.subject.base_sha)
         if has_base or ruling.breaks_on_weakened(options):
             found["weakened"] = _weakened(base, ruling, options, effects, options_at)

@@ -212,10 +212,12 @@ def test_the_doctor_refuses_to_merge_what_is_not_there(
 def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", "--cases", "c.jsonl")
+    Path("kept.json").write_bytes(Path("reports/safe-gate.json").read_bytes())
     base = commit()
     Path("known.json").write_text('{"waivers": []}', "utf-8")
     for baseline, words in {
-        "reports/safe-gate.json": "a report",
+        "reports/safe-gate.json": "a report, which the run's own replaces",
+        "kept.json": "a report",
         "evals/baseline.json": "no baseline yet",
         "HEAD": f"commit {base[:7]}, in the clone",
     }.items():

@@ -124,7 +124,7 @@ _FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
 
 def remarks(report: JsonObject) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
-    return [*not_run(report), *_not_compared(report), *_not_gated(report), *of_settings(report)]
+    return [*not_run(report), *_not_compared(report), *_replaced(report), *_not_gated(report), *of_settings(report)]
 
 
 def of_settings(report: JsonObject) -> list[Phrase]:
@@ -139,6 +139,13 @@ def _not_compared(report: JsonObject) -> Iterator[Phrase]:
     if asked and "comparison" not in report and report["verdict"] != "error":
         names = ", ".join(name.replace("_", "-") for name in asked)
         yield (f"No baseline is named, so nothing was compared, and nothing was judged by {names}.",)
+
+
+def _replaced(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on a baseline that is gone with this run: the next one would hold itself against this."""
+    if report.get("comparison", {}).get("replaces_baseline"):
+        name = Untrusted(report["comparison"]["baseline"]["name"])
+        yield ("The baseline ", name, " is replaced by this run's report; name another file to keep it.")
 
 
 def _not_gated(report: JsonObject) -> Iterator[Phrase]:
