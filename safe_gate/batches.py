@@ -265,7 +265,7 @@ def _read_outputs(paths: Iterable[Path], into: Table, root: Path) -> Generator[P
     """
     are_read = True
     for path in paths:
-        for item in files.lines(path, "safe-output", "test_id", root):
+        for item in files.recorded_outputs(path, root):
             if isinstance(item, Problem):
                 are_read = False
                 yield item

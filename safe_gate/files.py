@@ -104,7 +104,7 @@ def synthesis_parts(
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _parts(path, "synthesis-case", "id", root, size):
+        for item in _parts(path, "synthesis-case", root, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
@@ -116,7 +116,7 @@ def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Pro
     """Yield the cases of a part and its problems, as `synthesis_cases` does but for ids that stand elsewhere too."""
     from safe_gate.evaluators import synthesis
 
-    for item in _objects(part, "synthesis-case", "id"):
+    for item in _objects(part, "synthesis-case"):
         if isinstance(item, Problem):
             yield item
             continue
@@ -311,12 +311,9 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     schema spells them. Raises CannotJudge with every problem of the file; unless `is_checked`, of
     its text alone, not of what it sets.
     """
-    if refused := outside(path, root):
-        raise CannotJudge(refused)
-    file = root / (path or CONFIG_FILE)
-    if not path and not exists(file):
+    if (found := _named_or_default(path, CONFIG_FILE, root)) is None:
         return None
-    name = shown(file, root)
+    file, name = found
     text = _text(file, name)
     content = parsed(text, name, comments=True)
     schema = load_schema("config")
@@ -335,12 +332,9 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[st
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
     """
-    if refused := outside(path, root):
-        raise CannotJudge(refused)
-    file = root / (path or WAIVERS_FILE)
-    if not path and not exists(file):
+    if (found := _named_or_default(path, WAIVERS_FILE, root)) is None:
         return None
-    name = shown(file, root)
+    file, name = found
     data = data_of(file, name)
     text = decode(data.removeprefix(BOM), name)
     content = parsed(text, name)
@@ -358,6 +352,14 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[st
     if problems:
         raise CannotJudge(*problems)
     return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content["waivers"]
+
+
+def _named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | None:
+    """Return a file and what problems call it, None if none was named and none is there. Raises CannotJudge."""
+    if refused := outside(path, root):
+        raise CannotJudge(refused)
+    file = root / (path or default)
+    return (file, shown(file, root)) if path or exists(file) else None
 
 
 @cache
@@ -438,31 +440,31 @@ def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Proble
     return Problem(place, f"stands at {path}:{line} too; expected ids that are unique in the run", case_id, field)
 
 
-def lines(
-    path: Path, kind: str, id_key: str, root: Path
-) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
-    """Yield the valid objects of a JSONL file of a kind with their places, problems, and at the end the file."""
-    for item in _parts(path, kind, id_key, root):
+def recorded_outputs(path: Path, root: Path) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
+    """Yield the valid SAFE v0 outputs of a file with their places, problems, and at the end the file."""
+    for item in _parts(path, "safe-output", root):
         if isinstance(item, Part):
-            yield from _objects(item, kind, id_key)
+            yield from _objects(item, "safe-output")
         else:
             yield item
 
 
-def _parts(
-    path: Path, kind: str, id_key: str, root: Path, size: int = PART_LINES
-) -> Iterator[Part | Problem | InputFile]:
+_ID_KEYS = {"synthesis-case": "id", "safe-output": "test_id"}
+"""Where the objects of files of lines have their ids, by the kind of the file."""
+
+
+def _parts(path: Path, kind: str, root: Path, size: int = PART_LINES) -> Iterator[Part | Problem | InputFile]:
     """Yield a file in parts, from the first line that is not blank, and at its end the file; or why it is not read."""
     name, digest = shown(path, root), hashlib.sha256()
     is_start = True
     try:
         with open_regular(path) as file:
-            read = _rows if id_key == "id" and _is_columnar(path) else _lines
+            read = _rows if kind == "synthesis-case" and _is_columnar(path) else _lines
             for part in read(file, name, digest, size):
                 if is_start and not part.is_columnar:
                     if (first := next(_numbered(BytesIO(part.data), part.first), None)) is None:
                         continue
-                    if mistaken := _mistaken(*first, path, name, id_key):
+                    if mistaken := _mistaken(*first, path, name, kind):
                         yield mistaken
                         return
                 is_start = False
@@ -521,7 +523,7 @@ def _numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, byt
             yield number, content
 
 
-def _mistaken(number: int, line: bytes, path: Path, name: str, id_key: str) -> Problem | None:
+def _mistaken(number: int, line: bytes, path: Path, name: str, kind: str) -> Problem | None:
     """Return the problem of a file that is another thing than lines of these objects, as its first line tells."""
     try:
         value = parse(decode(line, name, number))
@@ -530,13 +532,13 @@ def _mistaken(number: int, line: bytes, path: Path, name: str, id_key: str) -> P
         return Problem(Place(name, number), words) if _is_one_document(path) else None
     except CannotJudge as error:
         return next((problem for problem in error.problems if not problem.place.line), None)
-    if id_key == "id" and _is_safe_output(value):
+    if kind == "synthesis-case" and _is_safe_output(value):
         words = "these are SAFE v0 outputs, not Synthesis cases; name them by --outputs or safe-outputs"
         return Problem(Place(name), words)
     return None
 
 
-def _objects(part: Part, kind: str, id_key: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
+def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
     """Yield the valid objects of a part with their places, and problems."""
     schema = load_schema(kind)
     for item in _values_of_rows(part) if part.is_columnar else _values_of_lines(part):
@@ -544,7 +546,7 @@ def _objects(part: Part, kind: str, id_key: str) -> Iterator[tuple[Place, dict[s
             yield item
             continue
         place, value = item
-        case_id = id_of(value, id_key)
+        case_id = id_of(value, _ID_KEYS[kind])
         faults = schema.faults(value)
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
