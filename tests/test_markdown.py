@@ -13,7 +13,8 @@ import pytest
 from safe_gate.github.files import append_summary
 from safe_gate.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.test_baselines import commit, git
 
 SafeGate = Callable[..., Ran]
 ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
@@ -175,7 +176,10 @@ def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: C
         assert below != longer
         assert size(below) < exact
         assert below == shorter or not shorter
-    assert scorecard(report, [], limit=0) == counts
+    assert scorecard(report, [], limit=size(counts)) == counts
+    nameless = scorecard(report, [], limit=0)
+    assert nameless.split("\n")[:5] == counts.split("\n")[:5]
+    assert "| Metric |" not in nameless
 
 
 def test_cut_tables_say_how_many_are_missing(judged: Callable[..., dict[str, Any]]) -> None:
@@ -196,6 +200,50 @@ def test_as_many_cases_are_shown_as_there_is_room_for(
     rows = re.findall(r"^\| [🔴🟡] \|.*\n", text, re.MULTILINE)
     assert 0 < len(rows) < 2 * number
     assert limit - size(max(rows, key=size)) < size(text) <= limit
+
+
+@pytest.mark.parametrize("name", ["\U000e0041" * 159, ":" * 150 + "@" * 8])
+def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_gate: SafeGate, name: str) -> None:
+    names = [f"{name}{i}" for i in range(8)]
+    good = {"signals": ["fever"], "summary": "went home", "followup_questions": []}
+    bad = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
+    for output, reply in ((good, GOOD), (bad, "You should know. I promise. Anyway, pottery.")):
+        cases = (safe_case(one, concern_id=names[0], archetype=one, output=output) for one in names)
+        write_batch(Path("b.json"), *cases)
+        write_cases(Path("c.jsonl"), *(turn(one, assistant=reply, tags=[one]) for one in names))
+        if output is good:
+            git("init", "--quiet")
+            base = commit()
+    groups = {kind: [*names, *(f"{name}{kind}{i}" for i in range(9))] for kind in ("t", "a")}
+    settings = {
+        "min-group": 1,
+        "min-pass-rate": 1,
+        "max-regressions": 0,
+        "protect": names,
+        "tags": {one: {"min-pass-rate": 1, "max-unexpected-failures": 0} for one in groups["t"]},
+        "archetypes": {one: {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}} for one in groups["a"]},
+    }
+    expired = [{"id": one, "metric": "CR", "reason": one, "owner": one, "expires": "2023-01-01"} for one in names]
+    Path("safe.config.json").write_text(json.dumps(settings), "utf-8")
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": expired}), "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--baseline", base)
+    assert ran.code == 1, ran.log
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    origin = Origin("https://github.com/octo/app", commit="f00d", gate=name)
+    for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 2 * COUNTS_LIMIT):
+        texts = list(rungs(report, [], limit=limit, origin=origin))
+        assert all(size(text) <= limit for text in texts)
+        for text in texts:
+            (heading, _, caution, rule, *_) = text.split("\n")
+            assert heading.startswith("### ❌ SAFE Gate <code>")
+            assert re.search(r" failed · \d+ of \d+ rules broken$", heading)
+            assert caution == "> [!CAUTION]"
+            assert rule.startswith("> - **Pass rate 0.0% is below 100.0%**: 0 of 8 SAFE v0 cases labelled Pass")
+            assert text.endswith("</sub>\n")
+    (nameless,) = texts
+    assert nameless.count("<code>") == 5  # the gate, the baseline by commit and name, the digest, the commit
+    assert "> - **8 SAFE v0 cases newly fail, 0 allowed** (`max-regressions`)\n" in nameless
+    assert "Only the rules fit here" in nameless
 
 
 @pytest.mark.parametrize("number", [1, 30, 2_000])

@@ -66,6 +66,7 @@ _GROUPS = 10
 
 _CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
 _COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
+_NAMELESS = "Only the rules fit here: the names of what broke them are in the JSON report, as all else."
 
 
 def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> Iterator[str]:
@@ -73,9 +74,10 @@ def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin
 
     That is all of it, then as many of the cases to look at as there is room for, without what is
     folded, then counts alone: at most one of each, of at most `limit` bytes of UTF-8, which is as
-    many characters at most however they are counted. Verdict and broken rules stand in each. The
-    counts take a few thousand bytes and come whatever the limit. Cases link to their lines in the
-    repository of the `origin`, and the last line to its commit and its run.
+    many characters at most however they are counted. Verdict and broken rules stand in each. Beside
+    counts stand recorded names, which escaped may be fourteen times as long: where these alone
+    exceed the limit the rules come without them, in a few thousand bytes whatever the limit. Cases
+    link to their lines in the repository of the `origin`, and the last line to its commit and its run.
     """
     shown = shown_sections(report)
     found = _ranked(shown)
@@ -93,7 +95,8 @@ def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin
         yield full
     if rows:
         yield draw(rows)
-    yield draw(0)
+    counts = draw(0)
+    yield "\n".join(_nameless(report, shown, problems, origin)) + "\n" if exceeds(counts) else counts
 
 
 def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> str:
@@ -128,9 +131,7 @@ def _lines(
 ) -> Iterator[str]:
     """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
     passed = report["verdict"] == "pass"
-    gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
-    yield f"### {_ICONS[report['verdict']]} SAFE Gate{gate} {_VERDICTS[report['verdict']]} · {conclusion(report)}"
-    yield ""
+    yield from _heading(report, origin)
     if problems:
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
@@ -157,6 +158,30 @@ def _lines(
         yield from _folds(report, shown, opened, rows, origin)
     elif shown:
         yield _CASES_ALONE if rows else _COUNTS_ALONE
+    yield from _footer(report, origin)
+
+
+def _nameless(
+    report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], origin: Origin
+) -> Iterator[str]:
+    """Yield verdict, broken rules and counts, with no recorded name but the gate's and the baseline's."""
+    yield from _heading(report, origin)
+    if problems:
+        yield from _problems(problems, 0, origin)
+    yield from _broken(report, named=False)
+    yield from _weakened(report, 0)
+    yield from (f"{_headline(section)}  " for section in shown)
+    yield from ("", _NAMELESS)
+    yield from _footer(report, origin)
+
+
+def _heading(report: JsonObject, origin: Origin) -> Iterator[str]:
+    gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
+    yield f"### {_ICONS[report['verdict']]} SAFE Gate{gate} {_VERDICTS[report['verdict']]} · {conclusion(report)}"
+    yield ""
+
+
+def _footer(report: JsonObject, origin: Origin) -> Iterator[str]:
     yield ""
     tool, digests = report["tool"], report["provenance"].get("digests")
     proof = f" · digest <code>{digests['all'][:12]}</code>" if digests else ""
@@ -166,7 +191,7 @@ def _lines(
 def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[str]:
     """Yield a line an evaluator, with its figures where they are `opened`."""
     for section in shown:
-        line = f"**{_name(section)}** · {section.headline}"
+        line = _headline(section)
         if section in opened:
             yield from (line, "", *_notes(section), *_measured(section))
         else:
@@ -214,7 +239,7 @@ def _short(commit: str) -> str:
     return markdown(Untrusted(commit[:7]))
 
 
-def _broken(report: JsonObject) -> Iterator[str]:
+def _broken(report: JsonObject, *, named: bool = True) -> Iterator[str]:
     """Yield the broken rules in words, what was found in bold."""
     broken = [rule for rule in report["rules"] if not rule["passed"]]
     of_all, of_groups = ([rule for rule in broken if bool(rule.get("group")) is group] for group in (False, True))
@@ -222,7 +247,8 @@ def _broken(report: JsonObject) -> Iterator[str]:
         yield "> [!CAUTION]"
         for rule in (*of_all, *of_groups[:_GROUPS]):
             found, colon, detail = rule["message"].partition(": ")
-            yield f"> - {_phrase(about(rule))}**{found}**{colon}{detail}{_phrase(names(rule))} (`{rule['rule']}`)"
+            group, blamed = (_phrase(about(rule)), _phrase(names(rule))) if named else ("", "")
+            yield f"> - {group}**{found}**{colon}{detail}{blamed} (`{rule['rule']}`)"
         if len(of_groups) > _GROUPS:
             yield f"> - and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report"
         yield ""
@@ -249,8 +275,9 @@ def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Secti
     return [section for name, section in zip(present(report), shown, strict=True) if name in broken]
 
 
-def _name(section: Section) -> str:
-    return _phrase(section.title[:1]).removesuffix(" - ").removesuffix(" Scorecard")
+def _headline(section: Section) -> str:
+    name = _phrase(section.title[:1]).removesuffix(" - ").removesuffix(" Scorecard")
+    return f"**{name}** · {section.headline}"
 
 
 def _folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
