@@ -315,7 +315,7 @@ class Severity(StrEnum):
 class Finding:
     """A case a reviewer should look at: what is wrong with it and the evidence for that.
 
-    `news` says what is new about it since the baseline, where there is one.
+    `news` says what is new about it since the baseline, where there is one; `breaks` whether a broken rule counts it.
     """
 
     case_id: Untrusted
@@ -324,6 +324,7 @@ class Finding:
     evidence: tuple[Phrase, ...]
     place: Place
     news: str = ""
+    breaks: bool = False
 
 
 @dataclass(frozen=True, slots=True)

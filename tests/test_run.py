@@ -176,17 +176,18 @@ def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_
     silent = {"signals": [], "summary": "", "followup_questions": []}
     half = {"signals": [], "summary": "fever", "followup_questions": ["policy"]}  # CR 1, AH 0, AC 0
     write_batch(Path("b.json"), safe_case("s", output=silent), safe_case("r", output=half))
-    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b", "--min-pass-rate", "0")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     found = [line for line in ran.out.splitlines() if line.startswith("::")]
     errors = [line for line in found if line.startswith("::error")]
     assert len(errors) == 10
-    assert errors[0] == "::error title=SAFE Gate%3A max-unexpected-failures::15 unexpected failures, 0 allowed"
-    assert errors[1].startswith(
+    assert errors[0].startswith("::error title=SAFE Gate%3A min-pass-rate::Pass rate 0.0%25 is below 80.0%25: ")
+    assert errors[1] == "::error title=SAFE Gate%3A max-unexpected-failures::15 unexpected failures, 0 allowed"
+    assert errors[2].startswith(
         "::error title=SAFE Gate%3A s,file=b.json,line=1::Fail: CR 0.00, AC 0.00"
         '%0Amissing signal "fever"%0Amissing phrase "went home"'
     )
-    assert errors[3].startswith("::error title=SAFE Gate%3A t1,file=c.jsonl,line=1::fails agency language, ")
-    assert errors[-1] == "::error title=SAFE Gate::9 more cases: see the log and the report"
+    assert errors[4].startswith("::error title=SAFE Gate%3A t1,file=c.jsonl,line=1::fails agency language, ")
+    assert errors[-1] == "::error title=SAFE Gate::10 more cases: see the log and the report"
 
 
 @pytest.mark.usefixtures("runner")
@@ -211,6 +212,46 @@ def test_within_what_the_rules_allow_no_case_is_an_error(safe_gate: SafeGate) ->
         "::warning title=SAFE Gate%3A t,file=c.jsonl,line=1",
         "::notice title=SAFE Gate%3A n,file=c.jsonl,line=2::negative example passes",
     ]
+
+
+@pytest.mark.usefixtures("runner")
+def test_what_the_rules_allow_does_not_crowd_out_what_breaks_one(safe_gate: SafeGate) -> None:
+    silent = {"signals": [], "summary": "", "followup_questions": []}
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=silent) for i in range(250)))
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(3)))
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--min-pass-rate", "0")
+    assert ran.code == 1
+    errors = [line for line in ran.out.splitlines() if line.startswith("::error")]
+    assert errors[0] == "::error title=SAFE Gate%3A max-unexpected-failures::3 unexpected failures, 0 allowed"
+    assert [error[:39] for error in errors[1:]] == [f"::error title=SAFE Gate%3A t{i},file=c.js" for i in range(3)]
+    assert "::warning title=SAFE Gate%3A s0,file=b.json,line=1::Fail: CR 0.00, AC 0.00" in ran.out
+    assert listed()[:4] == ["t0", "t1", "t2", "s0"]
+
+
+@pytest.mark.usefixtures("runner")
+def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: SafeGate) -> None:
+    failing = [turn(f"t{i}", assistant=BAD) for i in range(250)]
+    write_cases(Path("c.jsonl"), *failing, turn("n", tags=["negative_example"]))
+    limits = "--max-unexpected-failures", "999", "--max-unexpected-passes", "0"
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
+    assert ran.code == 1
+    found = [line.partition("::f")[0] for line in ran.out.splitlines() if line.startswith("::")]
+    assert found[:3] == [
+        "::error title=SAFE Gate%3A max-unexpected-passes::1 negative example passes, 0 allowed",
+        "::warning title=SAFE Gate%3A n,file=c.jsonl,line=251::negative example passes",
+        "::warning title=SAFE Gate%3A t0,file=c.jsonl,line=1",
+    ]
+    assert listed()[:2] == ["n", "t0"]
+    evidence = ran.out[ran.out.index("Evidence:\n") :].split("\n")
+    assert evidence[1] == "  n (c.jsonl:251) negative example passes"
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-passes", "0")
+    assert listed()[0] == "t0"
+
+
+def listed() -> list[str]:
+    """Return the ids of the cases to look at, as the report shows them."""
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    return re.findall(r"^\| \S+ \| \[?<code>([^<]+)</code>", text[text.index("**Cases to look at**") :], re.MULTILINE)
 
 
 @pytest.mark.usefixtures("runner")

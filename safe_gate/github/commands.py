@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 
 from safe_gate.figures import plural
 from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order
-from safe_gate.render.comparison import NEWLY_FAILING, shown_sections
+from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.report import message, ranked
 from safe_gate.render.untrusted import plain, quoted
@@ -22,10 +22,10 @@ _MOST_RULES = 4
 _MESSAGE_LIMIT = 4_096  # the runner cuts at so many UTF-16 units; UTF-8 never has fewer bytes
 _LEVELS = {"error": MOST, "warning": MOST - 3, "notice": MOST}  # three warnings may follow, of what was not published
 _LEVEL_OF = {
-    "fail": {Severity.FAILING: "error", Severity.REVIEW: "warning"},
-    "pass": {Severity.FAILING: "warning", Severity.REVIEW: "notice"},
+    True: {Severity.FAILING: "error", Severity.REVIEW: "warning"},
+    False: {Severity.FAILING: "warning", Severity.REVIEW: "notice"},
 }
-"""The level of a case's annotation by verdict: within what the rules allow nothing is an error."""
+"""The level of a case's annotation by whether it breaks a rule: within what the rules allow nothing is an error."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,15 +63,14 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
     Of each level there are as many as the runner shows, the last one for those that are left out.
     `folder` is the working folder's path in the repository.
     """
-    levels = _LEVEL_OF.get(report["verdict"], {})
     sections = shown_sections(report)
     noun = "problem" if problems else "case"
     fixed = [*_broken_rules(report), *input_problems(problems, folder)]
     rolled_up: list[Annotation] = []
     for level, most in _LEVELS.items():
         ours = [one for one in fixed if one.level == level]
-        cases = (one for section in sections for one in section.findings if levels[one.severity] == level)
-        first, count = ranked(cases, lambda finding: finding.news != NEWLY_FAILING, most)
+        findings = (one for section in sections for one in section.findings)
+        first, count = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
         total = len(ours) + count
         ours += (_case(finding, level, folder) for finding in first)
         shown = ours if total <= most else ours[: most - 1]

@@ -8,7 +8,7 @@ from dataclasses import replace
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import first_few, fixed, percent, plural, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
-from safe_gate.render.report import sections
+from safe_gate.render.report import NEWLY_FAILING, sections
 from safe_gate.stats import wilson
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
@@ -126,7 +126,6 @@ def _news(part: JsonObject) -> Mapping[str, str]:
     return {**told, **{one["id"]: "new case" for one in part["cases"]["added"]}}
 
 
-NEWLY_FAILING = "newly failing"
 _BY_RULES = "fails by today's rules"
 _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 

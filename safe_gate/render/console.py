@@ -14,8 +14,8 @@ from safe_gate.evaluators import present
 from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render import weakening
-from safe_gate.render.comparison import NEWLY_FAILING, comparison_section, notes, shown_sections
-from safe_gate.render.report import conclusion, known_failures, message, ranked, remarks, waiver_table
+from safe_gate.render.comparison import comparison_section, notes, shown_sections
+from safe_gate.render.report import broken_rules, conclusion, known_failures, message, ranked, remarks, waiver_table
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.stats import wilson
 
@@ -41,7 +41,7 @@ def scorecards(report: JsonObject) -> Iterator[str]:
     One with a broken rule shows its Review cases' evidence too.
     """
     yield from weakened(report)
-    broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
+    broken = broken_rules(report)
     for name, section in zip(present(report), shown_sections(report), strict=True):
         yield scorecard(section, reviews=name in broken)
     if "comparison" in report:
@@ -277,11 +277,10 @@ def _details(section: Section) -> Iterator[str]:
 
 
 def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[str]:
-    """Yield the cases to look at with their evidence: the failing ones, then those to review if they count."""
-    order = list(Severity) if everything or reviews else [Severity.FAILING]
-    wanted = (finding for finding in section.findings if finding.severity in order)
+    """Yield the cases to look at with their evidence: the failing ones, and those to review if they count."""
+    wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
     most = len(section.findings) if everything else MOST_EVIDENCE
-    shown, found = ranked(wanted, lambda finding: (order.index(finding.severity), finding.news != NEWLY_FAILING), most)
+    shown, found = ranked(wanted, most)
     if shown:
         yield ""
         yield "Evidence:"

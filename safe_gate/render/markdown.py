@@ -23,7 +23,6 @@ from safe_gate.model import (
 )
 from safe_gate.render import weakening
 from safe_gate.render.comparison import (
-    NEWLY_FAILING,
     baseline_words,
     comparison_section,
     headline,
@@ -31,8 +30,10 @@ from safe_gate.render.comparison import (
     shown_sections,
 )
 from safe_gate.render.report import (
+    NEWLY_FAILING,
     Ranked,
     about,
+    broken_rules,
     conclusion,
     known_failures,
     message,
@@ -271,7 +272,7 @@ def _weakened(report: JsonObject, rows: int) -> Iterator[str]:
 
 def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Section]:
     """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
-    broken = {rule["evaluator"] for rule in report["rules"] if not rule["passed"]}
+    broken = broken_rules(report)
     return [section for name, section in zip(present(report), shown, strict=True) if name in broken]
 
 
@@ -324,10 +325,8 @@ def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterato
 
 
 def _ranked(shown: Sequence[Section]) -> Ranked:
-    """Return the cases to look at, what newly fails first, then what fails."""
-    order = list(_DOTS)
-    found = (finding for section in shown for finding in section.findings)
-    return ranked(found, lambda one: (one.news != NEWLY_FAILING, order.index(one.severity)), _ROWS)
+    """Return the cases to look at, those of all sections."""
+    return ranked((finding for section in shown for finding in section.findings), _ROWS)
 
 
 def _findings(found: Ranked, rows: int, origin: Origin) -> Iterator[str]:

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import count
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS, present
@@ -33,21 +33,40 @@ def conclusion(report: JsonObject) -> str:
 
 
 def sections(report: JsonObject) -> tuple[Section, ...]:
-    """Return what a reader is shown of every evaluator; a case that waivers let pass is marked, and only to review."""
-    known = let_pass(report)
+    """Return what a reader is shown of every evaluator, its cases marked.
+
+    Those are told apart that a broken rule counts; a case that waivers let pass is only to review.
+    """
+    known, broken = let_pass(report), broken_rules(report)
     return tuple(
-        replace(section, findings=_marked(section.findings, known[name]))
+        replace(section, findings=_marked(section.findings, known[name], broken.get(name, frozenset())))
         for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
 
 
-def _marked(findings: Sequence[Finding], known: Set[str]) -> Sequence[Finding]:
-    def marked(finding: Finding) -> Finding:
-        if finding.case_id.text not in known:
-            return finding
-        return replace(finding, severity=Severity.REVIEW, what=f"{finding.what}, waived")
+def broken_rules(report: JsonObject) -> dict[str, set[str]]:
+    """Return the names of the broken rules by evaluator, of those that have one."""
+    broken: dict[str, set[str]] = {}
+    for rule in report["rules"]:
+        if not rule["passed"]:
+            broken.setdefault(rule["evaluator"], set()).add(rule["rule"])
+    return broken
 
-    return View(lambda: map(marked, findings)) if known else findings
+
+def _marked(findings: Sequence[Finding], known: Set[str], broken: Set[str]) -> Sequence[Finding]:
+    counted = {Severity.REVIEW} if broken == {"max-unexpected-passes"} else set(Severity)  # those are no failures
+
+    def marked(finding: Finding) -> Finding:
+        found = replace(finding, breaks=bool(broken) and finding.severity in counted)
+        if finding.case_id.text not in known:
+            return found
+        return replace(found, severity=Severity.REVIEW, what=f"{finding.what}, waived")
+
+    return View(lambda: map(marked, findings)) if known or broken else findings
+
+
+NEWLY_FAILING = "newly failing"
+"""The news of a case that a change made fail."""
 
 
 class Ranked(NamedTuple):
@@ -57,11 +76,18 @@ class Ranked(NamedTuple):
     number: int
 
 
-def ranked(findings: Iterable[Finding], rank: Callable[[Finding], Any], most: int) -> Ranked:
-    """Return findings with the lowest rank first, those of the same in their order; all are read and few are held."""
+def ranked(findings: Iterable[Finding], most: int) -> Ranked:
+    """Return the findings that a broken rule counts first, of these what newly fails, then what fails.
+
+    Those of the same rank keep their order; all are read and few are held.
+    """
     number = count()
-    first = nsmallest(most, (finding for finding, _ in zip(findings, number, strict=False)), rank)
+    first = nsmallest(most, (finding for finding, _ in zip(findings, number, strict=False)), _rank)
     return Ranked(first, next(number))
+
+
+def _rank(finding: Finding) -> tuple[bool, bool, bool]:
+    return not finding.breaks, finding.news != NEWLY_FAILING, finding.severity != Severity.FAILING
 
 
 def message(rule: JsonObject) -> Phrase:
