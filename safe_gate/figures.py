@@ -6,7 +6,7 @@ merged gives the bytes of one run.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
@@ -16,6 +16,7 @@ from typing import Protocol, Self, TypeVar
 from safe_gate.model import Phrase, Untrusted
 
 _NAMED = 5  # names that a sentence lists of many
+_MOST_DIGITS = 12  # decimals: what is equal in so many differs by what doubles lose
 _SCALE = 1074  # every finite double is a whole multiple of 2**-1074
 
 
@@ -68,22 +69,37 @@ def fixed(value: float, digits: int = 2) -> str:
 
 
 def percent(fraction: float, digits: int = 0) -> str:
-    """Return a fraction as a percentage, ties away from zero.
+    """Return a fraction as a percentage, ties away from zero: 0 % only of none, 100 % only of all.
 
-    >>> percent(0.6), percent(0.4, 1)
-    ('60%', '40.0%')
+    >>> percent(0.6), percent(0.4, 1), percent(0.997), percent(1)
+    ('60%', '40.0%', '99.7%', '100%')
     """
-    return f"{Decimal(fraction).scaleb(2).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)}%"
+    return f"{_within(Decimal(fraction).scaleb(2), 100, digits)}%"
 
 
-def apart(value: float, limit: float) -> tuple[str, str]:
-    """Return both fractions as percentages with just enough decimals that unequal ones differ.
+def score(value: float) -> str:
+    """Return a score from 0 to 1 with two decimals, and more where it would be shown as 0 or 1 without being it.
 
-    >>> apart(0.7996, 0.8), apart(0.4, 0.8)
-    (('79.96%', '80.00%'), ('40.0%', '80.0%'))
+    >>> score(2 / 3), score(1), score(0.996), score(0.9996)
+    ('0.67', '1.00', '0.996', '0.9996')
     """
-    for digits in range(1, 12):
-        shown = percent(value, digits), percent(limit, digits)
+    return str(_within(Decimal(value), 1, 2))
+
+
+def _within(value: Decimal, most: int, digits: int) -> Decimal:
+    """Return a figure rounded, with more decimals where these tell it from the ends of its range."""
+    rounded = [value.quantize(Decimal(1).scaleb(-more), ROUND_HALF_UP) for more in range(digits, _MOST_DIGITS)]
+    return next((one for one in rounded if 0 < one < most), rounded[0])
+
+
+def apart(value: float, limit: float, show: Callable[[float, int], str] = percent, digits: int = 1) -> tuple[str, str]:
+    """Return both figures with just enough decimals, `digits` at least, that unequal ones differ.
+
+    >>> apart(0.7996, 0.8), apart(0.4, 0.8), apart(0.4452, 0.45, fixed, 2)
+    (('79.96%', '80.00%'), ('40.0%', '80.0%'), ('0.445', '0.450'))
+    """
+    for more in range(digits, _MOST_DIGITS):
+        shown = show(value, more), show(limit, more)
         if value == limit or shown[0] != shown[1]:
             break
     return shown

@@ -18,7 +18,7 @@ from typing import Any
 from safe_gate import stats
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.figures import fixed, plural
+from safe_gate.figures import apart, fixed, plural
 from safe_gate.model import JsonObject, Outcome, RuleOutcome, Test
 
 
@@ -47,6 +47,7 @@ class Guards:
         return {**asdict(self), "protect": list(self.protect)}
 
 
+_EXACT = 12  # decimals of a mean that doubles keep
 _STEPS = 2  # a label that drops so many steps breaks a run: from Pass to Fail
 
 
@@ -317,8 +318,9 @@ def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> 
     if guards.max_score_drop is not None:
         drop = max(0.0, _drop(worst))
         holds = not _is_below(guards.max_score_drop, drop)
-        words = f"{_title(name, worst)} falls by {_points(drop)} on average" if drop else f"No {title} metric falls"
-        message = f"{words}, {_points(guards.max_score_drop)} allowed"
+        fall, most = apart(round(drop, _EXACT), guards.max_score_drop, _points)
+        words = f"{_title(name, worst)} falls by {fall} on average" if drop else f"No {title} metric falls"
+        message = f"{words}, {most} allowed"
         yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, holds, message)
     yield _significance(name, metrics, guards)
 
@@ -365,7 +367,7 @@ def _is_enough(metric: JsonObject) -> bool:
 
 def _is_below(drop: float, limit: float) -> bool:
     """Tell whether a difference of means is below a limit, but for what doubles lose."""
-    return round(drop - limit, 12) < 0
+    return round(drop - limit, _EXACT) < 0
 
 
 def _is_real(metric: JsonObject, guards: Guards) -> bool:
@@ -386,8 +388,8 @@ def _changed(metric: JsonObject) -> str:
     return f"{plural(metric['worse'], 'case')} worse, {metric['better']} better"
 
 
-def _points(share: float) -> str:
-    return f"{fixed(100 * share, 1)} points"
+def _points(share: float, digits: int = 1) -> str:
+    return f"{fixed(100 * share, digits)} points"
 
 
 def _p(metric: JsonObject) -> str:

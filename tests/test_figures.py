@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.figures import ExactSum, add_up, apart, fixed
+from safe_gate.figures import ExactSum, add_up, apart, fixed, percent, score
 
 finite = st.floats(0, 1)
 
@@ -26,6 +26,12 @@ def test_the_mean_is_exact_and_free_of_order(values: list[float], random: Random
 def test_unequal_shares_are_never_shown_alike(value: float, limit: float) -> None:
     shown = apart(value, limit)
     assert (shown[0] == shown[1]) is (value == limit) or abs(value - limit) < 1e-12
+
+
+@given(finite)
+def test_only_all_is_shown_as_all_and_only_none_as_none(value: float) -> None:
+    for shown, all_ in ((percent(value), 100), (percent(value, 1), 100), (score(value), 1)):
+        assert 0 < float(shown.rstrip("%")) < all_ or value in (0, 1) or min(value, 1 - value) < 1e-9
 
 
 def test_ties_round_away_from_zero() -> None:

@@ -176,6 +176,22 @@ def test_a_drop_of_just_as_much_as_is_allowed_is_allowed(failing: int) -> None:
     )
     assert judged(base, head, Guards(max_score_drop=0.1))[2] == set()
     assert judged(base, head, Guards(max_score_drop=0.0999))[2] == {"max-score-drop"}
+    for limit, words in (
+        (0.1, "10.0 points on average, 10.0 points"),
+        (0.0999, "10.00 points on average, 9.99 points"),
+    ):
+        guards = Guards(max_score_drop=limit)
+        (message,) = [one.message for one in judge(judged(base, head, guards)[0], guards) if "score" in one.rule]
+        assert message == f"The share of cases labelled Pass falls by {words} allowed"
+
+
+def test_a_drop_is_not_rounded_to_what_is_allowed() -> None:
+    base, head = (part(*(result(str(i), (1, 0.5 if i < worse else 1, 1)) for i in range(139))) for worse in (0, 7))
+    guards = Guards(max_score_drop=0.05)
+    found, _, broken = judged(base, head, guards)
+    assert "max-score-drop" in broken
+    (message,) = [one.message for one in judge(found, guards) if one.rule == "max-score-drop"]
+    assert message.endswith(" falls by 5.04 points on average, 5.00 points allowed")
 
 
 def test_a_set_that_cannot_see_a_drop_says_so() -> None:

@@ -260,3 +260,22 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     whole = fold(results, DEFAULT)
     assert fold(shuffled[:cut], DEFAULT) + fold(shuffled[cut:], DEFAULT) == whole
     assert Totals() + whole == whole
+
+
+def test_nothing_is_rounded_up_to_all_or_down_to_none(safe_gate: Callable[..., Ran]) -> None:
+    signals = [f"sign {i:03}" for i in range(250)]
+    wanted = {
+        "signal_generation": {"must_find_signals": signals},
+        "event_summary": {"must_contain_phrases": []},
+        "followup_questions": {"forbidden_terms": ["policy"]},
+    }
+    heard = {"signals": signals[1:], "summary": "", "followup_questions": ["The policy?"]}
+    good, odd = safe_case("g"), safe_case("odd", expectations=wanted, output=heard)
+    batch = write_batch(Path("b.json"), odd, *(good | {"test_id": f"g{i}"} for i in range(300)))
+    out = safe_gate("run", "--safe-batch", batch, "--min-pass-rate", "1", "--strict-ah").out
+    assert "║ Total Cases: 301    Pass: 300 (99.7%)    Review: 0 (0%)    Fail: 1 (0.3%)" in out
+    assert "║   AH   │   0.997    │   99.7%   │ WARN (1 violation across batch)" in out
+    assert "║   AC   │    1.00    │   100%    │ OK " in out
+    assert "│ odd             │ Unknown               │ 0.996 │ 0.00 │ 1.00 │ FAIL    │" in out
+    assert "odd (b.json:1) Fail: CR 0.996, AH 0.00\n" in out
+    assert "Pass rate 99.7% is below 100.0%" in out

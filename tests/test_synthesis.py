@@ -422,6 +422,10 @@ def test_sensitivity_moves_what_a_verdict_needs() -> None:
     [
         ("Ok.", ["no acknowledgment and no follow-up", "similarity 0.00 is below 0.45"]),
         (
+            "Anyway, have you tried pottery? My husband asked for divorce when we were young.",
+            ["similarity 0.447 is below 0.450"],
+        ),
+        (
             "That sounds hard. Anyway, have you tried pottery?",
             ['pivot "Anyway', "no follow-up", "staying weighs 1.0 against 2.0 for leaving"],
         ),

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.figures import first_few, fixed, percent, plural, with_interval
+from safe_gate.figures import first_few, fixed, percent, plural, score, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
 from safe_gate.render.report import NEWLY_FAILING, sections
 from safe_gate.stats import wilson
@@ -216,7 +216,7 @@ def _scores(name: str, change: JsonObject) -> Iterator[tuple[str, tuple[float | 
 
 
 def _score(value: float | None) -> str:
-    return "none" if value is None else fixed(value)
+    return "none" if value is None else score(value)
 
 
 def _told(when: str, name: str, result: JsonObject) -> Iterator[Phrase]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from safe_gate.evaluators.safe_v0.score import METRICS
-from safe_gate.figures import first_few, fixed, percent, plural, share, with_interval
+from safe_gate.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
 
 _TOP_ISSUES = 3
@@ -33,7 +33,7 @@ def section(report: JsonObject) -> Section:
             rows=tuple(_metric_row(metric, report) for metric in METRICS),
             min_widths=(6, 10, 9, 35),
         ),
-        footer=f"Composite: {fixed(report['mean_scores']['composite'])}",
+        footer=f"Composite: {score(report['mean_scores']['composite'])}",
         cases_title="Per-Case Breakdown",
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
@@ -49,7 +49,7 @@ def section(report: JsonObject) -> Section:
 
 
 def _case_row(result: JsonObject) -> tuple[Words, ...]:
-    scores = (fixed(result["scores"][metric]) for metric in METRICS)
+    scores = (score(result["scores"][metric]) for metric in METRICS)
     return Untrusted(result["test_id"]), Untrusted(result["archetype"]), *scores, result["label"].upper()
 
 
@@ -65,7 +65,7 @@ def _by_archetype(by_archetype: JsonObject) -> Table:
         (
             Untrusted(name),
             str(group["count"]),
-            *(fixed(group[f"mean_{metric}"]) for metric in METRICS),
+            *(score(group[f"mean_{metric}"]) for metric in METRICS),
             with_interval(group["pass_rate"], **group["pass_rate_interval"]),
         )
         for name, group in by_archetype.items()
@@ -84,7 +84,7 @@ def _vacuous(by_metric: JsonObject) -> Iterator[Phrase]:
 
 def _metric_row(metric: str, report: JsonObject) -> tuple[str, str, str, str]:
     mean = report["mean_scores"][metric]
-    return metric, fixed(mean), percent(report["pass_rates"][metric]), _status(metric, mean, report)
+    return metric, score(mean), percent(report["pass_rates"][metric]), _status(metric, mean, report)
 
 
 def _status(metric: str, mean: float, report: JsonObject) -> str:
@@ -116,7 +116,7 @@ def _issues(analysis: JsonObject) -> Iterator[tuple[str, Phrase]]:
 def finding(result: JsonObject) -> Finding:
     """Return what is wrong with one case and the evidence for it."""
     details, scores = result["details"], result["scores"]
-    low = [f"{metric} {fixed(scores[metric])}" for metric in METRICS if scores[metric] < 1]
+    low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     evidence = (
         *_quoted("missing signal", details["CR"]["missing"]),
         *_quoted("forbidden term", details["AH"]["violations"]),

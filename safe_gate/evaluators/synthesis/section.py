@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
-from safe_gate.figures import first_few, fixed, percent, plural, share, with_interval
+from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
 from safe_gate.stats import wilson
 from safe_gate.text import is_stand_in
@@ -195,7 +195,8 @@ def _pivot(check: JsonObject) -> Iterator[Phrase]:
         stays, leaves = _weigh([hit for _, hits in staying for hit in hits]), _weigh(check["pivot_hits"])
         lead = _lead(check, stays, leaves)
         yield (f"staying weighs {fixed(stays, 1)} against {fixed(leaves, 1)} for leaving{lead}",)
-    yield (f"similarity {fixed(check['similarity'])} is below {fixed(SIMILARITY_THRESHOLD)}",)
+    found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
+    yield (f"similarity {found} is below {threshold}",)
 
 
 _EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
