@@ -262,6 +262,27 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     assert Totals() + whole == whole
 
 
+def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: Callable[..., Ran]) -> None:
+    silent = {"signals": [], "summary": "She went home.", "followup_questions": []}
+    wanted = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": [str(i) for i in range(900)]}}
+    long = safe_case("long", expectations=wanted, output=silent)
+    batch = write_batch(Path("b.json"), long, *(safe_case(f"s{i}", output=silent) for i in range(5)))
+    out = safe_gate("run", "--safe-batch", batch).out
+    assert '    missing signals "0", "1", "2", "3", "4" and 895 more\n' in out
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    assert (
+        "missing signals <code>0</code>, <code>1</code>, <code>2</code>, <code>3</code>, <code>4</code> and 895" in text
+    )
+    assert (
+        len(
+            json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["safe_v0"]["results"][0]["details"]["CR"][
+                "missing"
+            ]
+        )
+        == 900
+    )
+
+
 def test_nothing_is_rounded_up_to_all_or_down_to_none(safe_gate: Callable[..., Ran]) -> None:
     signals = [f"sign {i:03}" for i in range(250)]
     wanted = {

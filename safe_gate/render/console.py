@@ -51,7 +51,7 @@ def scorecards(report: JsonObject) -> Iterator[str]:
 def scorecard(section: Section, *, everything: bool = False, reviews: bool = False) -> str:
     """Return an evaluator's scorecard: the box, the table of cases, the top issues, the evidence.
 
-    The evidence is that of failing cases, with `reviews` of all cases to look at; `everything` bounds nothing.
+    The evidence is that of failing cases, with `reviews` of all cases to look at; `everything` leaves out no case.
     """
     return "\n".join(
         (

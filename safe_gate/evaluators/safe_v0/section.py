@@ -133,7 +133,4 @@ def finding(result: JsonObject) -> Finding:
 
 def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
     if texts:
-        words: list[str | Untrusted] = [f"{noun}{'s' if len(texts) > 1 else ''} "]
-        for text in texts:
-            words += [Untrusted(text), ", "]
-        yield tuple(words[:-1])
+        yield (f"{noun}{'s' if len(texts) > 1 else ''} ", *first_few(texts, len(texts)))
