@@ -248,6 +248,17 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
     assert listed()[0] == "t0"
 
 
+def test_only_a_command_that_has_verbose_is_said_to_have_it(safe_gate: SafeGate) -> None:
+    silent = {"signals": [], "summary": "", "followup_questions": []}
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=silent) for i in range(120)))
+    ran = safe_gate("run", "--safe-batch", "b", "--baseline", "reports/safe-gate.json")
+    assert "... and 20 more: see the JSON report\n" in ran.out
+    assert "  ... and 110 more: see the JSON report\n" in ran.out
+    assert "--verbose" not in ran.out
+    scored = safe_gate("score", "--concern", "I25", "--batch", "b", "--format", "console")
+    assert "... and 20 more: see the JSON report, or --verbose\n" in scored.out
+
+
 def listed() -> list[str]:
     """Return the ids of the cases to look at, as the report shows them."""
     text = Path("reports/safe-gate.md").read_text("utf-8")

@@ -31,6 +31,9 @@ MOST_PROBLEMS = 20
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
+_REPORT = "see the JSON report"
+_VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
+
 _MARKS = {True: "ok", False: "BROKEN"}
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
 
@@ -43,24 +46,25 @@ def scorecards(report: JsonObject) -> Iterator[str]:
     yield from weakened(report)
     broken = broken_rules(report)
     for name, section in zip(present(report), shown_sections(report), strict=True):
-        yield scorecard(section, reviews=name in broken)
+        yield scorecard(section, reviews=name in broken, way=_REPORT)
     if "comparison" in report:
-        yield compared(report)
+        yield compared(report, way=_REPORT)
 
 
-def scorecard(section: Section, *, everything: bool = False, reviews: bool = False) -> str:
+def scorecard(section: Section, *, everything: bool = False, reviews: bool = False, way: str = _VERBOSE) -> str:
     """Return an evaluator's scorecard: the box, the table of cases, the top issues, the evidence.
 
     The evidence is that of failing cases, with `reviews` of all cases to look at; `everything` leaves out no case.
+    `way` says how to see what is left out.
     """
     return "\n".join(
         (
             *(quoted(note) for note in section.notes),
             *_box(section),
-            *_cases(section, everything=everything),
+            *_cases(section, way, everything=everything),
             *_issues(section),
             *(_details(section) if everything else ()),
-            *_evidence(section, everything=everything, reviews=reviews),
+            *_evidence(section, way, everything=everything, reviews=reviews),
             "",
         )
     )
@@ -81,11 +85,11 @@ def weakened(report: JsonObject) -> Iterator[str]:
         )
 
 
-def compared(report: JsonObject, *, everything: bool = False) -> str:
+def compared(report: JsonObject, *, everything: bool = False, way: str = _VERBOSE) -> str:
     """Return the comparison with a baseline as a scorecard; without one a sentence that says so."""
     if report["comparison"]["status"] == "none":
         return "".join(f"{quoted(note)}\n" for note in notes(report["comparison"]))
-    return scorecard(comparison_section(report), everything=everything)
+    return scorecard(comparison_section(report), everything=everything, way=way)
 
 
 def rules(report: JsonObject) -> str:
@@ -248,7 +252,7 @@ def _box(section: Section) -> Iterator[str]:
     yield f"╚{'═' * inner}╝"
 
 
-def _cases(section: Section, *, everything: bool) -> Iterator[str]:
+def _cases(section: Section, way: str, *, everything: bool) -> Iterator[str]:
     rows = section.cases.rows
     if not rows:
         return
@@ -258,7 +262,7 @@ def _cases(section: Section, *, everything: bool) -> Iterator[str]:
     yield f"{section.cases_title}:"
     yield _table(table, "simple_outline")
     if len(shown) < len(rows):
-        yield f"... and {len(rows) - len(shown)} more: see the JSON report, or --verbose"
+        yield f"... and {len(rows) - len(shown)} more: {way}"
 
 
 def _issues(section: Section) -> Iterator[str]:
@@ -276,7 +280,7 @@ def _details(section: Section) -> Iterator[str]:
         yield _table(table, "simple_outline")
 
 
-def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[str]:
+def _evidence(section: Section, way: str, *, everything: bool, reviews: bool) -> Iterator[str]:
     """Yield the cases to look at with their evidence: the failing ones, and those to review if they count."""
     wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
     most = len(section.findings) if everything else MOST_EVIDENCE
@@ -290,7 +294,7 @@ def _evidence(section: Section, *, everything: bool, reviews: bool) -> Iterator[
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
         yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
     if len(shown) < found:
-        yield f"  ... and {found - len(shown)} more: see the JSON report, or --verbose"
+        yield f"  ... and {found - len(shown)} more: {way}"
 
 
 def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:
