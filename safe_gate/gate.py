@@ -143,7 +143,8 @@ def _label_accuracy(check: str = "") -> Rule:
 
 
 def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
-    return Share(noun, matched, total, f"{matched} of {plural(total, 'label')} agree" if total else nothing)
+    words = f"{matched} of {plural(total, 'label agrees', 'labels agree')}"
+    return Share(noun, matched, total, words if total else nothing)
 
 
 def _labelled_pass(part: JsonObject) -> Share:

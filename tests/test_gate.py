@@ -66,7 +66,7 @@ def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
         ({"foreign": 2}, {"max_not_english": 1}, False, "2 cases are not in English, which the checks cannot read, 1 allowed"),
         ({"foreign": 1}, {"max_not_english": 1}, True, "1 case is not in English, which the checks cannot read, 1 allowed"),
         ({"labels": (9, 10)}, {"min_label_accuracy": 0.9}, True, "Label accuracy 90.0% is at least 90.0%: 9 of 10 labels agree (95 % interval 60 to 98 %)"),
-        ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agree (95 % interval 21 to 100 %)"),
+        ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agrees (95 % interval 21 to 100 %)"),
         ({}, {"min_label_accuracy_topic_pivot": 0.75}, True, "Label accuracy of topic pivot 75.0% is at least 75.0%: 3 of 4 labels agree (95 % interval 30 to 95 %)"),
         ({"labels": (9, 10)}, {"min_label_accuracy_topic_pivot": 0.76}, False, "Label accuracy of topic pivot 75.0% is below 76.0%: 3 of 4 labels agree (95 % interval 30 to 95 %)"),
         ({"labels": (9, 10)}, {"min_label_accuracy_agency_language": 0.0}, False, "Label accuracy of agency language cannot be told: no case has a label of this check"),

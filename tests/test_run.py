@@ -84,7 +84,7 @@ def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
         ("min-pass-rate", "max-fail-labels", "max-unexpected-failures", "max-unexpected-passes", "min-label-accuracy"),
         False,
     )
-    for line in ("1 negative example passes, 0 allowed", "Label accuracy 0.0% is below 50.0%: 0 of 1 label agree"):
+    for line in ("1 negative example passes, 0 allowed", "Label accuracy 0.0% is below 50.0%: 0 of 1 label agrees"):
         assert line in ran.out
 
 

@@ -58,16 +58,19 @@ def test_scores_and_verdicts_that_say_nothing_are_counted(judged: Callable[..., 
     }
 
 
-@pytest.mark.parametrize(("full", "empty", "named"), [(0, 2, True), (1, 2, True), (1, 1, False), (2, 0, False)])
+@pytest.mark.parametrize(
+    ("full", "empty", "named"), [(0, 1, True), (0, 2, True), (1, 2, True), (1, 1, False), (2, 0, False)]
+)
 def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
     judged: Callable[..., Ran], safe_gate: SafeGate, full: int, empty: int, named: bool
 ) -> None:
     log = judged(full=full, empty=empty).out
     total = full + empty
+    cases, verdicts = ("cases name", "verdicts are") if total > 1 else ("case names", "verdict is")
     sentences = (
-        f"CR: {empty} of {total} cases name no signals to find, so that 1.00 there says nothing.",
-        f"AH: {empty} of {total} cases name no forbidden terms, so that 1.00 there says nothing.",
-        f"Topic pivot: {empty} of {total} verdicts are not applicable, which passes and says nothing.",
+        f"CR: {empty} of {total} {cases} no signals to find, so that 1.00 there says nothing.",
+        f"AH: {empty} of {total} {cases} no forbidden terms, so that 1.00 there says nothing.",
+        f"Topic pivot: {empty} of {total} {verdicts} not applicable, which passes and says nothing.",
     )
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     alone = safe_gate("score", "--batch", "b").out + safe_gate("eval", "--cases", "c.jsonl").out

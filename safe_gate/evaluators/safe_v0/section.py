@@ -78,8 +78,8 @@ def _vacuous(by_metric: JsonObject) -> Iterator[Phrase]:
     for metric, expected in _EXPECTED.items():
         vacuous, total = by_metric[metric]["vacuous"], by_metric[metric]["total"]
         if 2 * vacuous > total:
-            cases = f"{vacuous} of {plural(total, 'case')}"
-            yield (f"{metric}: {cases} name no {expected}, so that 1.00 there says nothing.",)
+            cases = f"{vacuous} of {plural(total, 'case names', 'cases name')}"
+            yield (f"{metric}: {cases} no {expected}, so that 1.00 there says nothing.",)
 
 
 def _metric_row(metric: str, report: JsonObject) -> tuple[str, str, str, str]:
