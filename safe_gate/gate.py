@@ -5,11 +5,12 @@ Pure. Evaluators measure; only this module says what is good enough.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, NamedTuple
 
 from safe_gate import regression, waivers, weakening
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import CHECKS
 from safe_gate.figures import apart, fixed, plural
 from safe_gate.groups import Limits, named
@@ -76,7 +77,8 @@ class Rule:
 
     A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
     does not apply to what was measured it has no outcome. `forgives` tells of a failing case's result
-    whether the rule lets it pass when a waiver does.
+    whether the rule lets it pass when a waiver does, `blames` of any case's whether it is to be named
+    where the rule is broken: no finding tells of it.
     """
 
     name: str
@@ -84,6 +86,7 @@ class Rule:
     measure: Callable[[JsonObject], Count | Share]
     applies: Callable[[JsonObject], bool] = _anything
     forgives: Callable[[JsonObject], bool] = _nothing
+    blames: Callable[[JsonObject], bool] | None = None
 
     def judge(
         self, part: JsonObject, limit: float | int, waived: Sequence[Failure] = (), group: str = ""
@@ -139,7 +142,12 @@ def _label_accuracy(check: str = "") -> Rule:
         matched, total = (counts["matched"], counts["total"]) if counts else (0, 0)
         return _agreement(noun, matched, total, nothing)
 
-    return Rule(name, "synthesis", agreement)
+    return Rule(name, "synthesis", agreement, blames=lambda result: _disagrees(result, check))
+
+
+def _disagrees(result: JsonObject, check: str = "") -> bool:
+    """Tell whether a case's verdicts disagree with a label: that of one check, or any."""
+    return not all(label["match"] for name, label in result["label_comparison"].items() if check in ("", name))
 
 
 def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
@@ -235,7 +243,7 @@ GROUP_RULES = (
     Rule("min-pass-rate", "safe_v0", _group_passed, forgives=_anything),
     Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=_anything),
     Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=_anything),
-    Rule("min-label-accuracy", "synthesis", _group_agreement),
+    Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
 )
 """The rules that a group of cases may have, on its figures in the evaluator's part."""
 
@@ -248,11 +256,16 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
         limit = getattr(policy, rule.name.replace("-", "_"))
         part = report[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
-            outcomes.append(rule.judge(part, limit, waived[rule.evaluator]))
+            outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part["results"]))
     for group in named(report, policy.groups, policy.min_group):
         members = [failure for failure in waived[group.evaluator] if group.has(failure.result)]
+        results = report[group.evaluator]["results"]
         outcomes += (
-            rule.judge(group.figures, group.limits[rule.name], members, group.name)
+            _named(
+                rule,
+                rule.judge(group.figures, group.limits[rule.name], members, group.name),
+                filter(group.has, results),
+            )
             for rule in GROUP_RULES
             if group.is_gated and rule.evaluator == group.evaluator and rule.name in group.limits
         )
@@ -263,6 +276,17 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     if "weakened" in report:
         outcomes += weakening.judge(report["weakened"])
     return tuple(outcomes)
+
+
+def _named(rule: Rule, outcome: RuleOutcome, results: Iterable[JsonObject]) -> RuleOutcome:
+    """Return the outcome of a broken rule with the cases it blames, by name."""
+    if outcome.passed or rule.blames is None:
+        return outcome
+    key = EVALUATORS[rule.evaluator].id_key
+    names = tuple(result[key] for result in filter(rule.blames, results))
+    if not names:  # there is no label
+        return outcome
+    return replace(outcome, message=f"{outcome.message}, those of {plural(len(names), 'case')} do not", names=names)
 
 
 def _waivers_hold(found: JsonObject) -> RuleOutcome:

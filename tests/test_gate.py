@@ -31,6 +31,7 @@ def report(
             "pass_rates": {"overall": passing / total},
             "label_distribution": {"Pass": passing, "Review": total - passing - failing, "Fail": failing},
             "vacuity": {"scores": {"total": 3 * total, "vacuous": vacuous}},
+            "results": [],
         },
         "synthesis": {
             "summary": {
@@ -41,6 +42,7 @@ def report(
                 "label_accuracy_by_check": {"topic_pivot": {"matched": 3, "total": 4}},
             },
             "vacuity": {"verdicts": {"total": 4, "not_applicable": idle}},
+            "results": [],
         },
     }
 

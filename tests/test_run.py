@@ -191,6 +191,33 @@ def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_
 
 
 @pytest.mark.usefixtures("runner")
+def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGate) -> None:
+    wrong, right = ({"agency_language": label} for label in (False, True))
+    labelled = [turn(f"t{i}", expected=right if i % 2 else wrong, tags=["odd" if i % 2 else "even"]) for i in range(14)]
+    write_cases(Path("c.jsonl"), *labelled, turn("unlabelled"))
+    group = {"even": {"min-label-accuracy": 1}, "odd": {"min-label-accuracy": 1}}
+    Path("safe.config.json").write_text(json.dumps({"tags": group, "min-group": 1}), "utf-8")
+    limits = "--min-label-accuracy", "0.8", "--min-label-accuracy-agency-language", "0.8"
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
+    assert ran.code == 1
+    rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+    disagree = [f"t{i}" for i in range(0, 14, 2)]
+    assert [(rule["rule"], rule.get("group", "")) for rule in rules if rule.get("names") == disagree] == [
+        ("min-label-accuracy", ""),
+        ("min-label-accuracy-agency-language", ""),
+        ("min-label-accuracy", "even"),
+    ]
+    assert all("names" not in rule for rule in rules if rule["passed"])
+    said = (
+        "Label accuracy 50.0% is below 80.0%: 7 of 14 labels agree (95 % interval 27 to 73 %), those of 7 cases do not"
+    )
+    assert f'{said}: "t0", "t2", "t4", "t6", "t8" and 2 more' in ran.out
+    assert f'{said.replace("%", "%25")}: "t0"' in ran.out  # the annotation
+    assert "those of 7 cases do not: <code>t0</code>, " in Path("reports/safe-gate.md").read_text("utf-8")
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+
+
+@pytest.mark.usefixtures("runner")
 def test_the_broken_rules_of_many_groups_leave_room_for_cases(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=[f"g{i % 9}"]) for i in range(18)))
     tags = {f"g{i}": {"max-unexpected-failures": 0, "min-pass-rate": 1} for i in range(9)}
