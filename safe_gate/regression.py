@@ -304,8 +304,9 @@ def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> 
         one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
         yield _count("protect", name, lost, one, many)
     if "new-violations" in EVALUATORS[name].guards:
-        terms = [term for change in changes for term in change["new_violations"]]
-        yield _count("new-violations", name, terms, "forbidden term is newly used", "forbidden terms are newly used")
+        violating = [change["id"] for change in changes if change["new_violations"]]
+        one, many = f"{case} newly uses a forbidden term", f"{case}s newly use a forbidden term"
+        yield _count("new-violations", name, violating, one, many)
     if "label-drops" in EVALUATORS[name].guards:
         falls = [change["id"] for change in changes if change["steps"] >= _STEPS]
         yield _count("label-drops", name, falls, f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail")
