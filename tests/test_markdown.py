@@ -264,6 +264,14 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
 
 
+def test_a_problem_keeps_its_last_words_which_say_what_to_do(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "b" * 40).code == 3
+    (problem,) = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]
+    assert 160 < len(problem["message"]) < 500
+    assert " or correct the name</code> |\n" in Path("reports/safe-gate.md").read_text("utf-8")
+
+
 # --- the job summary ----------------------------------------------------------------------------
 
 

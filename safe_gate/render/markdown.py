@@ -42,7 +42,7 @@ from safe_gate.render.report import (
     remarks,
     waiver_table,
 )
-from safe_gate.render.untrusted import markdown
+from safe_gate.render.untrusted import LONGEST, markdown
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -317,9 +317,13 @@ def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterato
         "Field": [p.field for p in ordered],
         "Problem": [p.message for p in ordered],
     }
-    given = {title: texts for title, texts in columns.items() if any(texts)}
-    cells = [[Untrusted(text) if text else "" for text in row] for row in zip(*given.values(), strict=True)]
-    yield from _table(Table(tuple(given), "<" * len(given), tuple(tuple(row) for row in cells[:rows])))
+    given = {title: texts[:rows] for title, texts in columns.items() if any(texts)}
+    longest = {"Problem": 500}  # it says at its end what to do
+    cells = [
+        [markdown(Untrusted(text), longest.get(title, LONGEST)) if text else "" for text in texts]
+        for title, texts in given.items()
+    ]
+    yield from _table(Table(tuple(given), "<" * len(given), tuple(zip(*cells, strict=True))))
     yield from _more(len(ordered) - rows)
     yield ""
 
