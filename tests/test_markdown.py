@@ -141,6 +141,11 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
             assert text.endswith(f"the same inputs give these same words{links}</sub>\n")
 
 
+def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..., dict[str, Any]]) -> None:
+    text = scorecard(judged(1), [], limit=COMMENT_LIMIT)
+    assert f"| 🔴 | <code>{WIDE} 0</code><br><code>b<wbr>&#46;json<wbr>&#58;1</code> | Fail: " in text
+
+
 @pytest.mark.parametrize("number", [1, 3, 60, 300])
 def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict[str, Any]], number: int) -> None:
     report = judged(number)

@@ -413,13 +413,11 @@ def _phrase(phrase: Phrase) -> str:
 
 def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
     """Return a case's id, as a link to the line of its data; where none can lead there the place is named beside it."""
-    if not (origin.repository and origin.commit):
-        return markdown(case_id)
     try:
         name = place.within(origin.folder).encode("utf-8", "surrogateescape")
     except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
         name = b""
-    if not name:
+    if not (name and origin.repository and origin.commit):
         return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
     path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
     return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{path}#L{place.line})"
