@@ -134,6 +134,17 @@ def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(sa
     assert "Removed (2): <code>S-1</code>, <code>T-1</code>" in Path("reports/safe-gate.md").read_text()
 
 
+def test_a_run_that_shares_no_case_with_its_baseline_is_said_to_compare_nothing(safe_gate: Callable[..., Ran]) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", *ALL[2:], "--report-dir", "old")
+    write_cases(Path("c.jsonl"), turn("b"))
+    done = safe_gate("run", *ALL[2:], "--baseline", "old/safe-gate.json", "--allow-removed")
+    assert (done.code, report()["comparison"]["status"]) == (0, "inconclusive")
+    for text in (done.out, Path("reports/safe-gate.md").read_text("utf-8")):
+        assert "\nNo case is in both runs, by id: nothing was compared." in text
+        assert "Inconclusive" not in text
+
+
 def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()

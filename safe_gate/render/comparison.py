@@ -133,6 +133,8 @@ _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 def _blindness(comparison: JsonObject) -> str:
     from safe_gate.regression import smallest_visible  # most reports compare nothing
 
+    if not any(comparison[name]["cases"]["both"] for name in present(comparison)):
+        return "No case is in both runs, by id: nothing was compared."
     smallest = smallest_visible(comparison)
     if smallest is None:
         return "Inconclusive: no drop that matters was seen, but these cases are too few to show any beyond chance."
