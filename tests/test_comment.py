@@ -171,8 +171,23 @@ def test_twins_become_one(gate: Gate, github: GitHub, *, refused: bool) -> None:
         github.faults[("DELETE", ONE_COMMENT)] = Answer(403)
     step = gate("pass", GITHUB_RUN_ID="101")
     assert (step.status, step.outputs["comment-url"]) == ("updated", github.comments[0]["html_url"])
-    assert github.writes == ["POST", "DELETE", "DELETE", "PATCH"]
+    assert github.writes == ["POST", "PATCH", "DELETE", "DELETE"]
     assert [comment["id"] for comment in github.comments] == ([1, 2, 3, 4] if refused else [1, 2])
+
+
+def test_a_twin_stays_while_it_may_be_all_that_tells_the_newest_result(gate: Gate, github: GitHub) -> None:
+    gate("fail", GITHUB_RUN_ID="109")
+    failed = github.comments.pop()
+    gate("pass", GITHUB_RUN_ID="105")
+    github.add(BOT, failed["body"])
+    before = bodies(github)
+    github.faults[("PATCH", ONE_COMMENT)] = Answer(403, "", {"Retry-After": "120"})
+    assert gate("fail", GITHUB_RUN_ID="110").status == "skipped-rate-limit"
+    assert bodies(github) == before
+    github.faults.clear()
+    assert gate("fail", GITHUB_RUN_ID="111").status == "updated"
+    (left,) = github.comments
+    assert " run=111.1 " in left["body"]
 
 
 # --- unchanged ----------------------------------------------------------------------------------

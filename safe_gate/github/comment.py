@@ -113,25 +113,36 @@ def post(
     known = author
     author = author or (_login(api) if may_ask else _ACTIONS_BOT)
     ours = list(_ours(api, place, author, draft.marker.gate))
-    if not ours:
-        if draft.mode == "on-failure" and draft.passed:
-            return Posted("skipped-passed")
-        return _create(api, place, draft, author, asked=not known)
+    if ours:
+        return _update(api, repository, ours, draft)
+    if draft.mode == "on-failure" and draft.passed:
+        return Posted("skipped-passed")
+    return _create(api, place, draft, author, asked=not known)
+
+
+def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -> Posted:
+    """Bring the oldest of our comments up to date, then delete its twins: one may be the newest if that fails."""
     latest = max(ours, key=lambda comment: comment.marker.run)
     kept, *twins = ours
     if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:
         return Posted("skipped-outdated", latest.url)
     if _is_of_another_gate(latest.marker, draft.marker):
         return Posted("skipped-same-gate", latest.url, _SAME_GATE)
+    place = f"/repos/{repository}/issues/comments"
+    posted = _rewrite(api, f"{place}/{kept.id}", kept, draft)
     for twin in twins:  # two runs at once may each have found none
         with suppress(ApiError):
-            api.call("DELETE", f"/repos/{repository}/issues/comments/{twin.id}")
+            api.call("DELETE", f"{place}/{twin.id}")
+    return posted
+
+
+def _rewrite(api: Api, path: str, kept: _Comment, draft: Draft) -> Posted:
+    """Make a comment tell what a draft does."""
     same = _says_the_same(kept, draft)
     if same and draft.marker.run <= kept.marker.run:
         return Posted("unchanged", kept.url)
     if same:  # or else a run between the two could overwrite what ours confirms
         draft = replace(draft, marker=kept.marker._replace(run=draft.marker.run), bodies=(kept.text,))
-    path = f"/repos/{repository}/issues/comments/{kept.id}"
     answer = _write(api, "PATCH", path, draft)
     if _is_overwritten(api, path, draft.marker.run):
         answer = _write(api, "PATCH", path, draft)
