@@ -148,6 +148,47 @@ def test_an_older_run_that_writes_at_the_same_moment_is_overwritten(
     assert (" run=92.1 " in github.comments[0]["body"]) is (theirs == "91")
 
 
+@pytest.mark.parametrize(("theirs", "status"), [("99", "updated"), ("101", "skipped-outdated")])
+def test_after_an_unclear_answer_another_runs_comment_is_not_taken_for_the_one_created(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str
+) -> None:
+    gate("pass", GITHUB_RUN_ID=theirs)
+    other = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "POST":
+            github.comments.append(other)
+            return Answer(502, "")
+        return answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    step = gate("fail", GITHUB_RUN_ID="100")
+    assert (step.status, step.outputs["comment-url"]) == (status, other["html_url"])
+    assert len(github.comments) == 1
+    assert ("❌" in github.comments[0]["body"]) is (status == "updated")
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("fail", "created"), ("pass", "skipped-passed")])
+def test_a_comment_deleted_before_it_is_rewritten_is_created_anew(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, verdict: str, status: str
+) -> None:
+    gate("fail", "--comment", "on-failure")
+    github.comments[0]["body"] = github.comments[0]["body"].replace("❌", "✅")
+    answer = GitHub.answer
+
+    def deleted(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "PATCH":
+            github.comments.clear()
+            return Answer(404, '{"message": "Not Found"}')
+        return answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", deleted)
+    step = gate(verdict, "--comment", "on-failure")
+    assert (step.status, step.warnings) == (status, [])
+    assert len(github.comments) == (status == "created")
+
+
 def test_a_look_at_what_was_written_that_fails_is_no_failure(gate: Gate, github: GitHub) -> None:
     gate("pass")
     github.faults[("GET", ONE_COMMENT)] = Answer(500, "")

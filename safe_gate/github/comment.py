@@ -112,12 +112,26 @@ def post(
     place = f"/repos/{repository}/issues/{pull_request}/comments"
     known = author
     author = author or (_login(api) if may_ask else _ACTIONS_BOT)
+
+    def put(ours: Sequence[_Comment]) -> Posted:
+        if ours:
+            return _update(api, repository, ours, draft)
+        if draft.mode == "on-failure" and draft.passed:
+            return Posted("skipped-passed")
+        return _create(api, place, draft, author, asked=not known)
+
     ours = list(_ours(api, place, author, draft.marker.gate))
-    if ours:
-        return _update(api, repository, ours, draft)
-    if draft.mode == "on-failure" and draft.passed:
-        return Posted("skipped-passed")
-    return _create(api, place, draft, author, asked=not known)
+    try:
+        return put(ours)
+    except ApiError as error:
+        if error.refusal is not (Refusal.NOT_FOUND if ours else Refusal.UNCLEAR):
+            raise
+    # It has been deleted since, or may have been created although no answer came: look before trying once more.
+    found = list(_ours(api, place, author, draft.marker.gate))
+    for comment in found:
+        if not ours and comment.marker._replace(text="") == draft.marker:
+            return Posted("created", comment.url)
+    return put(found)
 
 
 def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -> Posted:
@@ -205,15 +219,7 @@ def _ours(api: Api, place: str, author: str, gate: str) -> Iterator[_Comment]:
 
 
 def _create(api: Api, place: str, draft: Draft, author: str, *, asked: bool) -> Posted:
-    try:
-        answer = _write(api, "POST", place, draft)
-    except ApiError as error:
-        if error.refusal is not Refusal.UNCLEAR:
-            raise
-        # It may have been created although no answer came: look before trying once more.
-        for comment in _ours(api, place, author, draft.marker.gate):
-            return Posted("created", comment.url)
-        answer = _write(api, "POST", place, draft)
+    answer = _write(api, "POST", place, draft)
     user = answer.get("user")
     wrote = user.get("login") if isinstance(user, dict) else author
     warning = "" if wrote == author or not asked else f"{_UNKNOWN_AUTHOR} {wrote}"
