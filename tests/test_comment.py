@@ -296,9 +296,11 @@ def test_an_app_is_told_to_say_who_it_is(gate: Gate, github: GitHub) -> None:
     assert ("GET", "/user") not in github.requests[-2:]
 
 
-def test_an_author_that_was_given_is_not_doubted(gate: Gate, github: GitHub) -> None:
-    step = gate("fail", "--comment-author", "somebody")
-    assert (step.status, step.warnings) == ("created", [])
+def test_an_author_that_does_not_write_is_doubted(gate: Gate, github: GitHub) -> None:
+    github.writes_as = "my-app[bot]"
+    step = gate("fail", "--comment-author", "my-app")
+    assert step.status == "created"
+    assert "my-app[bot] has written it, not my-app; set comment-author to my-app[bot]" in step.warnings[0]
 
 
 # --- what GitHub takes --------------------------------------------------------------------------

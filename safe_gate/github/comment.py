@@ -110,7 +110,6 @@ def post(
     taken for a workflow's own. Raises ApiError if GitHub refuses.
     """
     place = f"/repos/{repository}/issues/{pull_request}/comments"
-    known = author
     author = author or (_login(api) if may_ask else _ACTIONS_BOT)
 
     def put(ours: Sequence[_Comment]) -> Posted:
@@ -118,7 +117,7 @@ def post(
             return _update(api, repository, ours, draft)
         if draft.mode == "on-failure" and draft.passed:
             return Posted("skipped-passed")
-        return _create(api, place, draft, author, asked=not known)
+        return _create(api, place, draft, author)
 
     ours = list(_ours(api, place, author, draft.marker.gate))
     try:
@@ -218,17 +217,12 @@ def _ours(api: Api, place: str, author: str, gate: str) -> Iterator[_Comment]:
                 yield _Comment(id_, body, _text(comment, "html_url"), marker)
 
 
-def _create(api: Api, place: str, draft: Draft, author: str, *, asked: bool) -> Posted:
+def _create(api: Api, place: str, draft: Draft, author: str) -> Posted:
     answer = _write(api, "POST", place, draft)
     user = answer.get("user")
     wrote = user.get("login") if isinstance(user, dict) else author
-    warning = "" if wrote == author or not asked else f"{_UNKNOWN_AUTHOR} {wrote}"
-    return Posted("created", _text(answer, "html_url"), warning)
-
-
-_UNKNOWN_AUTHOR = (
-    "The comment will not be found again, because this token cannot ask whose it is: set comment-author to"
-)
+    lost = f"The comment will not be found again: {wrote} has written it, not {author}; set comment-author to {wrote}"
+    return Posted("created", _text(answer, "html_url"), "" if wrote == author else lost)
 
 
 def _write(api: Api, method: str, path: str, draft: Draft) -> Mapping[str, Any]:
