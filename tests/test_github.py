@@ -354,6 +354,19 @@ def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate, github
     assert TOKEN not in step.ran.log
 
 
+@pytest.mark.parametrize("location", ["https://[::1/x", "//[", "http://127.0.0.1:99999999/x", "http://127.0.0.1:x/"])
+def test_a_redirect_to_an_address_that_is_none_is_a_warning(gate: Gate, github: GitHub, location: str) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": location})
+    step = gate("fail")
+    assert_only_warned(step, "failed")
+    assert f"GET {COMMENTS}?per_page=100: redirected to an address on another host" in step.warnings[0]
+
+
+def test_a_redirect_may_name_its_address_in_any_letters(gate: Gate, github: GitHub) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": f"{COMMENTS}?per_page=100&\xff"}, times=1)
+    assert gate("fail").status == "created"
+
+
 @pytest.mark.parametrize("status", [301, 302, 303, 307, 308])
 def test_a_redirect_is_not_followed_and_its_host_never_sees_the_token(
     gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub], status: int

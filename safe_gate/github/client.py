@@ -53,8 +53,21 @@ class _Bearer(requests.auth.AuthBase):
         self._token = token
 
     def __call__(self, request: requests.PreparedRequest) -> requests.PreparedRequest:
+        if not (self._token.isascii() and self._token.isprintable()):
+            raise requests.exceptions.InvalidHeader
         request.headers["Authorization"] = f"Bearer {self._token}"
         return request
+
+
+class _Session(requests.Session):
+    """A session that follows no redirect.
+
+    By requests' own rules a redirected POST would become a GET, and even where it does not follow it reads
+    the answer to its end and the next address with it, however long and malformed.
+    """
+
+    def get_redirect_target(self, resp: requests.Response) -> None:
+        """Return nothing: an answer leads nowhere by itself."""
 
 
 class Client:
@@ -81,7 +94,7 @@ class Client:
         self._sleep = sleep
         self._clock = clock
         self._waited = 0.0
-        self._session = requests.Session()
+        self._session = _Session()
         self._session.auth = _Bearer(token)
         self._session.headers.update({"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "safe-gate"})
 
@@ -147,20 +160,18 @@ class Client:
 
     def _request(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
         try:
-            # By requests' own rules a redirected POST would become a GET, and the environment would
-            # outrank a session's own `verify`.
+            # The environment would outrank a session's own `verify`.
             with self._session.request(
                 method,
                 url,
                 headers={"Accept": media.type},
                 json=body,
                 timeout=_TIMEOUT,
-                allow_redirects=False,
                 stream=True,
                 verify=self._ca_bundle or None,
             ) as answer:
                 return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
-        except (OSError, ValueError) as error:  # a CA bundle that is not there, a token no header can hold, ...
+        except (OSError, ValueError) as error:  # OSError: a CA bundle that is not there, too
             message = f"{method} {self._path(url)}: {_cause(error)}"
             raise self._error(message, Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER) from None
 
@@ -259,9 +270,10 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.MissingSchema, _NO_ADDRESS),
     (requests.exceptions.InvalidSchema, _NO_ADDRESS),
     (requests.exceptions.InvalidURL, _NO_ADDRESS),
-    (ValueError, "the token holds a character that no token has: correct github-token"),
+    (requests.exceptions.InvalidHeader, "the token holds a character that no token has: correct github-token"),
     (requests.ConnectionError, "no connection"),
     (requests.RequestException, "the answer broke off"),
+    (ValueError, "the answer cannot be read"),
     (OSError, "the file of certificates cannot be read: correct ca-bundle or REQUESTS_CA_BUNDLE"),
 )
 
