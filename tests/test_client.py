@@ -94,6 +94,21 @@ def test_a_comment_is_looked_for_before_it_is_created_again(gate: Gate, github: 
     assert github.writes == (["POST"] if answer.lost else ["POST", "POST"])
 
 
+@pytest.mark.parametrize("dots", [200 - len(TOKEN) + 1, 190, 0])
+def test_a_token_that_an_answer_quotes_is_not_shown_in_part_either(gate: Gate, github: GitHub, dots: int) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(404, json.dumps({"message": "." * dots + TOKEN}))
+    step = gate("fail")
+    assert "HTTP 404 (" in step.warnings[0]
+    assert "ghs_" not in step.ran.log
+
+
+def test_a_token_that_an_answer_gives_as_a_name_is_not_shown(gate: Gate, github: GitHub) -> None:
+    github.faults[("POST", COMMENTS)] = ok({"html_url": f"https://x/{TOKEN}", "user": {"login": TOKEN}}, 201)
+    step = gate("fail")
+    assert (step.status, step.outputs["comment-url"]) == ("created", "https://x/***")
+    assert "*** has written it" in step.warnings[0]
+
+
 @pytest.mark.parametrize("method", ["GET", "POST"])
 @pytest.mark.parametrize("status", [301, 302, 307, 308])
 def test_a_redirect_on_the_same_host_is_repeated_as_it_was(

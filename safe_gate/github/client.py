@@ -176,13 +176,14 @@ class Client:
             raise self._error(message, Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER) from None
 
     def _read(self, answer: requests.Response, media: _Media) -> bytes:
-        """Return an answer's body. Raises OSError if it is too large, or takes too long in all."""
+        """Return an answer's body without our token. Raises OSError if it is too large, or takes too long in all."""
         end, data = self._clock() + media.longest, bytearray()
         for chunk in answer.iter_content(1_024):  # small, so that a slow answer is noticed
             data += chunk
             if len(data) > media.largest or self._clock() > end:
                 raise requests.ReadTimeout
-        return bytes(data)
+        # Before anybody reads it: what is cut or put into a sentence later could not be told from the token's pieces.
+        return bytes(data.replace(self._token.encode(), b"***") if self._token else data)
 
     def _error(
         self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0
