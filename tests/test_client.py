@@ -18,6 +18,9 @@ NOW = 1_700_000_000
 PERMISSION = '{"message": "Resource not accessible by integration"}'
 PRIMARY = '{"message": "API rate limit exceeded for installation ID 1."}'
 SECONDARY = '{"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}'
+ABUSE = (
+    '{"message": "You have triggered an abuse detection mechanism. Please wait a few minutes before you try again."}'
+)
 
 
 def spent(reset: str, **headers: str) -> dict[str, str]:
@@ -38,6 +41,8 @@ LIMITS = [
     pytest.param(Answer(403, SECONDARY), [60], "skipped-rate-limit", id="secondary-for-ever"),
     pytest.param(Answer(403, SECONDARY, {"Retry-After": "61"}), [], "skipped-rate-limit", id="secondary-too-long"),
     pytest.param(Answer(403, SECONDARY, {"Retry-After": "9" * 400}), [], "skipped-rate-limit", id="secondary-absurd"),
+    pytest.param(Answer(403, PRIMARY, times=1), [60], "created", id="primary-by-its-words"),
+    pytest.param(Answer(403, ABUSE, times=1), [60], "created", id="abuse-by-its-words"),
     pytest.param(Answer(429, SECONDARY, {"Retry-After": "2"}, times=2), [2, 2], "created", id="too-many"),
     pytest.param(Answer(429, "", {"Retry-After": "2"}), [2, 2], "skipped-rate-limit", id="too-many-for-ever"),
     pytest.param(Answer(401, '{"message": "Bad credentials"}'), [], "skipped-permissions", id="credentials"),

@@ -7,6 +7,7 @@ https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-
 from __future__ import annotations
 
 import json
+import re
 import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
@@ -219,7 +220,7 @@ def _meaning(answer: _Answer) -> Refusal:
     limited = (
         "Retry-After" in headers
         or headers.get("X-RateLimit-Remaining") == "0"
-        or "secondary rate limit" in _reason(answer).lower()
+        or re.search(r"rate limit|abuse detection", _reason(answer).lower())  # the latter on older servers
     )
     if status == 429 or (status == 403 and limited):
         return Refusal.RATE_LIMIT
