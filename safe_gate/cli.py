@@ -11,7 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from functools import partial
+from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
@@ -465,9 +465,14 @@ def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run"
 
 
 def _connect(api_url: str, options: Options, say: Callable[[str], None]) -> Api:
+    return _client(api_url, options.github_token, options.ca_bundle, say)
+
+
+@lru_cache(maxsize=1)  # a client waits for a minute in all: baseline and comment share it
+def _client(api_url: str, token: str, ca_bundle: str, say: Callable[[str], None]) -> Api:
     from safe_gate.github.client import Client  # `requests` only where there is something to post
 
-    return Client(api_url, options.github_token, ca_bundle=options.ca_bundle, say=say, sleep=time.sleep)
+    return Client(api_url, token, ca_bundle=ca_bundle, say=say, sleep=time.sleep)
 
 
 def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:

@@ -64,6 +64,19 @@ def test_limits_are_waited_for_within_reason(
     assert len(step.warnings) == (status != "created")
 
 
+def test_a_run_waits_for_a_minute_in_all_whatever_it_asks_for(gate: Gate, github: GitHub) -> None:
+    commit = "c" * 40
+    github.refs = {"main": commit}
+    github.trees = {
+        commit: {"cases.jsonl": b'{"id": "a", "user": "x", "assistant": "y", "checks": ["agency_language"]}\n'}
+    }
+    for path in (f"/repos/{REPOSITORY}/commits/main", COMMENTS):
+        github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "50"}, times=1)
+    step = gate("pass", "--baseline", "main")
+    assert (step.status, step.ran.out.count("GitHub is asked again in 50 s.")) == ("skipped-rate-limit", 1)
+    assert step.report["comparison"]["baseline"]["commit"] == commit
+
+
 # Whether a write happened is unclear after these.
 UNCLEAR = [
     pytest.param(Answer(500, ""), id="500"),
