@@ -174,7 +174,10 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
 """What commands take besides the flags of settings."""
 
 _JUDGING = frozenset({"run", "merge"})
-"""The commands that judge: what they cannot do is told to GitHub, too."""
+"""The commands that judge."""
+
+_TOLD = _JUDGING | {"publish"}
+"""The commands that tell GitHub, too, what they cannot do."""
 
 _OWN_WORDS = {("bless", "baseline"): "The baseline to write: the path of a .json file. Default: that of the settings."}
 """What settings mean to a command that does something else with them than a run."""
@@ -220,7 +223,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
         options = _publishing(_peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if next(iter(argv), "") in _JUDGING:
+        if next(iter(argv), "") in _TOLD:
             return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
@@ -252,8 +255,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate import app
 
         effects = effects or _effects(environ, _generated_at({}))
-        if command in _JUDGING:
-            return app.refuse(error.problems, _publishing(flags or _peeked(argv), environ), effects)
+        if command in _TOLD:
+            return app.refuse(error.problems, _publishing(_peeked(argv) | flags, environ), effects)
         return app.complain(error.problems, effects)
 
 
@@ -368,7 +371,8 @@ def _peeked(argv: Sequence[str]) -> dict[str, str]:
     pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
     named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
-    return given | ({"dry_run": "true"} if "--dry-run" in argv else {})
+    mode = {"mode": "publish"} if "publish" in argv[:1] else {}
+    return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 
 class _Parser(argparse.ArgumentParser):

@@ -324,6 +324,18 @@ def test_settings_that_are_wrong_are_said_and_nothing_is_posted(
     assert github.requests == []
 
 
+@pytest.mark.parametrize(("arguments", "comment"), [(("--coment", "always"), ""), ((), "allways")])
+def test_the_command_that_is_refused_says_in_its_step_outputs_that_nothing_is_posted(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, arguments: tuple[str, ...], comment: str
+) -> None:
+    untrusted()
+    before = sorted(Path("reports").iterdir())
+    published = publish(*arguments, INPUT_COMMENT=comment)
+    assert (published.code, published.outputs["verdict"], published.status) == (3, "error", "failed")
+    assert "::error title=SAFE Gate%3A cannot judge::" in published.log
+    assert (github.requests, sorted(Path("reports").iterdir())) == ([], before)
+
+
 def test_a_run_that_could_not_judge_is_published_too(
     safe_gate: Callable[..., Ran], in_actions: Callable[..., None], publish: Publish, github: GitHub
 ) -> None:
