@@ -424,10 +424,11 @@ def test_a_file_of_the_runner_that_cannot_be_written_is_a_warning(
     assert len(github.comments) == 1
 
 
-def test_outputs_and_summary_are_added_to_what_earlier_steps_wrote(gate: Gate, tmp_path: Path) -> None:
+@pytest.mark.parametrize("end", ["\n", ""])
+def test_outputs_and_summary_are_added_to_what_was_written_before(gate: Gate, tmp_path: Path, end: str) -> None:
     output, summary = tmp_path / "earlier_output", tmp_path / "earlier_summary"
     for file in (output, summary):
-        file.write_text("earlier=1\n", "utf-8")
+        file.write_text(f"earlier=1{end}", "utf-8")
     gate(GITHUB_OUTPUT=str(output), GITHUB_STEP_SUMMARY=str(summary))
     assert summary.read_text("utf-8").startswith("earlier=1\n### ✅ SAFE Gate")
     assert output.read_text("utf-8").startswith("earlier=1\nverdict<<")

@@ -286,15 +286,15 @@ def test_a_summary_takes_the_longest_text_that_the_step_has_room_for(tmp_path: P
     room = SUMMARY_LIMIT - earlier
     exact = "é" * ((room - 1) // 2) + "x" * ((room - 1) % 2)  # and the newline that ends it
     for texts, taken in (((exact, "short"), exact), ((exact + "x", "short"), "short")):
-        file.write_bytes(b"-" * earlier)
+        file.write_bytes(b"\n" * earlier)
         append_summary(str(file), texts)
-        assert file.read_bytes() == b"-" * earlier + f"{taken}\n".encode()
+        assert file.read_bytes() == b"\n" * earlier + f"{taken}\n".encode()
         assert file.stat().st_size <= SUMMARY_LIMIT
 
 
 def test_a_summary_without_room_is_left_as_it_is_and_said_so(tmp_path: Path) -> None:
     file = tmp_path / "summary"
-    file.write_bytes(b"-" * (SUMMARY_LIMIT - 4))
+    file.write_bytes(b"\n" * (SUMMARY_LIMIT - 4))
     with pytest.raises(OSError, match="4 bytes are left of the 1048576"):
         append_summary(str(file), ["long", "shor"])
     assert file.stat().st_size == SUMMARY_LIMIT - 4

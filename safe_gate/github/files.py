@@ -6,6 +6,7 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from os import SEEK_END
 from pathlib import Path
 
 
@@ -16,7 +17,9 @@ def write_outputs(path: str, values: Mapping[str, str]) -> None:
     """
     import uuid  # takes long to import
 
+    end = _line_end(path)
     with Path(path).open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
+        file.write(end)
         for name, value in values.items():
             delimiter = f"ghadelimiter_{uuid.uuid4()}"
             file.write(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
@@ -30,11 +33,22 @@ def append_summary(path: str, texts: Sequence[str]) -> None:
     """
     from safe_gate.render.markdown import SUMMARY_LIMIT
 
+    end = _line_end(path)
     with Path(path).open("ab") as file:
         room = SUMMARY_LIMIT - (file.tell() if file.seekable() else 0)
         for text in texts:
-            data = (text if text.endswith("\n") else text + "\n").encode("utf-8", "backslashreplace")
+            data = (end + text if text.endswith("\n") else f"{end}{text}\n").encode("utf-8", "backslashreplace")
             if len(data) <= room:
                 file.write(data)
                 return
     raise OSError(f"{max(room, 0)} bytes are left of the {SUMMARY_LIMIT} that the runner takes")
+
+
+def _line_end(path: str) -> str:
+    """Return what ends a file's last line if nothing does: left open, it would swallow the first of ours."""
+    file = Path(path)
+    if not file.is_file() or not file.stat().st_size:
+        return ""
+    with file.open("rb") as written:
+        written.seek(-1, SEEK_END)
+        return "" if written.read() == b"\n" else "\n"
