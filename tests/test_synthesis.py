@@ -385,6 +385,13 @@ def test_explain_shows_hits_in_the_text_and_the_arithmetic(safe_gate: SafeGate) 
     assert "because" in safe_gate("explain", "a", "--cases", "c.jsonl").out
 
 
+def test_explain_escapes_a_text_and_its_marks_as_one(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant="You should: call. ##You should go."))
+    said = safe_gate("explain", "a", "--cases", "c.jsonl", "--profile", "spec").out
+    assert "  [1 You should 1]: call. #\\x23[2 You should 2] go.\n" in said
+    assert "##[" not in said
+
+
 def test_explain_refuses_an_id_that_no_case_has(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("SYN-001"))
     ran = safe_gate("explain", "SYN-01", "--cases", "c.jsonl")
