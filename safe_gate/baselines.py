@@ -85,7 +85,7 @@ def opened(
 
     `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
     is) or a git ref. None stands for no baseline yet: an event that has no base commit, a report that
-    is not there. `folder` is the working folder's path in the repository, as in `publishing.Effects`.
+    is not there. `folder` is the working folder's path in the repository, as in `effects.Effects`.
     A pattern that names nothing at the commit is no error: what the files are compared to may be new.
     Raises CannotJudge for all that cannot be read, or not in full.
     """

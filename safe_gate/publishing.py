@@ -196,7 +196,7 @@ def _warn(message: str, effects: Effects) -> None:
     """Warn of something that could not be published, as an annotation where there is a runner."""
     text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
     if effects.context.in_actions:
-        effects.out(commands.annotation("warning", text, title="SAFE Gate"))
+        effects.out(commands.Annotation("warning", text, "SAFE Gate").command())
     else:
         effects.err(f"safe-gate: warning: {text}")
 

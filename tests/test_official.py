@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.github.commands import annotation
+from safe_gate.github.commands import Annotation
 from safe_gate.github.files import write_outputs
 
 # What `core.error`, `core.warning` and `core.notice` write for a message and its properties.
@@ -48,7 +48,7 @@ OUTPUTS = [
 
 @pytest.mark.parametrize(("level", "message", "properties", "official"), ANNOTATIONS)
 def test_an_annotation_is_the_official_one(level: str, message: str, properties: dict[str, Any], official: str) -> None:
-    assert annotation(level, message, **properties) + "\n" == official
+    assert Annotation(level, message, **properties).command() + "\n" == official
 
 
 @pytest.mark.parametrize(("name", "value", "official"), OUTPUTS)

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.github.commands import MOST, annotated, annotation
+from safe_gate.github.commands import MOST, Annotation, annotated
 from safe_gate.model import Place, Problem, Untrusted
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
@@ -168,7 +168,7 @@ def as_the_runner_reads(line: str) -> tuple[str, dict[str, str], str]:
 @example("%0A %250A :: \r\n ::error::", "a,b:c=d::e", "x.jsonl", 1)
 @modest
 def test_an_annotation_is_one_line_that_the_runner_reads_back(message: str, title: str, file: str, number: int) -> None:
-    line = annotation("warning", message, title=title, file=file, line=number)
+    line = Annotation("warning", message, title, file, number).command()
     level, properties, data = as_the_runner_reads(line)
     given_ = {"title": title, "file": file, "line": str(number or "")}
     assert (level, data) == ("warning", message)
@@ -183,8 +183,8 @@ def utf16_units(text: str) -> int:
 def test_an_annotation_stays_at_the_runners_limit(sign: str) -> None:
     most = 4_096 // len(sign.encode())
     exact = sign * most
-    assert as_the_runner_reads(annotation("error", exact))[2] == exact
-    data = as_the_runner_reads(annotation("error", exact + sign))[2]
+    assert as_the_runner_reads(Annotation("error", exact).command())[2] == exact
+    data = as_the_runner_reads(Annotation("error", exact + sign).command())[2]
     assert data == sign * ((4_096 - 3) // len(sign.encode())) + "…"
     assert utf16_units(data) <= 4_096
 

@@ -42,19 +42,14 @@ class Annotation:
     line: int = 0
 
     def command(self) -> str:
-        """Return the line of the log that makes the runner show it."""
-        return annotation(self.level, self.message, title=self.title, file=self.file, line=self.line)
+        r"""Return the line of the log that makes the runner show it.
 
-
-def annotation(level: str, message: str, *, title: str = "", file: str = "", line: int = 0) -> str:
-    r"""Return an annotation's line; `level` is error, warning or notice.
-
-    >>> annotation("error", "50% of 2,\nbroken", title="a:b")
-    '::error title=a%3Ab::50%25 of 2,%0Abroken'
-    """
-    properties = {"title": title, "file": file, "line": str(line) if line else ""}
-    given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
-    return f"::{level}{' ' if given else ''}{given}::{_data(_cut(message))}"
+        >>> Annotation("error", "50% of 2,\nbroken", title="a:b").command()
+        '::error title=a%3Ab::50%25 of 2,%0Abroken'
+        """
+        properties = {"title": self.title, "file": self.file, "line": str(self.line) if self.line else ""}
+        given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+        return f"::{self.level}{' ' if given else ''}{given}::{_data(_cut(self.message))}"
 
 
 def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "") -> tuple[Annotation, ...]:
