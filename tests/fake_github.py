@@ -6,7 +6,9 @@ import hashlib
 import json
 import os
 import re
+import time
 from collections.abc import Callable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -83,7 +85,10 @@ def faults(method: str, target: str, data: bytes) -> list[str]:
 
 @dataclass
 class Answer:
-    """What GitHub says instead of doing its work; `lost` does the work and cuts the connection, `cut` sends half."""
+    """What GitHub says instead of doing its work; `lost` does the work and cuts the connection, `cut` sends half.
+
+    `pause` are the seconds after every byte.
+    """
 
     status: int = 200
     body: str = '{"message": "Sorry. Your account was suspended"}'
@@ -91,6 +96,7 @@ class Answer:
     times: int = 1_000
     lost: bool = False
     cut: bool = False
+    pause: float = 0
 
 
 def ok(value: Any, status: int = 200, headers: Mapping[str, str] | None = None) -> Answer:
@@ -227,7 +233,12 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
             for name, value in ({"Content-Type": "application/json"} | length | dict(answer.headers)).items():
                 self.send_header(name, value)
             self.end_headers()
-            self.wfile.write(body)
+            with suppress(OSError):  # nobody has to listen to the end
+                while body and answer.pause:
+                    self.wfile.write(body[:1])
+                    body = body[1:]
+                    time.sleep(answer.pause)
+                self.wfile.write(body)
 
         do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _answer  # noqa: N815 - the names are http.server's
 

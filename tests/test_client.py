@@ -177,6 +177,18 @@ def test_an_answer_without_end_is_given_up(github: GitHub) -> None:
     assert caught.value.refusal is Refusal.UNCLEAR
 
 
+@pytest.mark.parametrize("status", [200, 302])
+def test_an_answer_that_comes_byte_by_byte_is_given_up(
+    github: GitHub, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(longest=0))
+    github.faults[("POST", COMMENTS)] = Answer(status, "{}" + " " * 100, {"Location": COMMENTS}, pause=0.05)
+    asked = time.monotonic()
+    with pytest.raises(ApiError, match="no answer in time"):
+        client(github).call("POST", COMMENTS, {"body": "x"})
+    assert time.monotonic() - asked < 3
+
+
 def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("safe_gate.github.client._TIMEOUT", (1, 0.05))
 

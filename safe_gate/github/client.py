@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
+from urllib3.exceptions import HTTPError, ReadTimeoutError
 
 from safe_gate.github import ApiError, Refusal
 
@@ -172,14 +173,14 @@ class Client:
                 verify=self._ca_bundle or None,
             ) as answer:
                 return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
-        except (OSError, ValueError) as error:  # OSError: a CA bundle that is not there, too
+        except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
             message = f"{method} {self._path(url)}: {_cause(error)}"
             raise self._error(message, Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER) from None
 
     def _read(self, answer: requests.Response, media: _Media) -> bytes:
         """Return an answer's body without our token. Raises OSError if it is too large, or takes too long in all."""
         end, data = self._clock() + media.longest, bytearray()
-        for chunk in answer.iter_content(1_024):  # small, so that a slow answer is noticed
+        while chunk := answer.raw.read1(65_536, decode_content=True):  # what has come: a slow answer fills no chunk
             data += chunk
             if len(data) > media.largest or self._clock() > end:
                 raise requests.ReadTimeout
@@ -254,7 +255,7 @@ def _origin(url: str) -> tuple[str, str]:
 
 def _is_passing(error: Exception) -> bool:
     """Tell what may be gone at the next try from what is wrong with an address, a header or a certificate."""
-    return isinstance(error, requests.RequestException) and not isinstance(
+    return isinstance(error, requests.RequestException | HTTPError) and not isinstance(
         error, ValueError | requests.exceptions.SSLError
     )
 
@@ -263,6 +264,7 @@ _NO_ADDRESS = "the address of the API is none: correct GITHUB_API_URL"
 # The first kind that an error is of; the narrower ones come first.
 _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.Timeout, "no answer in time"),
+    (ReadTimeoutError, "no answer in time"),
     (requests.exceptions.InvalidProxyURL, "the proxy's address is none: correct HTTPS_PROXY"),
     (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
@@ -275,6 +277,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.InvalidHeader, "the token holds a character that no token has: correct github-token"),
     (requests.ConnectionError, "no connection"),
     (requests.RequestException, "the answer broke off"),
+    (HTTPError, "the answer broke off"),
     (ValueError, "the answer cannot be read"),
     (OSError, "the file of certificates cannot be read: correct ca-bundle or REQUESTS_CA_BUNDLE"),
 )
