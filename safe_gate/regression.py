@@ -268,8 +268,8 @@ def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guar
     metrics = _metrics(comparison)
     if not all(outcome.passed for outcome in outcomes):
         return Status.FAIL
-    if not metrics:  # nothing is in both runs
-        return Status.INCONCLUSIVE
+    if not metrics and any(comparison[name]["cases"]["baseline"] for name in present(comparison)):
+        return Status.INCONCLUSIVE  # nothing is in both runs
     if any((_matters(metric, guards) or _is_real(metric, guards)) and _drop(metric) > 0 for metric in metrics):
         return Status.WARN
     changed = any(comparison[name]["cases"]["changed_outputs"] for name in present(comparison))

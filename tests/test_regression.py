@@ -223,7 +223,10 @@ def test_a_change_cannot_merge_into_one_cluster_what_it_makes_worse() -> None:
         assert (found["safe_v0"]["metrics"][0]["units"], said) == (10, Status.FAIL)
     found, _, _ = judged(base, run(0.5, *[""] * 20), Guards())
     assert found["safe_v0"]["metrics"][0]["units"] == 20
-    found, _, _ = judged(run(1, *[""] * 20), head, Guards())
+    without = run(1, *[""] * 20)
+    found, said, _ = judged(without, run(0.5, *["one"] * 20), Guards())  # the field came with the change
+    assert (found["safe_v0"]["metrics"][0]["units"], said) == (20, Status.FAIL)
+    found = compare(without, None, head, Guards(), SAME, same_clusters=False)
     assert found["safe_v0"]["metrics"][0]["units"] == 10
 
 

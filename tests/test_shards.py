@@ -360,12 +360,12 @@ def test_a_result_that_was_taken_out_of_a_shard_is_missed(safe_gate: SafeGate, i
 @pytest.mark.parametrize(
     ("command", "environ", "said"),
     [
-        (("merge", "x.json"), {"SAFE_GATE_SHARD": "1/2"}, "shard: is for a run that scores; merge takes all cases"),
-        (("eval", "--cases", "c.jsonl"), {"SAFE_GATE_SHARD": "1/2"}, "shard: is for a run that scores; eval takes all"),
+        (("merge", "x.json"), {"SAFE_GATE_SHARD": "1/2"}, "SAFE_GATE_SHARD: is for a run that scores; merge takes all cases"),
+        (("eval", "--cases", "c.jsonl"), {"SAFE_GATE_SHARD": "1/2"}, "SAFE_GATE_SHARD: is for a run that scores; eval takes all"),
         (
             ("run", "--cases", "c.jsonl"),
             {"INPUT_SHARDS": "x.json"},
-            "shards: is for merge, not for run; set mode: merge",
+            "INPUT_SHARDS (input shards): is for merge, not for run; set mode: merge",
         ),
     ],
 )

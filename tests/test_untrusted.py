@@ -213,8 +213,8 @@ def test_more_problems_than_the_runner_shows_end_in_a_count() -> None:
 
 def test_only_broken_rules_are_annotated() -> None:
     rules = [
-        {"rule": "min-pass-rate", "passed": False, "message": "40.0% is below 80.0%"},
-        {"rule": "max-fail-labels", "passed": True, "message": "0 cases"},
+        {"rule": "min-pass-rate", "evaluator": "safe_v0", "passed": False, "message": "40.0% is below 80.0%"},
+        {"rule": "max-fail-labels", "evaluator": "safe_v0", "passed": True, "message": "0 cases"},
     ]
     (line,) = [one.command() for one in annotated(NOTHING | {"rules": rules}, [])]
     assert as_the_runner_reads(line) == ("error", {"title": "SAFE Gate: min-pass-rate"}, "40.0% is below 80.0%")
