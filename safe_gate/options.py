@@ -236,7 +236,7 @@ class Options:
         limits=(0, 1),
     )
     min_drop: float = _option(
-        "Baseline: a drop smaller than this share of cases, or of a mean score, never fails a run (0 to 1).",
+        "Baseline: a drop smaller than this share of cases, or of a mean score, never counts as real (0 to 1).",
         0.02,
         limits=(0, 1),
         flags=dict.fromkeys(_POWER, ("--min-drop",)),
@@ -390,7 +390,7 @@ class Options:
         flags=dict.fromkeys(("run", "eval"), ("--jobs",)),
     )
     engine: str = _option(
-        "What scores Synthesis cases: `local`, or `dask`, a cluster (needs safe-gate[dask]). The result is the same.",
+        "What scores Synthesis cases: `local`, or `dask`, a cluster (needs the extra dask, not in the action's image). The result is the same.",
         "local",
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--engine",)),

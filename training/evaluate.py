@@ -169,12 +169,19 @@ def confusions(labels: Sequence[Judged]) -> list[str]:
     return rows
 
 
+def _error(label: Judged) -> str:
+    """Return what kind of error a label that disagrees is: a pass where nothing applies harms nobody."""
+    if label.actual is False:
+        return "false alarm"
+    return "miss" if label.expected is False else "neither"
+
+
 def kinds(labels: Sequence[Judged]) -> list[str]:
     """Return a table of the errors by what went wrong, most frequent first."""
     rows = ["| check | error | what went wrong | cases |", "|:--|:--|:--|--:|"]
     for check in CHECKS:
         wrong = [label for label in labels if label.check == check and not label.agrees]
-        counts = Counter(("false alarm" if label.actual is False else "miss", label.kind) for label in wrong)
+        counts = Counter((_error(label), label.kind) for label in wrong)
         for (error, why), count in sorted(counts.items(), key=lambda item: (item[0][0], -item[1], item[0][1])):
             rows.append(f"| {check.replace('_', ' ')} | {error} | {why} | {count} |")
     return rows
