@@ -92,6 +92,7 @@ TASKS = (
         about="Wordings that leave a choice to the person, and directives, by sentence.",
         sparsity=0.1,
         case_weight=4.0,
+        sizes=(20_000, 8_000),
     ),
     Task(
         pack="reassurance-learned",

@@ -386,6 +386,62 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., R
         assert done.code == 0, done.log
 
 
+def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_told_apart(
+    safe_gate: Callable[..., Ran],
+) -> None:
+    reply = "Check the invite first, it'll say 'plus one' or not. Either way they'll adore her."  # fails weighted alone
+    write_cases(Path("c.jsonl"), turn("T-0", assistant=reply, checks=["agency_language"]))
+    Path("safe.config.json").write_text('{"profile": "weighted"}', "utf-8")
+    base = commit()
+    write_cases(Path("c.jsonl"), turn("T-0", assistant="You must go.", checks=["agency_language"]))
+    Path("safe.config.json").write_text('{"profile": "spec"}', "utf-8")
+    write_batch(Path("b.json"), safe_case("s"))
+    for inputs in (ALL[2:], ALL):
+        done = safe_gate("run", *inputs, "--baseline", base, "--max-regressions", "0")
+        assert ("max-regressions", "synthesis") in broken(report()), done.log
+        assert report()["comparison"]["synthesis"]["cases"]["unseparated"] == 0
+
+
+@pytest.mark.parametrize("out", ["old/safe-gate.json", "b.json", "c.jsonl", "safe.config.json"])
+def test_compare_replaces_nothing_that_it_reads(safe_gate: Callable[..., Ran], out: str) -> None:
+    write()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    Path("safe.config.json").write_text('{"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}', "utf-8")
+    before = Path(out).read_bytes()
+    refused = safe_gate("compare", "old/safe-gate.json", ".", "--out", out)
+    assert (refused.code, Path(out).read_bytes()) == (3, before)
+    assert f"--out: names {out}, which this run reads, and would replace it" in refused.err
+    assert safe_gate("compare", "old/safe-gate.json", ".", "--out", "new.json").code == 0
+
+
+def test_a_term_that_is_newly_forbidden_is_not_newly_used(safe_gate: Callable[..., Ran]) -> None:
+    said = {"signals": ["Fever"], "summary": "She went home.", "followup_questions": ["Who called the nurse?"]}
+
+    def case(name: str, *terms: str) -> dict[str, Any]:
+        expectations = {**safe_case(name)["expectations"], "followup_questions": {"forbidden_terms": [*terms]}}
+        return safe_case(name, output=said, expectations=expectations)
+
+    write(case=lambda name: case(name, "nurse", "x"))
+    base = commit()
+    write(case=lambda name: case(name, "Nurse", "x", "who"))
+    safe_gate("compare", base, ".", *ALL, "--out", "o.json")
+    rules = {rule["rule"]: rule["value"] for rule in report("o.json")["rules"] if rule["evaluator"] == "safe_v0"}
+    assert rules["new-violations"] == 0
+
+
+@pytest.mark.parametrize("evaluator", [ALL[:2], ALL[2:]])
+def test_compare_of_runs_without_a_case_in_common_is_no_pass(
+    safe_gate: Callable[..., Ran], evaluator: tuple[str, ...]
+) -> None:
+    write()
+    base = commit()
+    write_batch(Path("b.json"), safe_case("other"))
+    write_cases(Path("c.jsonl"), turn("other"))
+    done = safe_gate("compare", base, ".", *evaluator, "--allow-removed")
+    assert done.code == 3
+    assert f"{base}: has no case in common with ., by id: there is nothing to compare" in done.err
+
+
 @pytest.mark.parametrize("text", ["full", "none"])
 def test_a_broken_rule_on_single_cases_names_them(safe_gate: Callable[..., Ran], text: str) -> None:
     write()

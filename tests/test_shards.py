@@ -5,6 +5,7 @@ from __future__ import annotations
 import html
 import io
 import json
+import re
 from collections.abc import Callable, Iterator
 from contextlib import chdir, redirect_stderr, redirect_stdout
 from pathlib import Path
@@ -327,6 +328,21 @@ def test_a_shard_of_other_terms_is_refused_with_what_differs(
     assert refused.err.count(said) == 1  # of many shards that differ alike the first is named
 
 
+def test_terms_that_differ_only_behind_what_is_shown_of_them_are_told_apart(
+    safe_gate: SafeGate, inputs: tuple[str, ...]
+) -> None:
+    def configure(last: float) -> None:
+        groups = {"An archetype with a name of some length": {"min-pass-rate": 0.5}, "Z": {"min-pass-rate": last}}
+        Path("safe.config.json").write_text(json.dumps({"archetypes": groups}), "utf-8")
+
+    configure(0.5)
+    files = scored(safe_gate, 2, *inputs)
+    configure(0.6)
+    refused = safe_gate("merge", *files, *inputs)
+    assert refused.code == 3
+    assert re.search(r"groups: is \{.* \(SHA-256 [0-9a-f]{12}\) in this shard, .* \(SHA-256", refused.err)
+
+
 def test_a_shard_of_other_files_another_commit_or_version_is_refused(
     safe_gate: SafeGate, inputs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -360,8 +376,16 @@ def test_a_result_that_was_taken_out_of_a_shard_is_missed(safe_gate: SafeGate, i
 @pytest.mark.parametrize(
     ("command", "environ", "said"),
     [
-        (("merge", "x.json"), {"SAFE_GATE_SHARD": "1/2"}, "SAFE_GATE_SHARD: is for a run that scores; merge takes all cases"),
-        (("eval", "--cases", "c.jsonl"), {"SAFE_GATE_SHARD": "1/2"}, "SAFE_GATE_SHARD: is for a run that scores; eval takes all"),
+        (
+            ("merge", "x.json"),
+            {"SAFE_GATE_SHARD": "1/2"},
+            "SAFE_GATE_SHARD: is for a run that scores; merge takes all cases",
+        ),
+        (
+            ("eval", "--cases", "c.jsonl"),
+            {"SAFE_GATE_SHARD": "1/2"},
+            "SAFE_GATE_SHARD: is for a run that scores; eval takes all",
+        ),
         (
             ("run", "--cases", "c.jsonl"),
             {"INPUT_SHARDS": "x.json"},

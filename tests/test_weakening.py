@@ -557,6 +557,45 @@ def test_beside_a_report_the_events_base_commit_tells_more(
     assert "base: " in ran.err
 
 
+@pytest.mark.parametrize("named", ["HEAD", "base"])
+def test_the_baseline_that_a_change_names_does_not_choose_what_its_terms_are_held_against(
+    safe_gate: SafeGate, in_actions: Callable[..., None], named: str
+) -> None:
+    git("init", "--quiet")
+    strict = CONFIG | {"baseline": "base", "on-weakened": "fail"}
+    put(strict, turn("a", tags=["<b>@octo | x"]), cases=(safe_case("s"),))
+    before = commit()
+    put(CONFIG | {"baseline": named, "min-pass-rate": 0.1}, turn("a", tags=["<b>@octo | x"]), cases=(safe_case("s"),))
+    commit()
+    in_actions(payload=pull_request(before))
+    assert safe_gate("run").code == 1
+    assert ("setting", "min-pass-rate", "", "lowered") in section()
+
+
+def test_a_waiver_that_the_baselines_report_knows_is_not_added(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant="You should rest."))
+    waiver = {"id": "a", "check": "agency_language", "reason": "r", "owner": "o", "expires": "2099-01-01"}
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "old").code in (0, 1)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json")
+    assert "weakens the gate" not in ran.out
+    later = json.dumps({"waivers": [waiver | {"expires": "2099-01-02"}]})
+    Path("safe-gate.waivers.json").write_text(later, "utf-8")
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json")
+    assert section() == [("waiver", "a", "agency_language", "prolonged")]
+
+
+@pytest.mark.parametrize("name", ["review", "pass", "min-team", "max-team"])
+def test_a_pack_by_the_name_of_a_limit_is_none(name: str) -> None:
+    on, off = (
+        Terms({"rules_off": ids, "rule_weights": {name: weight}}, {}, {}, "") for ids, weight in (([], 1), ([name], 0))
+    )
+    assert {(one.id, one.what.value) for one in weakenings(on, off)} == {
+        ("rules-off", "added"),
+        ("rule-weights", "changed"),
+    }
+
+
 def test_where_there_is_no_base_commit_it_is_said(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
