@@ -29,6 +29,8 @@ LABELLED = [
 ]
 LINES = (REPOSITORY / "tests/data/lines.txt").read_text("utf-8").splitlines()
 """Lines that apps put around replies, none of which anything is learned from."""
+SENTENCES = [json.loads(line) for line in (REPOSITORY / "tests/data/sentences.jsonl").read_text("utf-8").splitlines()]
+"""Sentences as they stand in logs, of an author who saw no rule; nothing is learned from them either."""
 
 TURNS = (
     (
@@ -267,6 +269,23 @@ def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_n
             changes.update((name, before[name], after[name]) for name in before if before[name] != after[name])
     assert changes["agency_language", False, True] == 0
     assert changes.total() < 0.01 * 3 * len(LABELLED) * len(LINES), changes
+
+
+def test_few_plain_sentences_are_taken_for_directives_or_choices() -> None:
+    found = Counter((one["label"], key) for one in SENTENCES for key in agency_hits(one["text"]) | {"all"})
+    assert found["neither", "negative_hits"] < 0.2 * found["neither", "all"], (
+        found
+    )  # 31 % before plain ones were learned
+    assert found["neither", "positive_hits"] < 0.1 * found["neither", "all"], found
+    assert found["directive", "negative_hits"] > 0.95 * found["directive", "all"], found
+    assert found["autonomy", "positive_hits"] > 0.95 * found["autonomy", "all"], found
+
+
+def agency_hits(reply: str) -> set[str]:
+    """Return on which sides something speaks in a reply, be it too weak to count alone."""
+    details = score("", reply).checks["agency_language"].details
+    weak = {"positive_hits" for hit in details["cancelled"] if hit.by == "too weak"}
+    return weak | {side for side in ("positive_hits", "negative_hits") if details[side]}
 
 
 @pytest.mark.parametrize(
