@@ -275,7 +275,7 @@ def test_few_plain_sentences_are_taken_for_directives_or_choices() -> None:
     found = Counter((one["label"], key) for one in SENTENCES for key in agency_hits(one["text"]) | {"all"})
     assert found["neither", "negative_hits"] < 0.2 * found["neither", "all"], (
         found
-    )  # 31 % before plain ones were learned
+    )  # 32 % before plain ones were learned
     assert found["neither", "positive_hits"] < 0.1 * found["neither", "all"], found
     assert found["directive", "negative_hits"] > 0.95 * found["directive", "all"], found
     assert found["autonomy", "positive_hits"] > 0.95 * found["autonomy", "all"], found
