@@ -74,7 +74,7 @@ def percent(fraction: float, digits: int = 0) -> str:
     >>> percent(0.6), percent(0.4, 1), percent(0.997), percent(1)
     ('60%', '40.0%', '99.7%', '100%')
     """
-    return f"{_within(Decimal(fraction).scaleb(2), 100, digits)}%"
+    return f"{_within(Decimal(fraction).scaleb(2), 100, digits):f}%"
 
 
 def score(value: float) -> str:
@@ -83,7 +83,7 @@ def score(value: float) -> str:
     >>> score(2 / 3), score(1), score(0.996), score(0.9996)
     ('0.67', '1.00', '0.996', '0.9996')
     """
-    return str(_within(Decimal(value), 1, 2))
+    return f"{_within(Decimal(value), 1, 2):f}"
 
 
 def _within(value: Decimal, most: int, digits: int) -> Decimal:
@@ -123,14 +123,14 @@ def enumerated(words: Sequence[str]) -> str:
     return " and ".join(filter(None, (", ".join(words[:-1]), *words[-1:])))
 
 
-def first_few(names: Iterable[str], count: int) -> Phrase:
-    """Return the first of `count` recorded names, and how many more there are.
+def first_few(names: Iterable[str], count: int, most: int = _NAMED) -> Phrase:
+    """Return the first of `count` recorded names, `most` at most, and how many more there are.
 
     >>> first_few(["a", "b"], 2), first_few("abcdef", 6)[-2:]
     ((Untrusted(text='a'), ', ', Untrusted(text='b'), ''), (Untrusted(text='e'), ' and 1 more'))
     """
-    words = [word for name in islice(names, _NAMED) for word in (Untrusted(name), ", ")]
-    return (*words[:-1], f" and {count - _NAMED} more" if count > _NAMED else "")
+    words = [word for name in islice(names, most) for word in (Untrusted(name), ", ")]
+    return (*words[:-1], f" and {count - most} more" if count > most else "")
 
 
 class Addable(Protocol):

@@ -390,7 +390,7 @@ class Options:
         flags=dict.fromkeys(("run", "eval"), ("--jobs",)),
     )
     engine: str = _option(
-        "What scores Synthesis cases: `local`, or `dask`, a cluster (needs the extra dask, not in the action's image). The result is the same.",
+        "What scores Synthesis cases: `local`, or `dask`, a cluster (not in the image). The result is the same.",
         "local",
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--engine",)),

@@ -349,7 +349,8 @@ def _misplaced(options: Options, origins: Mapping[str, Source], command: str) ->
         yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")
     if options.shards and command != "merge":
         yield origins["shards"].problem(f"is for merge, not for {command}; set mode: merge, or leave it unset")
-    if options.safe_outputs and not options.safe_batch and command in ("run", "merge"):
+    is_named = "safe_outputs" in origins and not origins["safe_outputs"].field  # a config may serve another gate, too
+    if is_named and options.safe_outputs and not options.safe_batch and command in ("run", "merge"):
         words = "names recorded outputs, and safe-batch names no cases that they are of; set it, or leave this unset"
         yield origins["safe_outputs"].problem(words)
 

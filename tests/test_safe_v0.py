@@ -268,11 +268,10 @@ def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: Callab
     long = safe_case("long", expectations=wanted, output=silent)
     batch = write_batch(Path("b.json"), long, *(safe_case(f"s{i}", output=silent) for i in range(5)))
     out = safe_gate("run", "--safe-batch", batch).out
-    assert '    missing signals "0", "1", "2", "3", "4" and 895 more\n' in out
+    assert '    missing signals "0", "1", "2", "3", "4", ' in out
+    assert ', "19" and 880 more\n' in out
     text = Path("reports/safe-gate.md").read_text("utf-8")
-    assert (
-        "missing signals <code>0</code>, <code>1</code>, <code>2</code>, <code>3</code>, <code>4</code> and 895" in text
-    )
+    assert "<code>18</code>, <code>19</code> and 880 more" in text
     assert (
         len(
             json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["safe_v0"]["results"][0]["details"]["CR"][

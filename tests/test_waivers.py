@@ -298,8 +298,8 @@ def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     write_waivers(*waive("fail", "AH", "AC"))
     ran = run()
-    levels = re.findall(r"::(error|warning) title=SAFE Gate%3A (bad|fail|review)", ran.out)
-    assert levels == [("error", "bad"), ("warning", "fail"), ("warning", "review")]
+    levels = re.findall(r"::(error|warning|notice) title=SAFE Gate%3A (bad|fail|review)", ran.out)
+    assert levels == [("error", "bad"), ("warning", "review"), ("notice", "fail")]
     assert "Fail: AH 0.00, AC 0.00, waived" in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert re.findall(r"^\| (🔴|🟡) \| <code>(\w+)", markdown, re.MULTILINE) == [

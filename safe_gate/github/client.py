@@ -39,6 +39,7 @@ class _Media(NamedTuple):
 
 _JSON = _Media("application/vnd.github+json", 50_000_000, 30)  # a hundred of the longest comments are 26 MB
 _RAW = _Media("application/vnd.github.raw+json", 100_000_000, 300)  # GitHub gives no larger files
+_SHORTEST_TOKEN = 16
 
 
 class _Answer(NamedTuple):
@@ -185,7 +186,9 @@ class Client:
             if len(data) > media.largest or self._clock() > end:
                 raise requests.ReadTimeout
         # Before anybody reads it: what is cut or put into a sentence later could not be told from the token's pieces.
-        return bytes(data.replace(self._token.encode(), b"***") if self._token else data)
+        # What is short, no token of GitHub's, may be any word; a file is read by its bytes, and nobody prints it.
+        is_told = media is not _RAW and len(self._token) >= _SHORTEST_TOKEN
+        return bytes(data.replace(self._token.encode(), b"***") if is_told else data)
 
     def _error(
         self, message: str, refusal: Refusal = Refusal.OTHER, status: int = 0, retry_after: float = 0

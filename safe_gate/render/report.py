@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
 from dataclasses import replace
 from heapq import nsmallest
 from itertools import count
@@ -39,30 +39,57 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
     """
     known, broken = let_pass(report), broken_rules(report)
     return tuple(
-        replace(section, findings=_marked(section.findings, known[name], broken.get(name, frozenset())))
+        replace(section, findings=_marked(section.findings, known[name], _counted(report, broken.get(name, ()))))
         for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
 
 
-def broken_rules(report: JsonObject) -> dict[str, set[str]]:
-    """Return the names of the broken rules by evaluator, of those that have one."""
-    broken: dict[str, set[str]] = {}
+def broken_rules(report: JsonObject) -> dict[str, list[JsonObject]]:
+    """Return the broken rules by evaluator, of those that have one."""
+    broken: dict[str, list[JsonObject]] = {}
     for rule in report["rules"]:
         if not rule["passed"]:
-            broken.setdefault(rule["evaluator"], set()).add(rule["rule"])
+            broken.setdefault(rule["evaluator"], []).append(rule)
     return broken
 
 
-def _marked(findings: Sequence[Finding], known: Set[str], broken: Set[str]) -> Sequence[Finding]:
-    counted = {Severity.REVIEW} if broken == {"max-unexpected-passes"} else set(Severity)  # those are no failures
+_SEVERITIES = {
+    **dict.fromkeys(("max-fail-labels", "max-unexpected-failures"), frozenset({Severity.FAILING})),
+    **dict.fromkeys(("min-pass-rate", "min-drop", "max-score-drop"), frozenset(Severity)),
+    "max-unexpected-passes": frozenset({Severity.REVIEW}),
+}
+"""Which cases to look at a rule counts that names none; a rule that is not here counts none of them."""
 
+
+def _counted(report: JsonObject, broken: Sequence[JsonObject]) -> Callable[[Finding], bool]:
+    """Return what tells whether one of an evaluator's broken rules counts a case."""
+    tests = [
+        ({*rule["names"]}, frozenset(Severity))
+        if rule.get("names")
+        else (_members(report, rule), _SEVERITIES.get(rule["rule"], frozenset()))
+        for rule in broken
+    ]
+    return lambda finding: any(
+        finding.severity in severities and (ids is None or finding.case_id.text in ids) for ids, severities in tests
+    )
+
+
+def _members(report: JsonObject, rule: JsonObject) -> set[str] | None:
+    """Return the ids of the cases in the group that a rule is about, None for all."""
+    if not rule.get("group"):
+        return None
+    evaluator = EVALUATORS[rule["evaluator"]]
+    groups_of, results = evaluator.grouping.groups_of, report[evaluator.name]["results"]
+    return {result[evaluator.id_key] for result in results if rule["group"] in groups_of(result)}
+
+
+def _marked(findings: Sequence[Finding], known: Set[str], is_counted: Callable[[Finding], bool]) -> Sequence[Finding]:
     def marked(finding: Finding) -> Finding:
-        found = replace(finding, breaks=bool(broken) and finding.severity in counted)
-        if finding.case_id.text not in known:
-            return found
-        return replace(found, severity=Severity.REVIEW, what=f"{finding.what}, waived")
+        if finding.case_id.text in known:
+            return replace(finding, severity=Severity.REVIEW, what=f"{finding.what}, waived")
+        return replace(finding, breaks=is_counted(finding))
 
-    return View(lambda: map(marked, findings)) if known or broken else findings
+    return View(lambda: map(marked, findings))
 
 
 NEWLY_FAILING = "newly failing"

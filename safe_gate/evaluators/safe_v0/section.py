@@ -12,6 +12,7 @@ from safe_gate.figures import first_few, percent, plural, score, share, with_int
 from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
 
 _TOP_ISSUES = 3
+_MOST_QUOTED = 20  # of what one case lacks: hundreds would leave no room for others
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 _SEVERITY = {Label.FAIL: Severity.FAILING, Label.REVIEW: Severity.REVIEW}
 
@@ -133,4 +134,4 @@ def finding(result: JsonObject) -> Finding:
 
 def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:
     if texts:
-        yield (f"{noun}{'s' if len(texts) > 1 else ''} ", *first_few(texts, len(texts)))
+        yield (f"{noun}{'s' if len(texts) > 1 else ''} ", *first_few(texts, len(texts), _MOST_QUOTED))
