@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 from safe_gate import files, measure
 from safe_gate.evaluators import EVALUATORS
@@ -17,7 +17,7 @@ from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
-    from safe_gate import approval, comparing, outlook, verification
+    from safe_gate import approval, comparing, verification
     from safe_gate.baselines import Baseline
     from safe_gate.effects import Effects
     from safe_gate.shards import Shard, Shards
@@ -176,113 +176,18 @@ def examine(
     name there; None if the settings have `problems`. Nothing is scored, written or sent; secrets are
     not shown.
     """
-    from safe_gate import outlook
+    from safe_gate import doctor, outlook
     from safe_gate.render import console
 
     if origins is not None:
         effects.out(console.settings_table(outlook.settings_rows(options, origins)))
-        found, problems = _would_read(options, effects)
+        found, problems = doctor.would_read(options, effects)
         effects.out(console.facts("A run would read", found))
     seen = outlook.github_facts(options, effects.context, effects.folder)
     effects.out(console.facts("GitHub, as far as it can be seen without asking", seen))
     effects.out(console.facts("A run would publish", outlook.channels(options, effects.context)))
     effects.out("Nothing was scored, written or sent.")
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
-
-
-def _would_read(options: Options, effects: Effects) -> tuple[outlook.Facts, list[Problem]]:
-    """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
-    from safe_gate import batches, publication
-
-    if options.mode == "publish":
-        return [("the report of another run", Untrusted((Path(options.report_dir) / publication.NAME).as_posix()))], []
-    searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
-    if options.safe_batch:
-        expand = partial(
-            batches.expand_batches,
-            base=Path(options.safe_test_dir),
-            leave_out=(options.config, options.waivers),
-            outputs=options.safe_outputs,
-        )
-        searches["safe-batch"] = options.safe_batch, expand
-        searches["safe-outputs"] = options.safe_outputs, files.expand
-    if options.synthesis_cases:
-        searches["synthesis-cases"] = options.synthesis_cases, files.expand
-    if searches and options.rules:
-        searches["rules"] = options.rules, partial(files.expand, suffix=".json")
-    if not searches:
-        return [("nothing", "")], [measure.nothing_to_judge()]
-    facts: outlook.Facts = [
-        (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
-        for name, (patterns, search) in searches.items()
-        for pattern in patterns
-    ]
-    problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
-    problems += measure.as_shown(tuple(_unfit(options, effects)), options)
-    for facts_of in (_waivers, _baseline):
-        try:
-            facts += facts_of(options, effects)
-        except CannotJudge as error:
-            problems += measure.as_shown(error.problems, options)
-    return facts, problems
-
-
-def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
-    """Yield what keeps a run from starting beside its files: a shard, rules or a policy that cannot be had."""
-    from safe_gate import judging, shards
-
-    checks: list[Callable[[], object]] = [
-        lambda: judging.refuse_itself(options),
-        lambda: judging.refuse_policy_elsewhere(options, effects),
-    ]
-    if options.shard:
-        checks.append(lambda: shards.Shard.named(options.shard))
-    if options.mode == "merge":
-        checks.append(lambda: shards.read(options.shards))
-    if options.synthesis_cases and not files.expand(options.rules, suffix=".json")[1]:
-        checks.append(lambda: measure.synthesis_rules(options))
-    for check in checks:
-        try:
-            check()
-        except CannotJudge as error:
-            yield from error.problems
-
-
-def _waivers(options: Options, _: Effects) -> outlook.Facts:
-    """Return what is in the file of waivers, nothing if there is none. Raises CannotJudge."""
-    known = files.waivers(options.waivers)
-    if known is None:
-        return []
-    file, listed = known
-    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(listed), 'waiver')}"))]
-
-
-class _NotAsked(Exception):
-    """A run would ask GitHub here."""
-
-
-def _baseline(options: Options, effects: Effects) -> outlook.Facts:
-    """Return what a run would be compared with, as far as it is at hand. Raises CannotJudge where that is not sound."""
-    from safe_gate import baselines
-
-    if not options.baseline:
-        return []
-
-    def connect() -> NoReturn:
-        raise _NotAsked
-
-    patterns, context = baselines.patterns_of(options), effects.context
-    try:
-        with baselines.opened(options.baseline, patterns, context, connect, options, folder=effects.folder) as base:
-            if base is None:
-                words = "no baseline yet"
-            else:
-                words = "a report" if base.report else f"commit {base.commit[:7]}, in the clone"
-            if baselines.is_replaced(options):
-                words += ", which the run's own replaces"
-    except _NotAsked:
-        words = "not in the clone; a run asks GitHub for it, which was not asked here"
-    return [("baseline", Untrusted(f"{options.baseline}: {words}"))]
 
 
 def power(options: Options, effects: Effects, *, cases: int | None) -> int:
