@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from safe_gate import approval, comparing, verification
     from safe_gate.baselines import Baseline
     from safe_gate.effects import Effects
-    from safe_gate.shards import Shard, Shards
+    from safe_gate.shards import Shard
 
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
@@ -33,21 +33,17 @@ def run(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> 
 
     `options_at` gives the settings with the config file of another folder, such as the baseline's.
     """
-    return _run(options, effects, options_at, lambda: None)
+    return _run(options, effects, options_at)
 
 
 def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> int:
     """Judge by the shards of a run, and report and publish as that run in one would. Returns 0, 1 or 3."""
-    from safe_gate import shards
-
     # What shards hold is scored already: no other process is asked for it, and no cluster for a baseline beside it.
     options = replace(options, engine="local", jobs="1")
-    return _run(options, effects, options_at, lambda: shards.read(options.shards))
+    return _run(options, effects, options_at, is_merge=True)
 
 
-def _run(
-    options: Options, effects: Effects, options_at: comparing.OptionsAt, merged: Callable[[], Shards | None]
-) -> int:
+def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, *, is_merge: bool = False) -> int:
     from safe_gate import judging, shards
     from safe_gate.github.checkout import foreign_checkout
 
@@ -55,7 +51,8 @@ def _run(
         return refuse((_foreign_checkout(folder),), options, effects)
     if options.shard:
         return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
-    report, problems = judging.made(options, effects, options_at, merged=merged())
+    merged = shards.read(options.shards) if is_merge else None
+    report, problems = judging.made(options, effects, options_at, merged=merged)
     return _conclude(report, problems, options, effects)
 
 
