@@ -8,7 +8,7 @@ from datetime import datetime
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, batches, files, measure, packs, regression
+from safe_gate import __version__, batches, files, measure, regression
 from safe_gate.baselines import Baseline
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, without_texts
@@ -44,9 +44,8 @@ def guards(options: Options) -> regression.Guards:
 
 def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
     """Return a run as it is compared, given its options and where its rule packs lie."""
-    packs_sha256 = packs.digest(options.rules, options.rules_off, options.rule_weights, root=root)
     policy = {name: getattr(options, name) for name in _OF_A_SIDE}
-    return _side(parts, __version__, packs_sha256, policy)
+    return _side(parts, __version__, measure.rules_digest(options, root=root), policy)
 
 
 def side_of_report(report: JsonObject) -> Side:

@@ -19,7 +19,6 @@ from safe_gate import (
     files,
     gate,
     measure,
-    packs,
     proof,
     shards,
     terms,
@@ -377,9 +376,7 @@ def _provenance(
     return {
         "commit": effects.context.head_sha,
         "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-        "packs_sha256": (
-            packs.digest(options.rules, options.rules_off, options.rule_weights, root=ruling.root) if is_judged else ""
-        ),
+        "packs_sha256": measure.rules_digest(options, root=ruling.root) if is_judged else "",
         "policy": {**gate_policy(options).as_json(), **measure.settings(options)},
         **({"policy_commit": ruling.base.commit} if ruling.base else {}),
     }

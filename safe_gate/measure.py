@@ -339,6 +339,13 @@ def synthesis_rules(options: Options, *, root: Path = HERE) -> synthesis.Rules:
     )
 
 
+def rules_digest(options: Options, *, root: Path = HERE) -> str:
+    """Return the digest of the packs that the options name, as `packs.digest` does."""
+    from safe_gate import packs
+
+    return packs.digest(options.rules, options.rules_off, options.rule_weights, root=root)
+
+
 def settings(options: Options) -> dict[str, Any]:
     """Return the options of `SCORING` as a report has them."""
     values = {name: getattr(options, name) for name in SCORING}

@@ -75,7 +75,7 @@ def at(options: Options, *, root: Path = HERE) -> Terms:
             "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
         },
         rules=_rules(there, root),
-        packs_sha256=packs.digest(there.rules, options.rules_off, options.rule_weights, root=root),
+        packs_sha256=measure.rules_digest(there, root=root),
         waivers=_waivers(options, root),
     )
 
