@@ -118,7 +118,8 @@ def against(
 ) -> dict[str, Any]:
     """Return the comparison of a run with its baseline, in the shape of the report.
 
-    `options` are the run's own; its rule packs lie below `root`; `waived` is that of `regression.judge`.
+    `options` are the run's own, and what `options_at` gives withholds texts as they do; the run's rule packs lie
+    below `root`; `waived` is that of `regression.judge`.
     Raises CannotJudge with every problem of the baseline: one that cannot be read is never a pass.
     """
     none: dict[str, Any] = {
@@ -151,7 +152,7 @@ def against(
     )
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
     clustered = {"cluster_key": head.cluster_key} if head.cluster_key else {}
-    comparison = {**none, **clustered, "status": "pass", "without_baseline": without, **compared}
+    comparison = {**none, **clustered, "without_baseline": without, **compared}
     outcomes = regression.judge(comparison, guards(options), waived)
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
 
@@ -182,7 +183,7 @@ def _baseline(
     """Return the baseline as it was judged, and its outputs judged by the run's rules if they are at hand."""
     if base.root is None:
         return side_of_report(base.report or {}), None
-    own = replace(options_at(base.root), text=options.text, cluster_key=options.cluster_key)
+    own = replace(options_at(base.root), cluster_key=options.cluster_key)
     old = side(measured(own, generated_at, root=base.root), present(own, base.root), root=base.root)
     if old.rules == head.rules:
         return old, old
