@@ -191,15 +191,6 @@ WEAKER: Mapping[str, Judgement] = {
 }
 """What a change of each setting that judges does to the gate; of lists and mappings, of each entry."""
 
-BESIDE = frozenset(
-    {
-        *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
-        *("report_formats", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
-        *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
-    }
-)
-"""The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""
-
 Path = tuple[str, ...]
 """Which part of a setting: the entry of a list, the keys that lead to a member of a mapping, () for all of it."""
 

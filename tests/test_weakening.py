@@ -16,7 +16,7 @@ from safe_gate import files, packs, publication
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.options import Options, settings
 from safe_gate.render import console, markdown
-from safe_gate.weakening import BESIDE, WEAKER, Asked, Rule, Terms, What, in_force, weakenings
+from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, outputs
 from tests.test_baselines import commit, git
@@ -24,6 +24,15 @@ from tests.test_baselines import commit, git
 SafeGate = Callable[..., Ran]
 DEFAULTS = {name: getattr(Options(), name) for name in WEAKER}
 Found = tuple[str, str, str, str]
+
+BESIDE = frozenset(
+    {
+        *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
+        *("report_formats", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
+        *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
+    }
+)
+"""The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""
 
 
 def terms(**settings_: Any) -> Terms:
