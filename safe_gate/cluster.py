@@ -180,7 +180,7 @@ def _software() -> Mapping[str, str]:
         **{name: metadata.version(name) for name in _LIBRARIES},
         "code": _digest(package, "**/*.py"),
         "rule packs": _digest(package / "evaluators", "**/*.json"),
-        "schemas": _digest(Path(str(files.schema_folder())), "*.json"),
+        "schemas": _digest(files.schema_folder(), "*.json"),
     }
 
 

@@ -93,7 +93,7 @@ def _option(
 def _renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
     """Return the flags of an input: its full name first, or for commands of its evaluator alone its short one."""
     full, brief = f"--{name}", f"--{short}"
-    return dict.fromkeys(("run", "power"), (full, brief)) | dict.fromkeys(commands, (brief, full))
+    return dict.fromkeys(_POWER, (full, brief)) | dict.fromkeys(commands, (brief, full))
 
 
 def _threshold(metric: str, level: str, default: float) -> Any:

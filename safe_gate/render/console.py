@@ -169,11 +169,6 @@ def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     return _table(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
 
 
-def outlined(table: Table) -> str:
-    """Return a table alone."""
-    return _table(table, "simple_outline")
-
-
 def table(found: Table) -> str:
     """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
     rows = found.rows[:MOST_ROWS]

@@ -10,7 +10,7 @@ from safe_gate import stats
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import percent, plural
 from safe_gate.model import Table
-from safe_gate.render.console import outlined
+from safe_gate.render.console import table
 
 _FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}
 _FLIPPED = 0.05
@@ -62,8 +62,8 @@ def foresight(counts: Mapping[str, int], alpha: float, min_drop: float, max_regr
         _FALSE_ALARMS.format(percent(_FLIPPED)),
         _FAILURE_RATE,
     )
-    table = Table(header, "<" + ">" * len(counts), rows)
-    return "\n".join((outlined(table), *(fill(line, _WIDTH) for line in words)))
+    shown = table(Table(header, "<" + ">" * len(counts), rows))
+    return "\n".join((shown, *(fill(line, _WIDTH) for line in words)))
 
 
 def _in_words(title: str, drop: str, of_twice: str) -> str:
