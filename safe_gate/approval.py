@@ -29,6 +29,7 @@ from safe_gate.model import (
     Words,
 )
 from safe_gate.validate import suggestion
+from safe_gate.waivers import Waivable, failing
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,14 +183,6 @@ def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -
 # --- waivers ------------------------------------------------------------------------------------
 
 
-class _Failure(NamedTuple):
-    """A case, and a check or a metric that it fails by: `kind` is the word for it in a waiver."""
-
-    case_id: str
-    kind: str
-    name: str
-
-
 def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], today: str) -> Approval:
     """Return the waivers of `target` with one more for every failure of a report, or of its cases `ids`, that has none.
 
@@ -197,14 +190,14 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
     or has passed by `today`.
     """
-    failures = sorted(_failures(baselines.report(path)))
+    failures = sorted(failing(baselines.report(path)))
     _refuse_unsound(grounds, today)
-    failing = [failure.case_id for failure in failures]
-    if strangers := [one for one in ids if one not in failing]:
+    failed = [failure.case_id for failure in failures]
+    if strangers := [one for one in ids if one not in failed]:
         words = "is the id of no case that fails unexpectedly"
-        raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failing), one) for one in strangers))
+        raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
     content = _waivers(target)
-    there = {_waived(waiver): waiver for waiver in content["waivers"]}
+    there = {Waivable.of(waiver): waiver for waiver in content["waivers"]}
     new = [one for one in failures if one not in there and (not ids or one.case_id in ids)]
     said = {name: getattr(grounds, name).strip() for name in ("reason", "owner", "expires")}
     added = ({"id": one.case_id, one.kind: one.name, **said} for one in new)
@@ -222,30 +215,15 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
                 if waiver["expires"] < today
             ),
         ),
-        {**content, "waivers": sorted((*content["waivers"], *added), key=_waived)} if new else None,
+        {**content, "waivers": sorted((*content["waivers"], *added), key=Waivable.of)} if new else None,
         f"a waiver needs {enumerated(missing)}" if new and missing else "",
     )
 
 
-def _failures(report: JsonObject) -> Iterator[_Failure]:
-    """Yield what cases fail by that are not meant to: what waivers are held against."""
-    for name, evaluator in EVALUATORS.items():
-        for failure in evaluator.failures(report[name]) if report[name] else ():
-            yield from (_Failure(failure.case_id, evaluator.measures, by) for by in failure.by)
-
-
 def _waivers(target: str) -> JsonObject:
     """Return what a file of waivers holds, none if it is not there. Raises CannotJudge for what no run would read."""
-    if not files.exists(Path(target)):
-        return {"waivers": []}
-    files.waivers(target)
-    content: JsonObject = files.content(target)
-    return content
-
-
-def _waived(waiver: JsonObject) -> _Failure:
-    kind = "check" if "check" in waiver else "metric"
-    return _Failure(waiver["id"], kind, waiver[kind])
+    known = files.waivers(target) if files.exists(Path(target)) else None
+    return known[1] if known else {"waivers": []}
 
 
 # --- both ---------------------------------------------------------------------------------------

@@ -74,8 +74,8 @@ def _waivers(options: Options) -> Facts:
     known = files.waivers(options.waivers)
     if known is None:
         return []
-    file, listed = known
-    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(listed), 'waiver')}"))]
+    file, content = known
+    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(content['waivers']), 'waiver')}"))]
 
 
 class _NotAsked(Exception):

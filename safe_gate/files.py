@@ -327,7 +327,7 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     return Config(name, content, partial(_line_of, lines=dict(places(blank_comments(text))), original=original))
 
 
-def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[str, Any]]] | None:
+def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
     """Return the file of waivers and what it holds, or None if none was named and none is there.
 
     Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
@@ -351,7 +351,7 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, list[Mapping[st
         )
     if problems:
         raise CannotJudge(*problems)
-    return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content["waivers"]
+    return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content
 
 
 def _named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | None:

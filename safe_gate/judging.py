@@ -251,12 +251,12 @@ def with_waivers(parts: comparing.Parts, options: Options, effects: Effects, *, 
 
 
 def _waivers_part(
-    known: tuple[files.InputFile, list[JsonObject]] | None, parts: comparing.Parts, effects: Effects
+    known: tuple[files.InputFile, JsonObject] | None, parts: comparing.Parts, effects: Effects
 ) -> dict[str, Any]:
     if known is None:
         return {"waivers": None}
-    file, listed = known
-    fates = waivers.sorted_out(listed, parts, effects.generated_at[:10])
+    file, content = known
+    fates = waivers.sorted_out(content["waivers"], parts, effects.generated_at[:10])
     return {"waivers": {"path": file.path, "sha256": file.sha256, **fates}}
 
 

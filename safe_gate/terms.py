@@ -90,7 +90,7 @@ def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:
     """Return the waivers below a folder, none where their file is not there."""
     path = options.waivers if files.exists(root / options.waivers) else ""
     known = files.waivers(path, root=root)
-    return tuple(known[1]) if known else ()
+    return tuple(known[1]["waivers"]) if known else ()
 
 
 def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:

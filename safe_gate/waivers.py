@@ -6,7 +6,7 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.model import Failure, JsonObject
@@ -15,7 +15,20 @@ FATES = ("expired", "unused", "applied")
 """What can become of a waiver, what somebody must see to first."""
 
 _FIELDS = ("id", "check", "metric", "reason", "owner", "expires")
-_Key = tuple[str, str, str]
+
+
+class Waivable(NamedTuple):
+    """What a waiver can be about: a case, and a metric or a check that it fails by, with the word for which of them."""
+
+    case_id: str
+    kind: str
+    name: str
+
+    @classmethod
+    def of(cls, waiver: JsonObject) -> Waivable:
+        """Return what a waiver is about."""
+        kind = next(evaluator.measures for evaluator in EVALUATORS.values() if evaluator.measures in waiver)
+        return cls(waiver["id"], kind, waiver[kind])
 
 
 def twins(waivers: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
@@ -24,9 +37,9 @@ def twins(waivers: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
     >>> list(twins([{"id": "a", "metric": "CR"}, {"id": "a", "metric": "AC"}, {"id": "a", "metric": "CR"}]))
     [(2, 0)]
     """
-    seen: dict[_Key, int] = {}
+    seen: dict[Waivable, int] = {}
     for place, waiver in enumerate(waivers):
-        first = seen.setdefault(_key(waiver), place)
+        first = seen.setdefault(Waivable.of(waiver), place)
         if first != place:
             yield place, first
 
@@ -37,32 +50,38 @@ def sorted_out(waivers: Sequence[JsonObject], report: JsonObject, today: str) ->
     `applied`: the case fails by what is waived. `unused`: it does not, is meant to fail, or is not in
     the run. `expired`: the waiver's last day has passed, whatever the case does.
     """
-    failing = {key for name in EVALUATORS for failure in _failures(name, report) for key in _keys(name, failure)}
+    failed = failing(report)
     found: dict[str, list[dict[str, Any]]] = {fate: [] for fate in FATES}
-    for waiver in sorted(waivers, key=_key):
-        fate = "expired" if waiver["expires"] < today else "applied" if _key(waiver) in failing else "unused"
+    for waiver in sorted(waivers, key=Waivable.of):
+        fate = "expired" if waiver["expires"] < today else "applied" if Waivable.of(waiver) in failed else "unused"
         found[fate].append({name: waiver[name] for name in _FIELDS if name in waiver})
     return found
 
 
+def failing(report: JsonObject) -> set[Waivable]:
+    """Return what cases of a report fail by that are not meant to: what waivers are held against."""
+    return {one for name in EVALUATORS for failure in _failures(name, report) for one in _waivable(name, failure)}
+
+
 def waived(report: JsonObject) -> Mapping[str, tuple[Failure, ...]]:
     """Return by evaluator the failing cases of a report of which every failure is waived."""
-    part = report.get("waivers") or {"applied": ()}
-    applied = {_key(waiver) for waiver in part["applied"]}
+    applied = _applied(report)
     if not applied:  # nothing to look for in a report of very many cases
         return dict.fromkeys(EVALUATORS, ())
     return {
-        name: tuple(failure for failure in _failures(name, report) if failure.by and _keys(name, failure) <= applied)
+        name: tuple(
+            failure for failure in _failures(name, report) if failure.by and _waivable(name, failure) <= applied
+        )
         for name in EVALUATORS
     }
 
 
 def left_over(report: JsonObject) -> Mapping[tuple[str, str], tuple[str, ...]]:
     """Return by `case_of` its waivers what a case fails by that none of them waives, if there is anything."""
-    applied = {_key(waiver) for waiver in (report.get("waivers") or {"applied": ()})["applied"]}
-    cases = {key[:2] for key in applied}
+    applied = _applied(report)
+    cases = {one[:2] for one in applied}
     found = {
-        (failure.case_id, EVALUATORS[name].measures): _keys(name, failure) - applied
+        (failure.case_id, EVALUATORS[name].measures): _waivable(name, failure) - applied
         for name in (EVALUATORS if applied else ())
         for failure in _failures(name, report)
     }
@@ -71,7 +90,7 @@ def left_over(report: JsonObject) -> Mapping[tuple[str, str], tuple[str, ...]]:
 
 def case_of(waiver: JsonObject) -> tuple[str, str]:
     """Return the case that a waiver is about: its id, and the word for what it fails by, a metric or a check."""
-    return _key(waiver)[:2]
+    return Waivable.of(waiver)[:2]
 
 
 def let_pass(report: JsonObject) -> Mapping[str, frozenset[str]]:
@@ -85,11 +104,9 @@ def _failures(name: str, report: JsonObject) -> Iterator[Failure]:
         yield from EVALUATORS[name].failures(report[name])
 
 
-def _keys(name: str, failure: Failure) -> set[_Key]:
-    return {(failure.case_id, EVALUATORS[name].measures, by) for by in failure.by}
+def _waivable(name: str, failure: Failure) -> set[Waivable]:
+    return {Waivable(failure.case_id, EVALUATORS[name].measures, by) for by in failure.by}
 
 
-def _key(waiver: JsonObject) -> _Key:
-    """Return what a waiver is about: a case, and a metric or a check of it."""
-    kind = next(evaluator.measures for evaluator in EVALUATORS.values() if evaluator.measures in waiver)
-    return waiver["id"], kind, waiver[kind]
+def _applied(report: JsonObject) -> set[Waivable]:
+    return {Waivable.of(waiver) for waiver in (report.get("waivers") or {"applied": ()})["applied"]}

@@ -12,7 +12,7 @@ from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import enumerated, first_few, plural, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, View, Words
-from safe_gate.waivers import FATES, case_of, left_over, let_pass
+from safe_gate.waivers import FATES, Waivable, case_of, left_over, let_pass
 
 _NAMED = 5
 
@@ -162,7 +162,7 @@ def waiver_table(report: JsonObject) -> Table:
     rows: list[tuple[Words, ...]] = [
         (
             Untrusted(waiver["id"]),
-            waiver.get("check") or waiver["metric"],
+            Waivable.of(waiver).name,
             became(waiver, fate),
             *(Untrusted(waiver[name]) for name in ("reason", "owner", "expires")),
         )
