@@ -103,8 +103,7 @@ def compare(
             side, settings, known = _head(new, options, effects, options_at)
         except CannotJudge as error:
             raise comparing.at_baseline(new, error) from None
-        root = new.root or files.HERE
-        found = comparing.against(old, side, settings, options_at, effects.generated_at, root=root, waived=known)
+        found = comparing.against(old, side, settings, options_at, effects.generated_at, root=new.root, waived=known)
         weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
         raise CannotJudge(_nothing_in(base))
@@ -132,9 +131,8 @@ def _head(
     """Return the run to compare, the settings that judge it and the cases that waivers let pass. Raises CannotJudge."""
     from safe_gate import comparing, judging, waivers
 
-    if new.root is None:
-        made = new.report or {}
-        return comparing.side_of_report(made), options, waivers.let_pass(made)
+    if new.report is not None:
+        return comparing.side_of_report(new.report), options, waivers.let_pass(new.report)
     settings = options_at(new.root)
     measured = comparing.measured(settings, effects.generated_at, root=new.root)
     known = waivers.let_pass(judging.with_waivers(measured, settings, effects, root=new.root))

@@ -39,15 +39,15 @@ class Baseline:
 
     `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
     the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
-    where that is not known. `report` is as a run wrote it; `root` is the folder that stands for the working
-    folder (see `files.expand`) and holds those files of the commit that were asked for. One of the two is None.
+    where that is not known. `report` is as a run wrote it, None where there are files instead: then `root` is
+    the folder that stands for the working folder (see `files.expand`) and holds those that were asked for.
     """
 
     name: str
     commit: str
     made_at: str
-    report: JsonObject | None
-    root: Path | None
+    report: JsonObject | None = None
+    root: Path = HERE
 
 
 class Source(Protocol):
@@ -95,7 +95,7 @@ def opened(
         yield _working_folder()
     elif spec != "base" and files.exists(Path(spec)) and Path(spec).is_file():
         made = report(spec)
-        yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made, None)
+        yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made)
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)
         with TemporaryDirectory(prefix="safe-gate-") as temporary:
@@ -106,7 +106,7 @@ def opened(
             if refused := tuple(one for pattern in patterns if (one := files.outside(pattern, root))):
                 raise CannotJudge(*refused)
             commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
-            yield Baseline(spec, commit.sha, commit.made_at, None, root)
+            yield Baseline(spec, commit.sha, commit.made_at, root=root)
 
 
 def is_report_to_come(spec: str) -> bool:
@@ -148,7 +148,7 @@ def _working_folder() -> Baseline:
         head = Clone().commit("HEAD")
     except Missing:  # no repository, or one without a commit
         head = Commit("", "")
-    return Baseline(".", head.sha, head.made_at, None, HERE)
+    return Baseline(".", head.sha, head.made_at)
 
 
 _NO_REPORT: Mapping[str, str] = {

@@ -181,8 +181,8 @@ def _baseline(
     base: Baseline, head: Side, options: Options, options_at: OptionsAt, generated_at: str, root: Path
 ) -> tuple[Side, Side | None]:
     """Return the baseline as it was judged, and its outputs judged by the run's rules if they are at hand."""
-    if base.root is None:
-        return side_of_report(base.report or {}), None
+    if base.report is not None:
+        return side_of_report(base.report), None
     own = replace(options_at(base.root), cluster_key=options.cluster_key)
     old = side(measured(own, generated_at, root=base.root), present(own, base.root), root=base.root)
     if old.rules == head.rules:
@@ -202,7 +202,7 @@ def _withheld(one: Side) -> Side:
 
 def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
     """Return an error of a commit's files with its problems at their places there, written as git does."""
-    if base.root in (None, HERE):
+    if base.root == HERE:
         return error
     at = f"{base.commit[:7] or base.name}:"
     return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))

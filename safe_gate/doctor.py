@@ -96,7 +96,7 @@ def _baseline(options: Options, effects: Effects) -> Facts:
             if base is None:
                 words = "no baseline yet"
             else:
-                words = "a report" if base.report else f"commit {base.commit[:7]}, in the clone"
+                words = "a report" if base.report is not None else f"commit {base.commit[:7]}, in the clone"
             if baselines.is_replaced(options):
                 words += ", which the run's own replaces"
     except _NotAsked:

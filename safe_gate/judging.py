@@ -116,7 +116,7 @@ def baseline(
     with ExitStack() as stack:
         base = stack.enter_context(opened(patterns))
         own: tuple[str, ...] = ()
-        if base is not None and base.root is not None:
+        if base is not None and base.report is None:
             with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
                 own = baselines.patterns_of(options_at(base.root))
         if not set(own) <= set(patterns):
@@ -128,14 +128,18 @@ def baseline(
 class _Ruling:
     """By whose settings a run is judged: its own, or those of the base commit.
 
-    Their rule packs lie below `root`; `rules` are those packs read, None for the run's own, which are
-    read with the cases. `base` is None for the run's own.
+    `rules` are their rule packs read, None for the run's own, which are read with the cases. `base` is None
+    for the run's own.
     """
 
     options: Options
-    root: Path = files.HERE
     rules: synthesis.Rules | None = None
     base: baselines.Baseline | None = None
+
+    @property
+    def root(self) -> Path:
+        """The folder that the settings' rule packs and waivers lie below."""
+        return self.base.root if self.base else files.HERE
 
     def breaks_on_weakened(self, own: Options) -> bool:
         """Tell whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
@@ -168,7 +172,7 @@ def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt)
         yield _Ruling(options)
         return
     with _base_commit("policy-ref", _HEAD_HERE, options, effects, options_at) as base:
-        if base is None or base.root is None:
+        if base is None:
             words = (
                 "is base, but this event has no base commit; set head for other events than pull requests and pushes"
             )
@@ -178,7 +182,7 @@ def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt)
             rules = measure.synthesis_rules(own, root=base.root) if own.synthesis_cases else None
         except CannotJudge as error:
             raise comparing.at_baseline(base, error) from None
-        yield _Ruling(own, base.root, rules, base)
+        yield _Ruling(own, rules, base)
 
 
 _Measured = Mapping[str, measure.Measured | None]
@@ -334,7 +338,7 @@ def _bases(
     that came with the change.
     """
     is_needed, has_base = ruling.breaks_on_weakened(options), bool(effects.context.subject.base_sha)
-    is_commit = compared is not None and compared.root is not None
+    is_commit = compared is not None and compared.report is None
     if ruling.base:
         yield nullcontext(ruling.base)
     elif is_commit and (ruling.options.baseline == "base" or not has_base):

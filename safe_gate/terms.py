@@ -38,8 +38,8 @@ def held_against(
 
 def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:
     """Return the terms of a report or of a commit. Raises CannotJudge with every problem of its files."""
-    if base.root is None:
-        return of_report(base.report or {})
+    if base.report is not None:
+        return of_report(base.report)
     try:
         return at(options_at(base.root), root=base.root)
     except CannotJudge as error:

@@ -174,7 +174,6 @@ def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path],
     Path("../shared/deep/ü b.jsonl").unlink()
     with open_it("main") as baseline:
         assert baseline
-        assert baseline.root
         assert (baseline.name, baseline.report) == ("main", None)
         assert (len(baseline.commit), baseline.made_at) == (len(sha), NOW)
         assert found(baseline.root) == NAMED
@@ -194,7 +193,6 @@ def test_a_commit_may_have_none_of_the_files(source: Callable[[Path], Open], wor
         (work / path).unlink()
     with source(work)("main") as baseline:
         assert baseline
-        assert baseline.root
         assert (baseline.root.is_dir(), found(baseline.root)) == (True, [])
         (problem,) = files.expand(["chat.jsonl"], root=baseline.root)[1]
         assert problem.message.startswith("matches no file")
@@ -227,7 +225,6 @@ def test_a_link_that_no_pattern_leads_to_does_not_matter(source: Callable[[Path]
         Path(name).symlink_to("/etc")
     with source(work)("main") as baseline:
         assert baseline
-        assert baseline.root
         assert found(baseline.root) == NAMED
 
 
@@ -251,7 +248,6 @@ def test_odd_names_are_names(source: Callable[[Path], Open], work: Path, name: s
     options = Options(synthesis_cases=(name,), github_token=TOKEN)
     with source(work)("main", options=options) as baseline:
         assert baseline
-        assert baseline.root
         assert found(baseline.root) == [f"evals/{name}"]
         assert measure.synthesis_part(options, root=baseline.root).part
 
@@ -264,7 +260,6 @@ def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open],
     (work / ".git" / "info" / "attributes").write_text("* -text", "utf-8")
     with source(work)("main") as baseline:
         assert baseline
-        assert baseline.root
         assert (baseline.root / "chat.jsonl").read_bytes() == data
 
 
@@ -348,7 +343,6 @@ def test_a_worktree_a_subfolder_and_another_owner(work: Path, tmp_path: Path, mo
         monkeypatch.chdir(tmp_path / folder)
         with open_("main") as baseline:
             assert baseline
-            assert baseline.root
             assert (baseline.commit, found(baseline.root)) == (sha, NAMED)
 
 
@@ -380,7 +374,6 @@ def test_a_replaced_commit_is_read_as_it_is(work: Path) -> None:
     git("replace", first, commit(work), folder=work)
     with open_(first) as baseline:
         assert baseline
-        assert baseline.root
         assert (baseline.root / "chat.jsonl").stat().st_size > 0
 
 
@@ -480,7 +473,6 @@ def test_a_shallow_clone_asks_github_for_what_it_lacks(
     where = context("pull_request", base, repository=REPOSITORY)
     with open_("base", lambda: Client(github.url, TOKEN, say=print), where) as baseline:
         assert baseline
-        assert baseline.root
         assert (baseline.name, baseline.commit, baseline.made_at) == ("base", base, NOW)
         assert found(baseline.root) == ["evals/chat.jsonl"]
     assert [path for _, path in github.requests] == [
@@ -625,7 +617,7 @@ def report(safe_gate: Callable[..., Ran], work: Path, monkeypatch: pytest.Monkey
 def test_a_report_is_a_baseline(report: Path) -> None:
     with open_(str(report)) as baseline:
         assert baseline == Baseline(
-            "reports/safe-gate.json", "", "1970-01-01T00:00:00Z", json.loads(report.read_text("utf-8")), None
+            "reports/safe-gate.json", "", "1970-01-01T00:00:00Z", json.loads(report.read_text("utf-8"))
         )
 
 
