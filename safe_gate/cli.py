@@ -382,7 +382,7 @@ class _Parser(argparse.ArgumentParser):
         from safe_gate.validate import suggestion
 
         wrong = re.search(r"invalid choice: '([^']*)'", message)
-        hint = suggestion(wrong[1], list(_COMMANDS)).replace('"', "") if wrong else ""
+        hint = suggestion(wrong[1], list(_COMMANDS), quoted=False) if wrong else ""
         raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
 
 
@@ -402,7 +402,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
         hint = f"; {flags[0]} is not an option of {command}"
     else:
         own = [flag for setting in settings() for flag in setting.flags_of(command)]
-        hint = suggestion(flags[0], own).replace('"', "")
+        hint = suggestion(flags[0], own, quoted=False)
     words = f"unrecognized arguments: {' '.join(unknown)}{hint}; see safe-gate {command} --help"
     raise CannotJudge(Problem(Place("command line"), words))
 

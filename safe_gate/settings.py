@@ -303,13 +303,12 @@ def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[P
     for name in sorted(environ.keys() - known):
         given = name.removeprefix("INPUT_")
         if is_action and given != name:
-            what = f"input {given.lower()}{suggestion(given, inputs)}"
+            what = f"input {given.lower()}{suggestion(given, inputs, quoted=False)}"
         elif name.startswith(_PREFIXES):
-            what = f"variable of this name{suggestion(_bare(name), variables)}"
+            what = f"variable of this name{suggestion(_bare(name), variables, quoted=False)}"
         else:
             continue
-        words = f"safe-gate has no {what}; correct its name or remove it"
-        yield Problem(Place(name), words.replace('"', ""))
+        yield Problem(Place(name), f"safe-gate has no {what}; correct its name or remove it")
 
 
 def _bare(variable: str) -> str:

@@ -94,16 +94,19 @@ class Schema:
         return jsonschema.Draft202012Validator(self._schema, format_checker=form)
 
 
-def suggestion(word: str, known: Iterable[str] | Mapping[str, str]) -> str:
+def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True) -> str:
     """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing.
 
-    A mapping says how each of its keys, which are compared, is shown.
+    A mapping says how each of its keys, which are compared, is shown. The word is in quotes if `quoted`.
     """
     import difflib  # only what is wrong needs it
 
     shown = known if isinstance(known, Mapping) else {one: one for one in known}
     close = difflib.get_close_matches(word, sorted(shown), n=1)
-    return f" (did you mean {json.dumps(shown[close[0]])}?)" if close else ""
+    if not close:
+        return ""
+    found = shown[close[0]]
+    return f" (did you mean {json.dumps(found) if quoted else found}?)"
 
 
 def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:
