@@ -15,7 +15,7 @@ from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import item_lines
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
-from safe_gate.spool import Table
+from safe_gate.spool import Store
 
 # How what we write begins. No batch does: the schema knows none of these fields at its top.
 _REPORT = re.compile(
@@ -46,11 +46,11 @@ def safe_cases(
     yield from problems
     output_paths, problems = files.expand(outputs, root=root)
     yield from problems
-    named = Table()
+    named = Store()
     are_read = yield from _read_outputs(output_paths, named, root)
     are_sound = are_read and not problems
     is_bare = not named
-    seen = Table()
+    seen = Store()
     stems: dict[str, Path] = {}
     all_read = True
     for path in paths:
@@ -61,7 +61,7 @@ def safe_cases(
         recorded = named
         beside = outputs_beside(path)
         if not outputs:
-            recorded = Table()
+            recorded = Store()
             are_sound = yield from _read_outputs([beside] if files.exists(beside) else (), recorded, root)
             is_bare = not recorded
         name = shown(path, root)
@@ -88,7 +88,7 @@ def safe_outputs(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[Prob
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
     paths, problems = files.expand(patterns, root=root)
     yield from problems
-    yield from _read_outputs(paths, Table(), root)
+    yield from _read_outputs(paths, Store(), root)
 
 
 def outputs_beside(path: Path) -> Path:
@@ -183,8 +183,8 @@ def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
 
 def _joined(
     batch: Batch,
-    recorded: Table,
-    seen: Table,
+    recorded: Store,
+    seen: Store,
     concern: str,
     cluster_key: str,
     searched: Sequence[str],
@@ -251,15 +251,15 @@ def _output(
     return found
 
 
-def _unused(recorded: Table, nobody: str) -> Iterator[Problem]:
+def _unused(recorded: Store, nobody: str) -> Iterator[Problem]:
     for test_id, output in recorded.items():
         yield Problem(
             Place(output["path"], output["line"]), f"is the output of a case that {nobody}", test_id, "test_id"
         )
 
 
-def _read_outputs(paths: Iterable[Path], into: Table, root: Path) -> Generator[Problem | InputFile, None, bool]:
-    """Read recorded outputs into a table by test_id: place and output of each, None for an invalid one.
+def _read_outputs(paths: Iterable[Path], into: Store, root: Path) -> Generator[Problem | InputFile, None, bool]:
+    """Read recorded outputs into a store by test_id: place and output of each, None for an invalid one.
 
     Yields their problems and files; returns whether all lines could be read.
     """

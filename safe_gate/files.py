@@ -24,7 +24,7 @@ from safe_gate import globs, parquet
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Config, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
-from safe_gate.spool import Table
+from safe_gate.spool import Store
 from safe_gate.validate import Fault, Schema, suggestion
 from safe_gate.waivers import twins
 
@@ -82,7 +82,7 @@ def synthesis_cases(
 
     `cluster_key` is that of `cluster_of`.
     """
-    seen = Table()
+    seen = Store()
     for item in synthesis_parts(patterns, root=root):
         if not isinstance(item, Part):
             yield item
@@ -425,7 +425,7 @@ def schema_folder() -> Path:
     return packaged if packaged.is_dir() else package.parent / "schemas"
 
 
-def twin_of(seen: Table, case_id: str, place: Place, field: str) -> Problem | None:
+def twin_of(seen: Store, case_id: str, place: Place, field: str) -> Problem | None:
     """Return a problem if the id was seen before, else remember it."""
     here = [place.path, place.line]
     first = seen.setdefault(case_id, here)

@@ -15,7 +15,7 @@ from safe_gate.figures import add_up
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
-from safe_gate.spool import Spool, Table, lines
+from safe_gate.spool import Spool, Store, lines
 
 if TYPE_CHECKING:  # an evaluator is imported where it has cases
     from safe_gate import batches
@@ -136,7 +136,7 @@ def synthesis_part(
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
     terms = Terms(rules.recipe, options.cluster_key, options.text, source)
-    seen, entries, found = Table(), Spool(), list[Problem]()
+    seen, entries, found = Store(), Spool(), list[Problem]()
     inputs: list[files.InputFile] = []
     count = 0
     mapped, size = _engine(options)

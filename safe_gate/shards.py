@@ -19,7 +19,7 @@ from safe_gate import __version__, files
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.spool import Table
+from safe_gate.spool import Store
 from safe_gate.validate import Fault
 
 _SHAPE = 1
@@ -83,7 +83,7 @@ def as_json(
 class Shards:
     """All shards of one run: their entries by evaluator and id, and what each was made by, by its file's name."""
 
-    entries: Mapping[str, Table]
+    entries: Mapping[str, Store]
     terms: Mapping[str, Mapping[str, Any]]
 
     def source(self, evaluator: str, case_id: str, _score: Callable[[], JsonObject]) -> JsonObject | None:
@@ -112,7 +112,7 @@ def read(patterns: Sequence[str]) -> Shards:
     paths, problems = files.expand(patterns, ".json")
     parts: dict[str, JsonObject] = {}
     terms: dict[str, Mapping[str, Any]] = {}
-    entries = {name: Table() for name in EVALUATORS}
+    entries = {name: Store() for name in EVALUATORS}
     counts = Counter[str]()
     for path in paths:
         try:

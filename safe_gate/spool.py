@@ -21,7 +21,7 @@ _IN_MEMORY = 4 << 20
 """Bytes of a spool that need no file."""
 
 _FEW = 2_000
-"""Keys of a table that need no file."""
+"""Keys of a store that need no file."""
 
 _encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
@@ -77,7 +77,7 @@ def _close(file: IO[bytes]) -> None:
         file.close()
 
 
-class Table:
+class Store:
     """JSON values by text, in the order in which their keys came."""
 
     def __init__(self) -> None:
@@ -106,7 +106,7 @@ class Table:
 
 
 class _OnDisk:
-    """What a table does, done by a database in a file that goes with it (SQLite, "Temporary Databases")."""
+    """What a store does, done by a database in a file that goes with it (SQLite, "Temporary Databases")."""
 
     def __init__(self, kept: Mapping[str, Any]) -> None:
         import sqlite3

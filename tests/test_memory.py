@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 
 from safe_gate import spool
 from safe_gate.model import HELD, CannotJudge, View
-from safe_gate.spool import Spool, Table
+from safe_gate.spool import Spool, Store
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
@@ -109,13 +109,13 @@ def test_a_spool_gives_back_what_it_took_to_several_readers(entries: list[dict[s
 
 
 @given(st.lists(st.tuples(st.sampled_from(["set", "pop"]), st.sampled_from(["a", "b", "\ud800", ""])), max_size=20))
-def test_a_table_on_disk_is_as_one_in_memory(steps: list[tuple[str, str]]) -> None:
-    in_memory, on_disk = Table(), Table()
+def test_a_store_on_disk_is_as_one_in_memory(steps: list[tuple[str, str]]) -> None:
+    in_memory, on_disk = Store(), Store()
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(spool, "_FEW", 1)
         for number, (step, key) in enumerate(steps):
             found = [
-                table.setdefault(key, [number]) if step == "set" else table.pop(key) for table in (in_memory, on_disk)
+                store.setdefault(key, [number]) if step == "set" else store.pop(key) for store in (in_memory, on_disk)
             ]
             assert found[0] == found[1]
             assert in_memory.get(key) == on_disk.get(key)
@@ -153,13 +153,13 @@ def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatc
     assert not Path("o.json").exists()
 
 
-def test_a_table_without_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_store_without_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_FEW", 0)
-    table = Table()
-    table.setdefault("a", 1)
-    database = table._kept
+    store = Store()
+    store.setdefault("a", 1)
+    database = store._kept
     assert not isinstance(database, dict)
     database._run("PRAGMA max_page_count = 4")
     with pytest.raises(CannotJudge) as refused:
-        table.setdefault("b", "x" * 100_000)
+        store.setdefault("b", "x" * 100_000)
     assert "takes no more: database or disk is full" in refused.value.problems[0].message
