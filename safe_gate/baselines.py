@@ -50,7 +50,7 @@ class Baseline:
     root: Path = HERE
 
 
-class Source(Protocol):
+class Repository(Protocol):
     """Who has commits. All that it cannot tell is `Missing`."""
 
     def commit(self, ref: str) -> Commit:
@@ -206,10 +206,10 @@ def _ref(spec: str) -> str:
     return spec
 
 
-def _sources(context: Context, connect: Callable[[], Api], options: Options) -> Mapping[str, Callable[[], Source]]:
+def _sources(context: Context, connect: Callable[[], Api], options: Options) -> Mapping[str, Callable[[], Repository]]:
     """Return who is asked for a commit, in order: the clone, then GitHub."""
 
-    def github() -> Source:
+    def github() -> Repository:
         if not context.repository:
             raise Missing("this is no job of GitHub Actions")
         if not options.github_token:
@@ -220,7 +220,7 @@ def _sources(context: Context, connect: Callable[[], Api], options: Options) -> 
 
 
 def _fetched(
-    spec: str, ref: str, selection: Selection, top: Path, sources: Mapping[str, Callable[[], Source]]
+    spec: str, ref: str, selection: Selection, top: Path, sources: Mapping[str, Callable[[], Repository]]
 ) -> Commit:
     """Put the files of a commit below a folder, from the first source that has them all; return the commit."""
     refusals: list[str] = []
@@ -238,7 +238,7 @@ def _fetched(
     raise CannotJudge(Problem(Place(spec), words))
 
 
-def _put(source: Source, commit: Commit, selection: Selection, top: Path) -> None:
+def _put(source: Repository, commit: Commit, selection: Selection, top: Path) -> None:
     """Put the files of a commit below a folder. Raises CannotJudge for what cannot be read in full, and Missing."""
     entries = source.entries(commit.sha, selection)
     if links := [entry for entry in entries if entry.kind is not Kind.FILE]:

@@ -190,7 +190,7 @@ _Measured = Mapping[str, measure.Measured | None]
 
 
 def _measured(
-    ruling: _Ruling, effects: Effects, source: measure.Source
+    ruling: _Ruling, effects: Effects, source: measure.EntrySource
 ) -> tuple[_Measured, tuple[Problem, ...], tuple[files.InputFile, ...]]:
     """Measure the cases that the source has; return with it all problems and files of the inputs, read whole."""
     judging, at = ruling.options, effects.generated_at

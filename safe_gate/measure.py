@@ -40,7 +40,7 @@ SCORING = (
 Case = TypeVar("Case")
 Result = TypeVar("Result")
 
-Source = Callable[[str, str, Callable[[], JsonObject]], JsonObject | None]
+EntrySource = Callable[[str, str, Callable[[], JsonObject]], JsonObject | None]
 """What gives a case's entry of `results[]`, told its evaluator, its id and how to score it; None passes it over."""
 
 
@@ -71,7 +71,7 @@ def safe_v0_part(
     *,
     root: Path = HERE,
     policy: safe_v0.Policy | None = None,
-    source: Source = scored,
+    source: EntrySource = scored,
 ) -> Measured:
     """Return SAFE v0's part of the report over all batches that the options name.
 
@@ -120,7 +120,7 @@ def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> I
 
 
 def synthesis_part(
-    options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None, source: Source = scored
+    options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None, source: EntrySource = scored
 ) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name.
 
@@ -135,7 +135,7 @@ def synthesis_part(
         rules = rules or synthesis_rules(options, root=root)
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
-    terms = Terms(rules.recipe, options.cluster_key, options.text, source)
+    scoring = Scoring(rules.recipe, options.cluster_key, options.text, source)
     seen, entries, found = Store(), Spool(), list[Problem]()
     inputs: list[files.InputFile] = []
     count = 0
@@ -152,7 +152,7 @@ def synthesis_part(
 
     def totals() -> Iterator[synthesis.Totals]:
         nonlocal count
-        for tally in mapped(partial(tallied, terms), parts()):
+        for tally in mapped(partial(tallied, scoring), parts()):
             found.extend(tally.problems)
             for case_id, place in tally.ids:
                 if twin := files.twin_of(seen, case_id, place, "id"):
@@ -178,7 +178,7 @@ def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Probl
 
 
 @dataclass(frozen=True, slots=True)
-class Terms:
+class Scoring:
     """What makes a Synthesis case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
     `recipe` is that of `packs.made`, `cluster_key` and `text` are the options.
@@ -187,7 +187,7 @@ class Terms:
     recipe: str
     cluster_key: str
     text: str
-    source: Source
+    source: EntrySource
 
 
 @dataclass(frozen=True, slots=True)
@@ -203,26 +203,26 @@ class Tally:
     problems: tuple[Problem, ...]
 
 
-def tallied(terms: Terms, item: tuple[files.Part, bool]) -> Tally:
+def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     """Return what a part of the cases comes to, if it is to be scored; else what is wrong with it, and its ids."""
     from safe_gate import packs
     from safe_gate.evaluators import synthesis
 
     part, is_scored = item
-    rules, problems = packs.made(terms.recipe), list[Problem]()
+    rules, problems = packs.made(scoring.recipe), list[Problem]()
     entries: list[JsonObject] = []
 
     def fresh(case: synthesis.Case) -> JsonObject:
-        return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), terms.text)
+        return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), scoring.text)
 
-    found = list(files.cases_of(part, terms.cluster_key))
+    found = list(files.cases_of(part, scoring.cluster_key))
     for case in found:
         if isinstance(case, Problem):
             problems.append(case)
             continue
         if problems or not is_scored:
             continue
-        if (entry := terms.source("synthesis", case.id, partial(fresh, case))) is not None:
+        if (entry := scoring.source("synthesis", case.id, partial(fresh, case))) is not None:
             entries.append(entry)
     return Tally(synthesis.Totals.of(entries), lines(entries), files.ids_of(found), tuple(problems))
 

@@ -59,7 +59,7 @@ class Shard:
         return int.from_bytes(hashlib.sha256(key).digest(), "big") % self.of == self.index - 1
 
     def source(self, evaluator: str, case_id: str, score: Callable[[], JsonObject]) -> JsonObject | None:
-        """Return the entry of a case that is in the shard: a `measure.Source`."""
+        """Return the entry of a case that is in the shard: a `measure.EntrySource`."""
         return score() if self.has(evaluator, case_id) else None
 
 
@@ -87,7 +87,7 @@ class Shards:
     terms: Mapping[str, Mapping[str, Any]]
 
     def source(self, evaluator: str, case_id: str, _score: Callable[[], JsonObject]) -> JsonObject | None:
-        """Return the entry of a case that some shard holds: a `measure.Source`."""
+        """Return the entry of a case that some shard holds: a `measure.EntrySource`."""
         entry: JsonObject | None = self.entries[evaluator].get(case_id)
         return entry
 
