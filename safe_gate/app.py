@@ -154,7 +154,7 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
     if options.mode == "publish":
         from safe_gate import publishing
 
-        publishing.refuse(problems, options, effects)
+        publishing.tell_of_refusal(problems, options, effects)
         return complain(problems, effects)
     return _conclude(judging.error_report(problems, Options(), effects), problems, options, effects)
 

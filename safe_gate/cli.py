@@ -221,7 +221,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
     with suppress(Exception):
         from safe_gate import app
 
-        options = _publishing(_peeked(argv), environ)
+        options = _reporting_options(_peeked(argv), environ)
         shown = problem if options.text == "full" else shown
         if next(iter(argv), "") in _TOLD:
             return app.refuse((problem,), options, _effects(environ, _generated_at(environ)))
@@ -256,7 +256,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
         effects = effects or _effects(environ, _generated_at({}))
         if command in _TOLD:
-            return app.refuse(error.problems, _publishing(_peeked(argv) | flags, environ), effects)
+            return app.refuse(error.problems, _reporting_options(_peeked(argv) | flags, environ), effects)
         return app.complain(error.problems, effects)
 
 
@@ -354,16 +354,16 @@ def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effe
     try:
         resolved = resolve(flags, environ, files.read_config, command="doctor")
     except CannotJudge as error:
-        return app.examine(_publishing(flags, environ), None, effects, error.problems)
+        return app.examine(_reporting_options(flags, environ), None, effects, error.problems)
     origins = {name: (source.kind, source.name) for name, source in resolved.origins.items()}
     return app.examine(resolved.options, origins, effects)
 
 
-def _publishing(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
+def _reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
     from safe_gate import files
-    from safe_gate.settings import publishing
+    from safe_gate.settings import reporting_options
 
-    return publishing(flags, environ, partial(files.read_config, is_checked=False))
+    return reporting_options(flags, environ, partial(files.read_config, is_checked=False))
 
 
 def _peeked(argv: Sequence[str]) -> dict[str, str]:

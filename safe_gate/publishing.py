@@ -234,12 +234,12 @@ def post_later(options: Options, effects: Effects) -> bool:
         origin = context.origin(found.folder, options.gate_id or found.gate)
         draft = _draft(found.report, found.problems, options, context, origin, job=found.job)
     except CannotJudge as error:
-        refuse(error.problems, options, effects)
+        tell_of_refusal(error.problems, options, effects)
         raise
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "holds figures that cannot be; expected what safe-gate run writes"
         problem = Problem(Place(publication.NAME), words)
-        refuse((problem,), options, effects)
+        tell_of_refusal((problem,), options, effects)
         raise CannotJudge(problem) from None
     if options.dry_run:
         effects.out("Dry run: no comment is made; step outputs are.")
@@ -266,7 +266,7 @@ def _moved_on(context: Context, posted: comment.Posted) -> str:
     return f"No open pull request of {label or repository} has the head {head}."
 
 
-def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> None:
+def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effects) -> None:
     """Annotate what keeps a run's comment from being posted, and say in the step outputs that it was not."""
     if effects.context.in_actions and not options.dry_run:
         for annotation in commands.input_problems(problems, effects.folder):

@@ -107,7 +107,7 @@ def resolve(
     return Resolved(options, origins)
 
 
-def publishing(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
+def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
     """Return what is needed to say that a run has no verdict, read as far as it can be, judging nothing.
 
     `read_config` gives the content of the config file, be it valid or not.
