@@ -1,6 +1,7 @@
 """The gate's judgement: a report and a policy in, an outcome for each rule and one verdict out.
 
-Pure. Evaluators measure; only this module says what is good enough.
+Pure. Evaluators measure; what is good enough is said here, but for two runs compared and for a gate that got
+weaker, whose rules `regression` and `weakening` judge and this module adds.
 """
 
 from __future__ import annotations

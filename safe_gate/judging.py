@@ -83,19 +83,19 @@ def gate_policy(options: Options) -> gate.Policy:
     )
 
 
-_OF_REPORTS = ("report_dir", "comment", "gate_id", "text", "engine")
-"""Settings that judge nothing, and are those of the run whoever's settings judge."""
+_OF_THE_RUN = ("report_dir", "comment", "gate_id", "text", "engine")
+"""Settings that judge nothing: who scores cases and what is told of them, the run's own whoever's settings judge."""
 
 _OF_INPUTS = ("safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases")
 """Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
 
 
 def with_todays(options: Options, options_at: comparing.OptionsAt) -> comparing.OptionsAt:
-    """Return how settings are read below a folder: those of the run for reports, and for inputs if it names none."""
+    """Return how settings are read below a folder: what judges nothing is the run's, and inputs if it names none."""
 
     def settings_at(root: Path) -> Options:
         own = options_at(root)
-        names = _OF_REPORTS if own.safe_batch or own.synthesis_cases else (*_OF_REPORTS, *_OF_INPUTS)
+        names = _OF_THE_RUN if own.safe_batch or own.synthesis_cases else (*_OF_THE_RUN, *_OF_INPUTS)
         return replace(own, **{name: getattr(options, name) for name in names})
 
     return settings_at
