@@ -107,12 +107,12 @@ def compare(
         weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
     if found["status"] == regression.Status.NONE:
         raise CannotJudge(_nothing_in(base))
-    if not any(found[name]["cases"]["both"] for name in present(found)):
-        words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
-        raise CannotJudge(Problem(Place(base), words))
     report = {**side.parts, "comparison": found}
     outcomes = regression.judge(found, comparing.guards(settings), known) + weakening.judge(weakened)
     rules = [outcome.as_json() for outcome in outcomes]
+    if all(outcome.passed for outcome in outcomes) and not any(found[name]["cases"]["both"] for name in present(found)):
+        words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
+        raise CannotJudge(Problem(Place(base), words))
     if out:
         files.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
     for table in console.weakened({"weakened": weakened}):
@@ -444,7 +444,8 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
     batch_files, outputs, cases = (kinds.pop(kind, []) for kind in ("safe-batch", "safe-output", "synthesis-case"))
     beside = {files.location(batches.outputs_beside(Path(batch))) for batch in batch_files}
     strays = [one for one in outputs if files.location(Path(one)) not in beside]
-    alone = [one for one in strays if not batch_files or files.exists(batches.batch_of(Path(one)))]
+    all_found = all(map(files.exists, beside))  # without a stray; else it may be what a batch lacks
+    alone = [one for one in strays if all_found and (not batch_files or files.exists(batches.batch_of(Path(one))))]
     # None is named where each is found beside its batch: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     streams: list[Iterator[Any]] = []
@@ -549,8 +550,8 @@ _FORMATS = {".json": "json", ".md": "markdown"}
 def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *, output: str, verbose: bool) -> None:
     """Write a SAFE v0 report in the formats asked for (SAFE v0 spec sections 5 and 7.1).
 
-    `output` names a file for one of them: the format that its name ends in, asked for or not, else the first of
-    JSON, Markdown and console that is.
+    `output` names a file for one of them: the format that its name ends in, where that or the console's alone is
+    asked for, else the first of JSON, Markdown and console that is.
     """
     from safe_gate.render import console
 
@@ -568,7 +569,9 @@ def _write_safe_reports(part: JsonObject, options: Options, effects: Effects, *,
         "markdown": in_markdown,
         "console": lambda: console.scorecard(section, everything=verbose),
     }
-    main = _FORMATS.get(Path(output).suffix) or next(name for name in drawn if name in formats)
+    main, named = next(name for name in drawn if name in formats), _FORMATS.get(Path(output).suffix, "")
+    if named in formats or (named and formats == {"console"}):
+        main = named
     if output:
         formats.add(main)
     for name in sorted(formats):

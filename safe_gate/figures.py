@@ -65,7 +65,7 @@ def fixed(value: float, digits: int = 2) -> str:
     >>> fixed(0.625), fixed(2 / 3), format(0.625, ".2f")
     ('0.63', '0.67', '0.62')
     """
-    return str(Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP))
+    return f"{Decimal(value).quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP):f}"
 
 
 def percent(fraction: float, digits: int = 0) -> str:

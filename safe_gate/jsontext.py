@@ -36,9 +36,9 @@ class JsonError(ValueError):
 def parse(text: str, *, comments: bool = False) -> Any:
     """Return the value a JSON text stands for.
 
-    Raises JsonError for broken syntax, for NaN, Infinity and numbers beyond a double, for a key
-    that an object has twice, and for nesting deeper than `MAX_DEPTH`. Escapes of half a surrogate
-    pair are allowed, as the JSON grammar allows them.
+    Raises JsonError for broken syntax, for NaN, Infinity and fractions beyond a double, for integers of
+    thousands of digits, for a key that an object has twice, and for nesting deeper than `MAX_DEPTH`.
+    Escapes of half a surrogate pair are allowed, as the JSON grammar allows them.
     """
     if comments:
         text = blank_comments(text)

@@ -169,12 +169,14 @@ def synthesis_part(
 
 
 def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Problem]:
-    """Yield a problem for each check that cases ask for and no rule serves: a green that nobody earned."""
-    looked = {pack.check for pack in rules.packs} | {pack.check for pack in rules.learned}
+    """Yield a problem for each check that cases ask for and no rule serves that weighs anything: nobody earned it."""
+    looked = {pack.check for pack in rules.packs if any(pack.weights.values()) or not rules.is_weighted}
+    looked |= {pack.check for pack in rules.learned if pack.factor}
     for check in dict.fromkeys(check for check, _ in total.verdicts):
         if check not in looked:
-            words = f"leaves no rule of {check}, which cases ask for; leave one on, or take the check out of the cases"
-            yield Problem(Place("rules-off"), words)
+            words = f"leave no rule of {check} that counts, and cases ask for it"
+            advice = "leave one, or take the check out of the cases"
+            yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}")
 
 
 @dataclass(frozen=True, slots=True)
@@ -365,14 +367,16 @@ def safe_policy(options: Options) -> safe_v0.Policy:
 
     def labelled(own: Mapping[str, Mapping[str, float]]) -> dict[str, safe_v0.Threshold]:
         merged = {metric: {**general, **own.get(metric, {})} for metric, general in thresholds.items()}
-        return {metric: safe_v0.Threshold(parts["pass"], parts["review"]) for metric, parts in merged.items()}
+        return {m: safe_v0.Threshold(float(parts["pass"]), float(parts["review"])) for m, parts in merged.items()}
 
     archetypes = options.archetypes or {}
     return safe_v0.Policy(
         thresholds=labelled({}),
         weights=weights,
         archetype_weights={
-            archetype: {**weights, **own["weights"]} for archetype, own in archetypes.items() if "weights" in own
+            archetype: {metric: float(weight) for metric, weight in {**weights, **own["weights"]}.items()}
+            for archetype, own in archetypes.items()
+            if "weights" in own
         },
         archetype_thresholds={
             archetype: labelled(own["thresholds"]) for archetype, own in archetypes.items() if "thresholds" in own

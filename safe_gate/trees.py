@@ -10,6 +10,8 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
+from itertools import accumulate
+from operator import or_
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,11 +83,13 @@ class Selection:
 
 
 def _names(pattern: tuple[str, ...], path: list[str]) -> bool:
-    if not path or not pattern:
-        return not path and all(segment == "**" for segment in pattern)
-    if pattern[0] == "**":
-        return _names(pattern[1:], path) or _names(pattern, path[1:])
-    return _fits(path[0], pattern[0]) and _names(pattern[1:], path[1:])
+    reached = [True, *(False for _ in path)]  # whether the pattern so far names the first so many parts
+    for segment in pattern:
+        if segment == "**":
+            reached = list(accumulate(reached, or_))
+        else:
+            reached = [False, *(was and _fits(name, segment) for was, name in zip(reached, path, strict=False))]
+    return reached[-1]
 
 
 def _leads_into(pattern: tuple[str, ...], folder: list[str]) -> bool:

@@ -31,6 +31,7 @@ def test_unequal_shares_are_never_shown_alike(value: float, limit: float) -> Non
 @given(finite)
 def test_only_all_is_shown_as_all_and_only_none_as_none(value: float) -> None:
     for shown, all_ in ((percent(value), 100), (percent(value, 1), 100), (score(value), 1)):
+        assert "E" not in shown
         assert 0 < float(shown.rstrip("%")) < all_ or value in (0, 1) or min(value, 1 - value) < 1e-9
 
 

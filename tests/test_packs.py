@@ -10,7 +10,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-import re2
 
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis.rules import broken_promises, compile_pack, find
@@ -59,13 +58,6 @@ def test_rule_ids_are_unique_and_every_group_of_every_check_has_a_pack() -> None
 @pytest.mark.parametrize(("pack", "rule"), RULES, ids=[rule["id"] for _, rule in RULES])
 def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule: dict[str, Any]) -> None:
     assert broken_promises(pack, rule, CLASSES) == ([], [])
-
-
-def test_every_condition_is_a_pattern_the_engine_takes() -> None:
-    for pack in load_rules().packs:
-        for rule in pack.rules:
-            for pattern in (rule.pattern, rule.unless, rule.unless_before, rule.unless_after):
-                re2.compile(pattern)
 
 
 @pytest.mark.parametrize(
@@ -392,9 +384,10 @@ def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None
     promise = turn("a", assistant="You'll definitely be fine, I promise.", checks=["unverifiable_reassurance"])
     write_cases(Path("c.jsonl"), promise)
     for command in (("eval", "--cases", "c.jsonl"), ("run", "--synthesis-cases", "c.jsonl")):
-        ran = safe_gate(*command, "--rules-off", *off)
-        assert ran.code == 3
-        assert "rules-off: leaves no rule of unverifiable_reassurance, which cases ask for" in ran.err
+        for switched in (("--rules-off", *off), ("--rule-weights", *(f"{pack}=0" for pack in off))):
+            ran = safe_gate(*command, *switched)
+            assert ran.code == 3
+            assert "leave no rule of unverifiable_reassurance that counts, and cases ask for it" in ran.err
     write_cases(Path("c.jsonl"), turn("a", checks=["agency_language"]))
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules-off", *off).code == 0
 

@@ -68,3 +68,9 @@ def test_a_file_that_is_not_named_is_not_met() -> None:
     assert chosen.meets(Entry("a/x", Kind.SUBMODULE, ""))
     assert chosen.meets(Entry("a/x/b.jsonl", Kind.FILE, ""))
     assert not chosen.has("a/b.jsonl")
+
+
+def test_a_pattern_of_many_folders_of_any_depth_is_soon_decided() -> None:
+    chosen = Selection.of(["**/" * 12 + "x.json"], "")
+    assert not chosen.has("/".join("a" * 40) + "/y.json")
+    assert chosen.has("/".join("a" * 40) + "/x.json")

@@ -19,7 +19,6 @@ from safe_gate.evaluators.synthesis import CHECKS, Case, Rules
 from safe_gate.evaluators.synthesis.gain import Gain, gains
 from safe_gate.files import synthesis_cases
 from safe_gate.fit import TASKS, JsonObject, Turn, correct
-from safe_gate.stats import wilson
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "own-rules.md"
 SIZES = {"50": 50, "100": 100, "160 to 208": 208}
@@ -41,13 +40,13 @@ def gained(file: Path, bases: dict[str, JsonObject], size: int) -> tuple[Gain, .
 
 def row(size: str, check: str, found: Sequence[Gain]) -> str:
     """Return the gain of a check over all files as a row of the table."""
-    labels, before, after = (sum(getattr(gain, name) for gain in found) for name in ("labels", "before", "after"))
-    cells = [" ".join(share(count, labels)) for count in (before, after)]
-    mended, spoiled = (sum(getattr(gain, name) for gain in found) for name in ("mended", "spoiled"))
-    low, _ = wilson(mended, mended + spoiled)
-    gain = f"{100 * (after - before) / labels:+.1f}"
-    words = "yes" if low > 0.5 else "no"
-    return f"| {size} | {check.replace('_', ' ')} | {' | '.join(cells)} | {gain} | {mended} | {spoiled} | {words} |"
+    counts = (sum(getattr(one, name) for one in found) for name in ("labels", "before", "mended", "spoiled"))
+    whole = Gain(check, *counts)
+    cells = [" ".join(share(count, whole.labels)) for count in (whole.before, whole.after)]
+    gain = f"{100 * (whole.after - whole.before) / whole.labels:+.1f}"
+    words = "yes" if whole.is_beyond_chance else "no"
+    ending = f"{gain} | {whole.mended} | {whole.spoiled} | {words} |"
+    return f"| {size} | {check.replace('_', ' ')} | {' | '.join(cells)} | {ending}"
 
 
 def main() -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.evaluators.synthesis import reads_foreign
+from safe_gate.evaluators.synthesis.score import reads_foreign, summed
 from safe_gate.figures import fixed
 from safe_gate.model import JsonObject, Untrusted
 from safe_gate.render.untrusted import plain
@@ -109,9 +109,9 @@ def _why_not(hit: JsonObject) -> str:
 
 
 def _sums(check: JsonObject) -> dict[str, Any]:
-    outweighed = sum(hit["weight"] for hit in check["cancelled"] if hit["by"] == "outweighed")  # pivots, if any
+    outweighed = [hit for hit in check["cancelled"] if hit["by"] == "outweighed"]  # pivots, if any
     sums: dict[str, Any] = {
-        group.replace(" ", "_"): fixed(sum(hit["weight"] for hit in hits) + outweighed * (group == "pivot"), 3)
+        group.replace(" ", "_"): fixed(summed(hit["weight"] for hit in hits + outweighed * (group == "pivot")), 3)
         for group, hits in _hit_lists(check)
     }
     return {**sums, "score": fixed(check.get("score", 0), 3), "similarity": fixed(check.get("similarity", 0), 3)}

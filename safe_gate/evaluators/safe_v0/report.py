@@ -106,8 +106,8 @@ class Totals:
         by_batch: dict[str, Tally] = {}
         by_archetype: dict[str, Tally] = {}
         for (batch, archetype), tally in tallies.items():
-            by_batch = _merge(by_batch, {batch: tally})
-            by_archetype = _merge(by_archetype, {archetype: tally})
+            by_batch[batch] = by_batch.get(batch, Tally()) + tally
+            by_archetype[archetype] = by_archetype.get(archetype, Tally()) + tally
         return cls(
             add_up(tallies.values(), Tally()),
             by_batch,

@@ -31,7 +31,7 @@ _STEPS = 32  # strengths are looked up on a grid of 1/32, because math.exp diffe
 _REACH = 8
 _REASONS = 3
 SHOWN = 0.6
-"""Learned evidence that weighs less is neither shown nor counted."""
+"""Learned evidence that weighs less, before a team's factor, is neither shown nor counted."""
 
 _RELATION = "r:"  # features that relate a sentence to the user's message share one weight
 _LANE = 64  # bits
@@ -219,7 +219,7 @@ def columns(
 ) -> dict[str, list[Column]]:
     """Return what packs make of the sentences of a text, by group; `message` is the user's, by sentence.
 
-    A sentence without features (see `features.Sentence`) is left out.
+    A sentence without features (see `features.Wording`) is left out.
     """
     ledger = _ledger(packs)
     relates = any(pack.relation for pack in packs)

@@ -222,7 +222,12 @@ class Turn:
 
 def total(hits: Iterable[Hit]) -> float:
     """Return the sum of the hits' weights, exact to a thousandth."""
-    return _thousandths(sum(round(hit.weight * 1000) for hit in hits))
+    return summed(hit.weight for hit in hits)
+
+
+def summed(weights: Iterable[float]) -> float:
+    """Return the sum of weights, exact to a thousandth."""
+    return _thousandths(sum(round(weight * 1000) for weight in weights))
 
 
 def difference(first: float, second: float) -> float:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, reads_foreign
+from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, reads_foreign, summed
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
 from safe_gate.stats import wilson
@@ -203,12 +203,12 @@ _EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassuranc
 
 
 def _weigh(hits: list[JsonObject]) -> float:
-    return sum((hit["weight"] for hit in hits), 0.0)
+    return summed(hit["weight"] for hit in hits)
 
 
 def _lead(check: JsonObject, first: float, second: float) -> str:
     """Return by how much more one side must weigh than the other, where it is this that it lacks."""
-    lead, needed = round(first - second, 3), check.get("needed")
+    lead, needed = difference(first, second), check.get("needed")
     if needed is None or lead >= needed:
         return ""
     return f": {needed:g} more is asked" + (f", {lead:g} found" if lead > 0 else "")
