@@ -6,7 +6,6 @@ import hashlib
 import json
 import os
 import re
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -15,6 +14,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
 from threading import Thread
+from time import sleep  # the real one, whatever a test puts in its place
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -237,7 +237,7 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
                 while body and answer.pause:
                     self.wfile.write(body[:1])
                     body = body[1:]
-                    time.sleep(answer.pause)
+                    sleep(answer.pause)
                 self.wfile.write(body)
 
         do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _answer  # noqa: N815 - the names are http.server's

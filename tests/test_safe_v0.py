@@ -118,7 +118,8 @@ def test_console_text_can_go_to_a_file(safe_gate: SafeGate) -> None:
         (("all",), "card.md", "# SAFE"),
         (("all",), "card.json", "{\n"),
         (("console",), "card.json", "{\n"),
-        (("markdown",), "card.json", "{\n"),
+        (("markdown",), "card.json", "# SAFE"),
+        (("json",), "card.md", "{\n"),
     ],
 )
 def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(
