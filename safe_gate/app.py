@@ -444,8 +444,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
     batch_files, outputs, cases = (kinds.pop(kind, []) for kind in ("safe-batch", "safe-output", "synthesis-case"))
     beside = {files.location(batches.outputs_beside(Path(batch))) for batch in batch_files}
     strays = [one for one in outputs if files.location(Path(one)) not in beside]
-    all_found = all(map(files.exists, beside))  # without a stray; else it may be what a batch lacks
-    alone = [one for one in strays if all_found and (not batch_files or files.exists(batches.batch_of(Path(one))))]
+    alone = [one for one in strays if not batch_files or files.exists(batches.batch_of(Path(one)))]
     # None is named where each is found beside its batch: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     streams: list[Iterator[Any]] = []

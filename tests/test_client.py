@@ -120,6 +120,13 @@ def test_a_token_that_an_answer_quotes_is_not_shown_in_part_either(gate: Gate, g
     assert "ghs_" not in step.ran.log
 
 
+def test_a_token_that_the_answer_to_a_file_quotes_is_not_shown_either(github: GitHub) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(403, json.dumps({"message": "." * 190 + TOKEN}))
+    with pytest.raises(ApiError) as refused:
+        client(github).raw(COMMENTS)
+    assert "ghs_" not in str(refused.value)
+
+
 def test_a_token_that_an_answer_gives_as_a_name_is_not_shown(gate: Gate, github: GitHub) -> None:
     github.faults[("POST", COMMENTS)] = ok({"html_url": f"https://x/{TOKEN}", "user": {"login": TOKEN}}, 201)
     step = gate("fail")

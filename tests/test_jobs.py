@@ -9,7 +9,6 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
-from functools import partial
 from pathlib import Path
 
 import pytest
@@ -91,9 +90,10 @@ def alive(wanted: set[int], field: int) -> set[int]:
 @pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
 def test_a_second_interrupt_ends_a_run_too() -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(4_000)))
-    command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl", "--jobs", "2"]
-    heard = partial(signal.signal, signal.SIGINT, signal.SIG_DFL)  # whoever starts the tests may ignore it
-    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, preexec_fn=heard) as run:
+    heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # whoever starts the tests may ignore it
+    code = f"import signal, sys; {heard}; from safe_gate.cli import main; sys.exit(main())"
+    command = [sys.executable, "-I", "-c", code, "run", "--synthesis-cases", "c.jsonl", "--jobs", "2"]
+    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL) as run:
         started = time.monotonic()
         while len(alive({run.pid}, 1)) < 2 and time.monotonic() < started + 60:
             time.sleep(0.05)

@@ -632,3 +632,24 @@ def test_the_digest_of_an_input_is_that_of_its_bytes(safe_gate: SafeGate) -> Non
     (entry,) = report()["provenance"]["inputs"]
     sha256 = hashlib.sha256(Path("b.json").read_bytes()).hexdigest()
     assert entry == {"path": "b.json", "sha256": sha256, "kind": "safe-batch"}
+
+
+def test_of_groups_the_cases_of_the_broken_ones_come_first_and_those_a_rule_names(
+    safe_gate: SafeGate, runner: None
+) -> None:
+    cases = [turn(f"F{n}", assistant=BAD) for n in range(12)]
+    labelled = turn("WRONG", expected={"unverifiable_reassurance": False})
+    write_cases(Path("c.jsonl"), *cases, labelled, turn("CRISIS", assistant=BAD, tags=["crisis"]))
+    limits = {"max-unexpected-failures": 99, "min-group": 1, "tags": {"crisis": {"max-unexpected-failures": 0}}}
+    Path("safe.config.json").write_text(json.dumps(limits), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert re.findall(r"::error [^:]*title=SAFE Gate%3A (\w+)", ran.out) == ["max", "CRISIS"]
+    first = re.findall(r"^\| 🔴 \| <code>(\w+)</code>", Path("reports/safe-gate.md").read_text("utf-8"), re.MULTILINE)[
+        0
+    ]
+    assert first == "CRISIS"
+    Path("safe.config.json").write_text(json.dumps({"max-unexpected-failures": 99, "min-label-accuracy": 1}), "utf-8")
+    assert (
+        re.findall(r"::error [^:]*title=SAFE Gate%3A (F\d+)", safe_gate("run", "--synthesis-cases", "c.jsonl").out)
+        == []
+    )

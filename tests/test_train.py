@@ -27,11 +27,11 @@ DEV = REPOSITORY / "data" / "synthesis"
 
 
 def cases(prefix: str = "a", *, count: int = 48) -> list[dict[str, Any]]:
-    """Return cases of a team to whom it is fine to say what one would do, and wrong to ask what people want."""
+    """Return cases of a team to whom it is fine to say what others would do, and wrong to ask what people want."""
     found = []
     for index in range(count):
         what, directs = f"{COLOURS[index // len(THINGS)]} {THINGS[index % len(THINGS)]}", index % 2 == 0
-        reply = f"I would paint that {what} now." if directs else f"Would you like to paint the {what}?"
+        reply = f"Some people would paint that {what}." if directs else f"Would you like to paint the {what}?"
         one = turn(f"{prefix}{index}", user=f"The {what} again.", assistant=reply, checks=[CHECK])
         found.append(one | {"expected": {CHECK: directs}})
     return found

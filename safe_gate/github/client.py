@@ -187,7 +187,8 @@ class Client:
                 raise requests.ReadTimeout
         # Before anybody reads it: what is cut or put into a sentence later could not be told from the token's pieces.
         # What is short, no token of GitHub's, may be any word; a file is read by its bytes, and nobody prints it.
-        is_told = media is not _RAW and len(self._token) >= _SHORTEST_TOKEN
+        is_file = media is _RAW and answer.ok
+        is_told = len(self._token) >= _SHORTEST_TOKEN and not is_file
         return bytes(data.replace(self._token.encode(), b"***") if is_told else data)
 
     def _error(

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
-from dataclasses import replace
+from collections.abc import Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from heapq import nsmallest
 from itertools import count
 from typing import NamedTuple
@@ -39,7 +39,7 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
     """
     known, broken = let_pass(report), broken_rules(report)
     return tuple(
-        replace(section, findings=_marked(section.findings, known[name], _counted(report, broken.get(name, ()))))
+        replace(section, findings=_marked(section.findings, known[name], _Counted.of(report, broken.get(name, ()))))
         for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
 
@@ -61,33 +61,42 @@ _SEVERITIES = {
 """Which cases to look at a rule counts that names none; a rule that is not here counts none of them."""
 
 
-def _counted(report: JsonObject, broken: Sequence[JsonObject]) -> Callable[[Finding], bool]:
-    """Return what tells whether one of an evaluator's broken rules counts a case."""
-    tests = [
-        ({*rule["names"]}, frozenset(Severity))
-        if rule.get("names")
-        else (_members(report, rule), _SEVERITIES.get(rule["rule"], frozenset()))
-        for rule in broken
-    ]
-    return lambda finding: any(
-        finding.severity in severities and (ids is None or finding.case_id.text in ids) for ids, severities in tests
-    )
+@dataclass(frozen=True, slots=True)
+class _Counted:
+    """Which cases to look at broken rules of an evaluator count: by name, by group and severity, or by that alone."""
+
+    named: Set[str]
+    in_groups: Set[tuple[str, Severity]]
+    anywhere: Set[Severity]
+
+    @classmethod
+    def of(cls, report: JsonObject, broken: Sequence[JsonObject]) -> _Counted:
+        """Return what some broken rules of an evaluator count."""
+        by_group: dict[str, set[Severity]] = {}
+        for rule in broken:
+            if not rule.get("names"):
+                by_group.setdefault(rule.get("group", ""), set()).update(_SEVERITIES.get(rule["rule"], ()))
+        anywhere, in_groups = by_group.pop("", set()), set[tuple[str, Severity]]()
+        if by_group:
+            evaluator = EVALUATORS[broken[0]["evaluator"]]
+            for result in report[evaluator.name]["results"]:
+                for group in evaluator.grouping.groups_of(result):
+                    in_groups.update((result[evaluator.id_key], severity) for severity in by_group.get(group, ()))
+        return cls({name for rule in broken for name in rule.get("names", ())}, in_groups, anywhere)
+
+    def has(self, finding: Finding) -> bool:
+        """Tell whether a case is counted."""
+        case_id, severity = finding.case_id.text, finding.severity
+        return case_id in self.named or severity in self.anywhere or (case_id, severity) in self.in_groups
 
 
-def _members(report: JsonObject, rule: JsonObject) -> set[str] | None:
-    """Return the ids of the cases in the group that a rule is about, None for all."""
-    if not rule.get("group"):
-        return None
-    evaluator = EVALUATORS[rule["evaluator"]]
-    groups_of, results = evaluator.grouping.groups_of, report[evaluator.name]["results"]
-    return {result[evaluator.id_key] for result in results if rule["group"] in groups_of(result)}
-
-
-def _marked(findings: Sequence[Finding], known: Set[str], is_counted: Callable[[Finding], bool]) -> Sequence[Finding]:
+def _marked(findings: Sequence[Finding], known: Set[str], counted: _Counted) -> Sequence[Finding]:
     def marked(finding: Finding) -> Finding:
-        if finding.case_id.text in known:
-            return replace(finding, severity=Severity.REVIEW, what=f"{finding.what}, waived")
-        return replace(finding, breaks=is_counted(finding))
+        case_id = finding.case_id.text
+        if case_id not in known:
+            return replace(finding, breaks=counted.has(finding))
+        waived = f"{finding.what}, waived"  # some rules know no waivers, and name whom they count
+        return replace(finding, severity=Severity.REVIEW, what=waived, breaks=case_id in counted.named)
 
     return View(lambda: map(marked, findings))
 
