@@ -48,7 +48,9 @@ def made(recipe: str) -> synthesis.Rules:
     A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge as `load`.
     """
     profile, sensitivity, own, off, weights = json.loads(recipe)
-    return replace(rules(_selected(own, off, weights), profile, sensitivity), recipe=recipe)
+    found = replace(rules(_selected(own, off, weights), profile, sensitivity), recipe=recipe)
+    shipped.cache_clear()  # megabytes that hardly anything asks for again
+    return found
 
 
 def gather(

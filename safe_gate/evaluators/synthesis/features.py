@@ -29,7 +29,7 @@ _BULLET = re.compile(r"(?:[-•–—·▪◦‣]\s+|\(?(?:\d{1,3}|[a-z])\)\s+)"
 _STRETCHED = re.compile(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would", "'s": "'s"}
 _LONGEST_RUN, _LONGEST_STEMS = 4, 2
-_MOST_READINGS, _LONGEST_KEPT = 12_000, 40
+_MOST_READINGS, _LONGEST_KEPT = 6_000, 40
 _LEAST_WORDS = 2
 MOST_WORDINGS = 128
 """How many sentences are remembered by their wording: replies repeat themselves and each other."""

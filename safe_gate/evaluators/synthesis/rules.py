@@ -317,4 +317,4 @@ def _options(memory: int) -> Any:
     return options
 
 
-_ONE, _ALL, _LARGE = _options(256 << 10), _options(16 << 20), _options(64 << 20)
+_ONE, _ALL, _LARGE = _options(256 << 10), _options(8 << 20), _options(64 << 20)
