@@ -321,10 +321,11 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     if isinstance(content, dict):
         content, original = _canonical_keys(content, name)
     faults = [_of_setting(fault) for fault in schema.faults(content)] if is_checked else []
-    problems = problems_of(faults, name, blank_comments(text), original=original)
+    bare = blank_comments(text)
+    problems = problems_of(faults, name, bare, original=original)
     if problems:
         raise CannotJudge(*problems)
-    return Config(name, content, partial(_line_of, lines=dict(places(blank_comments(text))), original=original))
+    return Config(name, content, partial(_line_of, lines=dict(places(bare)), original=original))
 
 
 def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
