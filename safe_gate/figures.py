@@ -88,8 +88,11 @@ def score(value: float) -> str:
 
 def _within(value: Decimal, most: int, digits: int) -> Decimal:
     """Return a figure rounded, with more decimals where these tell it from the ends of its range."""
-    rounded = [value.quantize(Decimal(1).scaleb(-more), ROUND_HALF_UP) for more in range(digits, _MOST_DIGITS)]
-    return next((one for one in rounded if 0 < one < most), rounded[0])
+    rounded = value.quantize(Decimal(1).scaleb(-digits), ROUND_HALF_UP)
+    if 0 < rounded < most or value in (0, most):
+        return rounded
+    finer = (value.quantize(Decimal(1).scaleb(-more), ROUND_HALF_UP) for more in range(digits + 1, _MOST_DIGITS))
+    return next((one for one in finer if 0 < one < most), rounded)
 
 
 def apart(value: float, limit: float, show: Callable[[float, int], str] = percent, digits: int = 1) -> tuple[str, str]:

@@ -40,6 +40,8 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
     known, broken = let_pass(report), broken_rules(report)
     return tuple(
         replace(section, findings=_marked(section.findings, known[name], _Counted.of(report, broken.get(name, ()))))
+        if known[name] or name in broken
+        else section
         for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
 

@@ -205,14 +205,14 @@ class Turn:
     def telling(self, *groups: str) -> Iterator[tuple[Hit, ...]]:
         """Yield the hits of each group that stand in sentences whose evidence, of all groups, reaches the limit."""
         sentences: dict[tuple[str, int], list[Hit]] = {}
-        found = [(group, hit) for group in groups for hit in self.hits(group)]
-        for _, hit in found:
-            sentences.setdefault(self._sentence_of(hit), []).append(hit)
+        found = [(group, hit, self._sentence_of(hit)) for group in groups for hit in self.hits(group)]
+        for _, hit, place in found:
+            sentences.setdefault(place, []).append(hit)
         enough = {place for place, hits in sentences.items() if total(hits) >= self.rules.limit}
         for group in groups:
-            hits = [hit for of, hit in found if of == group]
-            self.cancel(group, (hit for hit in hits if self._sentence_of(hit) not in enough), "too weak a sentence")
-            yield ranked(hit for hit in hits if self._sentence_of(hit) in enough)
+            hits = [(hit, place in enough) for of, hit, place in found if of == group]
+            self.cancel(group, (hit for hit, counts in hits if not counts), "too weak a sentence")
+            yield ranked(hit for hit, counts in hits if counts)
 
     def _sentence_of(self, hit: Hit) -> tuple[str, int]:
         """Return the field and the start of the sentence that a hit begins in."""
