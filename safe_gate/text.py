@@ -5,7 +5,6 @@ Pure functions over `str`; positions are code points. Nothing here depends on a 
 
 from __future__ import annotations
 
-import hashlib
 import math
 import re
 import unicodedata
@@ -16,8 +15,6 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
-
-_STAND_IN = re.compile("sha256:[0-9a-f]{12}")
 
 _REPLACEMENTS = (
     dict.fromkeys(map(ord, "‘’‚‛ʼ＇´`′ʹˈ"), "'")  # noqa: RUF001 - the point is that they look alike
@@ -417,19 +414,3 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
 def _bounded(start: int, end: int) -> Iterator[tuple[int, int]]:
     for cut in range(start, end, _LONGEST_SENTENCE):
         yield cut, min(cut + _LONGEST_SENTENCE, end)
-
-
-def stand_in(text: str) -> str:
-    """Return what is shown of a text that is withheld: the start of the SHA-256 of its UTF-8.
-
-    It tells equal texts from unequal ones; whoever can guess a short text can find it again.
-
-    >>> stand_in("policy")
-    'sha256:823412d1eacb'
-    """
-    return f"sha256:{hashlib.sha256(text.encode('utf-8', 'surrogatepass')).hexdigest()[:12]}"
-
-
-def is_stand_in(text: str) -> bool:
-    """Tell whether a text is a stand-in, or looks like one."""
-    return _STAND_IN.fullmatch(text) is not None

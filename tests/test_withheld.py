@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from safe_gate.digests import is_stand_in, stand_in
 from safe_gate.files import load_schema
-from safe_gate.text import is_stand_in, stand_in
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -10,8 +10,8 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
+from safe_gate.digests import stand_in
 from safe_gate.model import Failure, Finding, JsonObject, Metric, Outcome, Section, View
-from safe_gate.text import stand_in
 
 
 class Grouping(NamedTuple):

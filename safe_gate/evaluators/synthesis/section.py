@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
+from safe_gate.digests import is_stand_in
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, reads_foreign, summed
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
 from safe_gate.stats import wilson
-from safe_gate.text import is_stand_in
 
 _QUOTED_HITS = 3
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
