@@ -41,6 +41,10 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     waiting: deque[Future[Any]] = deque()
     with ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,)) as pool:
         try:
+            # An interrupt waits until they have started: half a pool cannot be ended. They never hear of it.
+            heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+            waiting.append(pool.submit(_apply, next(stream)))
+            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
             for item in stream:
                 waiting.append(pool.submit(_apply, item))
                 if len(waiting) > 2 * processes:
@@ -62,7 +66,6 @@ _taken: list[Callable[[Any], Any]] = []
 def _take(function: Callable[[Any], Any]) -> None:
     from threading import Thread
 
-    signal.signal(signal.SIGINT, signal.SIG_IGN)  # a terminal sends it to all; the process that asks decides
     _taken[:] = [function]
     Thread(target=_end_with_parent, daemon=True).start()
 

@@ -105,6 +105,25 @@ def test_a_second_interrupt_ends_a_run_too() -> None:
     assert not Path("reports").exists()
 
 
+def test_an_interrupt_while_processes_start_ends_a_run() -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(200)))
+    code = """if True:
+        import os, signal, sys, threading
+        from safe_gate.cli import main
+
+        def interrupted(thread, start=threading.Thread.start):
+            os.kill(os.getpid(), signal.SIGINT)
+            start(thread)
+
+        signal.signal(signal.SIGINT, signal.default_int_handler)  # whoever starts the tests may ignore it
+        threading.Thread.start = interrupted
+        sys.exit(main())
+    """
+    command = [sys.executable, "-I", "-c", code, "run", "--synthesis-cases", "c.jsonl", "--jobs", "2"]
+    run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
+    assert (run.returncode, run.stderr) == (130, b"")
+
+
 def test_what_a_function_raises_comes_back() -> None:
     def broken(item: int) -> int:
         return 1 // (item - 70)
