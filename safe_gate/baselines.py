@@ -93,7 +93,7 @@ def opened(
         yield None
     elif spec == ".":
         yield _working_folder()
-    elif spec != "base" and files.exists(Path(spec)) and Path(spec).is_file():
+    elif _is_report(spec):
         made = report(spec)
         yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made)
     else:
@@ -112,6 +112,12 @@ def opened(
 def is_report_to_come(spec: str) -> bool:
     """Tell the path of a report that nobody has written yet: a first run must be able to end, and be blessed."""
     return _names_report(spec) and not files.exists(Path(spec))
+
+
+def _is_report(spec: str) -> bool:
+    """Tell the path of a file to read as a report. One that may be named as a ref is could come with the change."""
+    path = Path(spec)
+    return path.suffix in (".json", ".jsonl") and files.exists(path) and path.is_file()
 
 
 def is_replaced(options: Options) -> bool:
@@ -202,7 +208,7 @@ def _beyond_the_schema(found: JsonObject, place: Place) -> Iterator[Problem]:
 def _ref(spec: str) -> str:
     """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
     if not spec or spec.startswith("-") or not spec.isprintable():
-        raise CannotJudge(Problem(Place(spec or "baseline"), f"is no file, and cannot be a git ref; {_EXPECTED}"))
+        raise CannotJudge(Problem(Place(spec or "baseline"), f"is no .json file, and cannot be a git ref; {_EXPECTED}"))
     return spec
 
 
@@ -233,7 +239,9 @@ def _fetched(
             return commit
         except Missing as missing:
             refusals.append(f"{name}: {missing}")
-    what = f"is commit {ref}, which cannot be read" if spec == "base" else "is no file, and cannot be read as a commit"
+    what = "is no .json file, and cannot be read as a commit"
+    if spec == "base":
+        what = f"is commit {ref}, which cannot be read"
     words = f"{what} ({'; '.join(refusals)}); {_BRING}{'' if spec == 'base' else ', or correct the name'}"
     raise CannotJudge(Problem(Place(spec), words))
 

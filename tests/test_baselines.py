@@ -290,7 +290,7 @@ def test_what_cannot_be_a_ref_is_asked_of_nobody(
     source: Callable[[Path], Open], work: Path, github: GitHub, ref: str
 ) -> None:
     open_it = source(work)
-    assert "is no file, and cannot be a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
+    assert "is no .json file, and cannot be a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
     assert github.requests == []
 
 
@@ -318,7 +318,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     commit(work)
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
-            f"{ref}: is no file, and cannot be read as a commit (the clone: it does not have the commit;"
+            f"{ref}: is no .json file, and cannot be read as a commit (the clone: it does not have the commit;"
             " GitHub: this is no job of GitHub Actions); bring the commit into the clone"
             " (actions/checkout with fetch-depth: 0, or git fetch), or correct the name"
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -266,6 +267,20 @@ def test_the_commit_that_a_baseline_judged_is_named(gate: Gate) -> None:
     assert (
         f"Compared with <code>{made['provenance']['commit'][:7]}</code> (<code>old<wbr>&#46;json</code>" in step.summary
     )
+
+
+def test_a_file_that_came_with_the_change_is_not_the_branch_it_is_named_as(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    git("branch", "origin/main")
+    write(bad=("T-1",))
+    rules = *ALL, "--max-regressions", "0", "--max-unexpected-failures", "1"
+    safe_gate("run", *rules, "--report-dir", "own")
+    Path("origin").mkdir()
+    shutil.copy("own/safe-gate.json", "origin/main")
+    assert safe_gate("run", *rules, "--baseline", "origin/main").code == 1
+    assert report()["comparison"]["baseline"]["commit"] == base
+    assert "own/safe-gate: is no .json file" in safe_gate("run", *rules, "--baseline", "own/safe-gate").err
 
 
 def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
