@@ -104,7 +104,8 @@ def compare(
         except CannotJudge as error:
             raise comparing.at_baseline(new, error) from None
         found = comparing.against(old, side, settings, options_at, effects.generated_at, root=new.root, waived=known)
-        weakened = terms.held_against(old, terms.of(new, options_at), settings, options_at, effects.generated_at)
+        now = terms.of(new, options_at)
+        weakened = terms.held_against(old, now, settings, options_at, effects.generated_at, root=new.root)
     if found["status"] == regression.Status.NONE:
         raise CannotJudge(_nothing_in(base))
     report = {**side.parts, "comparison": found}

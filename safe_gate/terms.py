@@ -6,34 +6,74 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from safe_gate import comparing, files, measure, packs, weakening
+from safe_gate import baselines, comparing, files, measure, packs, weakening
 from safe_gate.baselines import Baseline, may_be_committed
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
 from safe_gate.files import HERE
-from safe_gate.model import CannotJudge, JsonObject, Problem
+from safe_gate.model import CannotJudge, JsonObject, Outcome, Problem
 from safe_gate.options import Options
 from safe_gate.waivers import FATES
-from safe_gate.weakening import WEAKER, Asked, Rule, Terms, settings_of
+from safe_gate.weakening import WEAKER, Asked, Rule, Terms, Weakening, What, settings_of
 
 
 def held_against(
-    base: Baseline | None, head: Terms, options: Options, options_at: comparing.OptionsAt, generated_at: str
+    base: Baseline | None,
+    head: Terms,
+    options: Options,
+    options_at: comparing.OptionsAt,
+    generated_at: str,
+    *,
+    root: Path = HERE,
 ) -> dict[str, Any]:
     """Return in what a run's terms ask for less than those of its base, in the shape of the report.
 
-    None stands for a base commit that there is not. Raises CannotJudge with every problem of the base.
+    None stands for a base commit that there is not; the run's files lie below `root`.
+    Raises CannotJudge with every problem of the base.
     """
     if base is None:
         return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
     before = of(base, options_at)
+    replaced = [] if head.rules is None else _replaced(base, before, root)  # a report says nothing of its baseline
     return weakening.section(
-        weakening.weakenings(before, head),
+        [*replaced, *weakening.weakenings(before, head)],
         comparing.named(base, options, generated_at),
         partial=before.rules is None or head.rules is None,
         fails=weakening.fails(before, head),
         texts=options.text == "full",
     )
+
+
+def _replaced(base: Baseline, before: Terms, root: Path) -> list[Weakening]:
+    """Return the report that a commit keeps as its baseline, if what stands there now asks less of any case."""
+    path = before.settings.get("baseline", "")
+    if base.root == HERE or not may_be_committed(path) or not files.exists(root / path):
+        return []
+    kept, now = str(base.root / path), str(root / path)
+    was, is_ = files.sha256(kept), files.sha256(now)
+    if was == is_ or not _asks_less(kept, now):
+        return []
+    return [Weakening("setting", "baseline", path, What.REPLACED, was[:12], is_[:12])]
+
+
+def _asks_less(kept: str, now: str) -> bool:
+    """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell."""
+    try:
+        old, new = baselines.report(kept), baselines.report(now)
+    except CannotJudge:  # as of an earlier version
+        return True
+    for name in present(old):
+        outcome = EVALUATORS[name].outcome
+        found = {one.id: one for one in map(outcome, new[name]["results"])} if new[name] else {}
+        if not all(was.id in found and _is_kept(was, found[was.id]) for was in map(outcome, old[name]["results"])):
+            return True
+    return False
+
+
+def _is_kept(was: Outcome, now: Outcome) -> bool:
+    """Tell whether a case does as well as it did, in all that a run may be held to."""
+    is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
+    return is_as_good and now.violations <= was.violations
 
 
 def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import shutil
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -700,6 +701,35 @@ def test_a_baseline_that_a_change_deletes_is_missed(
         assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
         assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
+
+
+def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "allow-removed": True, "baseline": "base.json"}
+    Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
+    kind, harsh = turn("a"), turn("a", assistant="Stop crying. It's over.")
+
+    def bless(*turns: dict[str, Any]) -> None:
+        write_cases(Path("c.jsonl"), *turns)
+        assert safe_gate("run").code == 0
+        shutil.copy("reports/safe-gate.json", "base.json")
+
+    bless(kind)
+    in_actions(payload=pull_request(commit()))
+    replaced = ("setting", "baseline", "base.json", "replaced")
+    for turns, found in (((kind, turn("b")), []), ((turn("b"),), [replaced]), ((harsh,), [replaced])):
+        bless(*turns)
+        write_cases(Path("c.jsonl"), kind, turn("b"))
+        assert safe_gate("run").code == 0
+        assert section() == found
+    assert "replaced" not in safe_gate("compare", "HEAD", "reports/safe-gate.json").out
+    assert safe_gate("run", "--on-weakened", "fail").code == 1
+    Path("base.json").rename("other.json")
+    Path("base.json").write_text("{}", "utf-8")
+    Path("safe.config.json").write_text(json.dumps(lax | {"baseline": "other.json"}), "utf-8")
+    assert safe_gate("run").code == 0
+    assert replaced in section()
 
 
 def test_what_the_base_commits_policy_judged_can_be_verified(
