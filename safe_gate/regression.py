@@ -335,7 +335,7 @@ def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> R
         few = f"on balance fewer than {stats.LEAST_CASES} cases"
         unproven = "which chance may show" if _is_enough(worst) else few
         relation = "more than chance shows" if proven else unproven
-        message = f"{fall}, {relation} (p {_p(worst)})"
+        message = f"{fall}, {relation} (p {_p(worst, guards)})"
     else:
         message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"
     drop = max((_drop(metric) for metric in proven), default=0.0)
@@ -393,5 +393,5 @@ def _points(share: float, digits: int = 1) -> str:
     return f"{fixed(100 * share, digits)} points"
 
 
-def _p(metric: JsonObject) -> str:
-    return f"{metric['p_adjusted']:.2g}"
+def _p(metric: JsonObject, guards: Guards) -> str:
+    return apart(metric["p_adjusted"], guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)[0]

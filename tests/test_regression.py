@@ -194,6 +194,14 @@ def test_a_drop_is_not_rounded_to_what_is_allowed() -> None:
     assert message.endswith(" falls by 5.04 points on average, 5.00 points allowed")
 
 
+def test_a_p_value_is_not_rounded_to_alpha() -> None:
+    base, head = (part(*(result(str(i), (1, 0.5 if i < worse else 1, 1)) for i in range(40))) for worse in (0, 12))
+    for alpha, said in ((0.05, "more than chance shows (p 0.00098)"), (0.000976, "which chance may show (p 0.000977)")):
+        guards = Guards(alpha=alpha)
+        (message,) = [one.message for one in judge(judged(base, head, guards)[0], guards) if one.rule == "min-drop"]
+        assert message.endswith(f", {said}")
+
+
 def test_a_set_that_cannot_see_a_drop_says_so() -> None:
     base = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
     head = part(*(result(str(i), (1, 1, 1)) for i in range(20)))
