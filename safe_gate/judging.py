@@ -28,7 +28,7 @@ from safe_gate.effects import Effects
 from safe_gate.evaluators import EVALUATORS, synthesis
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
-from safe_gate.options import Options
+from safe_gate.options import CONFIG_FILE, Options
 
 SCHEMA_VERSION = 1
 
@@ -106,22 +106,24 @@ def baseline(
     spec: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
 ) -> Iterator[baselines.Baseline | None]:
     """Give a baseline with the files that the run reads, and with those that its own config file names there."""
-    context = effects.context
-
-    def opened(patterns: Sequence[str]) -> AbstractContextManager[baselines.Baseline | None]:
-        connect = partial(effects.connect, context.api_url, options, effects.out)
-        return baselines.opened(spec, patterns, context, connect, options, folder=effects.folder)
-
     patterns = baselines.patterns_of(options)
     with ExitStack() as stack:
-        base = stack.enter_context(opened(patterns))
+        base = stack.enter_context(_opened(spec, patterns, options, effects))
         own: tuple[str, ...] = ()
         if base is not None and base.report is None:
             with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
                 own = baselines.patterns_of(options_at(base.root))
         if not set(own) <= set(patterns):
-            base = stack.enter_context(opened((*patterns, *own)))
+            base = stack.enter_context(_opened(spec, (*patterns, *own), options, effects))
         yield base
+
+
+def _opened(
+    spec: str, patterns: Sequence[str], options: Options, effects: Effects
+) -> AbstractContextManager[baselines.Baseline | None]:
+    """Give a baseline with the files that patterns name, as `baselines.opened` does."""
+    connect = partial(effects.connect, effects.context.api_url, options, effects.out)
+    return baselines.opened(spec, patterns, effects.context, connect, options, folder=effects.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -320,9 +322,17 @@ def _weakened(
             with choice as base:
                 return terms.held_against(base, head, options, options_at, effects.generated_at)
         except CannotJudge:
-            if is_needed:
+            if is_needed or _is_needed_by_base(options, effects, options_at):
                 raise
     return terms.held_against(None, head, options, options_at, effects.generated_at)
+
+
+def _is_needed_by_base(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> bool:
+    """Tell whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
+    if effects.context.subject.base_sha:
+        with suppress(CannotJudge), _opened("base", [options.config or CONFIG_FILE], options, effects) as base:
+            return base is not None and options_at(base.root).on_weakened == "fail"
+    return False
 
 
 def _bases(

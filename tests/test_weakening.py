@@ -582,6 +582,27 @@ def test_the_baseline_that_a_change_names_does_not_choose_what_its_terms_are_hel
     assert ("setting", "min-pass-rate", "", "lowered") in section()
 
 
+def test_a_change_cannot_keep_the_base_commit_from_being_read(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    git("init", "--quiet")
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("latest.jsonl").symlink_to("c.jsonl")
+    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json"}
+    for on_weakened, code in (("fail", 3), ("warn", 0)):
+        Path("safe.config.json").write_text(json.dumps(config | {"on-weakened": on_weakened}), "utf-8")
+        in_actions(payload=pull_request(commit()))
+        lax = {"synthesis-cases": ["c.jsonl", "latest.jsonl"], "max-unexpected-failures": 9}
+        Path("safe.config.json").write_text(json.dumps(config | lax), "utf-8")
+        Path("latest.jsonl").unlink()
+        write_cases(Path("latest.jsonl"), turn("b"))
+        ran = safe_gate("run")
+        assert ran.code == code, ran.log
+        assert ("latest.jsonl: is a symbolic link at commit" in ran.err) == (code == 3)
+        Path("latest.jsonl").unlink()
+        Path("latest.jsonl").symlink_to("c.jsonl")
+
+
 def test_a_waiver_that_the_baselines_report_knows_is_not_added(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant="You should rest."))
     waiver = {"id": "a", "check": "agency_language", "reason": "r", "owner": "o", "expires": "2099-01-01"}
@@ -619,7 +640,7 @@ def test_where_there_is_no_base_commit_it_is_said(
     ran = safe_gate("run", "--on-weakened", "fail")
     assert ran.code == 0, ran.log
     assert report()["weakened"]["against"] is None
-    assert "Whether the gate itself got weaker is not known: there is no base commit to hold it against." in ran.out
+    assert "Whether the gate itself got weaker is not known: there is no base commit that could be read." in ran.out
 
 
 def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:

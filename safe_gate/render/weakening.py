@@ -42,7 +42,7 @@ def sentences(report: JsonObject) -> Iterator[Phrase]:
     if not weakened or weakened["findings"]:
         return
     if weakened["against"] is None:
-        yield ("Whether the gate itself got weaker is not known: there is no base commit to hold it against.",)
+        yield ("Whether the gate itself got weaker is not known: there is no base commit that could be read.",)
     else:
         yield ("By config, rules and cases the gate is as strict as at ", *_against(weakened), _limits(weakened), ".")
 
