@@ -140,8 +140,10 @@ def ids_of(found: Iterable[synthesis.Case | Problem]) -> tuple[tuple[str, Place]
 
 
 def cluster_of(case: Mapping[str, Any], key: str) -> str:
-    """Return the value of a case's field as the name of a cluster: a text as it is, others as JSON, "" for none."""
-    value = case.get(key, "")
+    """Return the value of a case's field as its cluster: a text as it is, others as JSON, "" for none or null."""
+    value = case.get(key)
+    if value is None:
+        return ""
     return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
 
 
