@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
@@ -105,8 +105,19 @@ def opened(
             root.mkdir(parents=True, exist_ok=True)
             if refused := tuple(one for pattern in patterns if (one := files.outside(pattern, root))):
                 raise CannotJudge(*refused)
+            for pattern in patterns:
+                _pave(root, pattern)
             commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
             yield Baseline(spec, commit.sha, commit.made_at, root=root)
+
+
+def _pave(root: Path, pattern: str) -> None:
+    """Make the folders that a pattern goes through and leaves by `..`: nothing in them may be fetched."""
+    parts = PurePath(pattern).parts
+    for place, part in enumerate(parts):
+        if part == "..":
+            with suppress(OSError, ValueError):  # a name that no folder can have names nothing
+                root.joinpath(*parts[:place]).mkdir(parents=True, exist_ok=True)
 
 
 def is_report_to_come(spec: str) -> bool:
