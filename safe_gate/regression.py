@@ -291,14 +291,13 @@ def _metrics(comparison: JsonObject) -> list[dict[str, Any]]:
 
 
 def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:
-    cases, metrics = part["cases"], part["metrics"]
-    changes = [change for change in part["changes"] if change["id"] not in waived]
+    cases, changes, metrics = part["cases"], part["changes"], part["metrics"]
     removed, title = [one["id"] for one in cases["removed"]], EVALUATORS[name].title
     case = f"{title} case"
     if not guards.allow_removed:
         one, many = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
         yield _count("allow-removed", name, removed, one, many)
-    newly = [change for change in part["changes"] if change["change"] == "newly failing"]
+    newly = [change for change in changes if change["change"] == "newly failing"]
     if guards.protect:
         lost = [one["id"] for one in (*newly, *cases["removed"]) if one["protected"]]
         one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
@@ -306,13 +305,15 @@ def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> 
     if "new-violations" in EVALUATORS[name].guards:
         violating = [change["id"] for change in changes if change["new_violations"]]
         one, many = f"{case} newly uses a forbidden term", f"{case}s newly use a forbidden term"
-        yield _count("new-violations", name, violating, one, many)
+        yield _count("new-violations", name, violating, one, many, waived=waived)
     if "label-drops" in EVALUATORS[name].guards:
         falls = [change["id"] for change in changes if change["steps"] >= _STEPS]
-        yield _count("label-drops", name, falls, f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail")
+        one, many = f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail"
+        yield _count("label-drops", name, falls, one, many, waived=waived)
     if guards.max_regressions is not None:
-        lost, allowed = [one["id"] for one in newly if one["id"] not in waived], guards.max_regressions
-        yield _count("max-regressions", name, lost, f"{case} newly fails", f"{case}s newly fail", allowed)
+        lost, allowed = [one["id"] for one in newly], guards.max_regressions
+        one, many = f"{case} newly fails", f"{case}s newly fail"
+        yield _count("max-regressions", name, lost, one, many, allowed, waived=waived)
     worst = max(metrics, key=_drop, default=None)
     if worst is None:
         return
@@ -342,11 +343,21 @@ def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> R
     return RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, message)
 
 
-def _count(rule: str, name: str, found: Sequence[str], one: str, many: str, allowed: int = 0) -> RuleOutcome:
-    """Return the outcome of a rule on how many are `found`, which are named where they are too many, each once."""
-    holds, message = len(found) <= allowed, f"{plural(len(found), one, many)}, {allowed} allowed"
-    names = () if holds else tuple(dict.fromkeys(found))
-    return RuleOutcome(rule, name, len(found), allowed, holds, message, names=names)
+def _count(
+    rule: str,
+    name: str,
+    found: Sequence[str],
+    one: str,
+    many: str,
+    allowed: int = 0,
+    waived: Set[str] = frozenset(),
+) -> RuleOutcome:
+    """Return the outcome of a rule on how many are `found` but `waived`, named where they are too many, each once."""
+    counted = [case_id for case_id in found if case_id not in waived]
+    more = f", {len(found) - len(counted)} more waived" if len(counted) < len(found) else ""
+    holds, message = len(counted) <= allowed, f"{plural(len(counted), one, many)}{more}, {allowed} allowed"
+    names = () if holds else tuple(dict.fromkeys(counted))
+    return RuleOutcome(rule, name, len(counted), allowed, holds, message, names=names)
 
 
 def _drop(metric: JsonObject) -> float:

@@ -402,6 +402,7 @@ def test_waivers_and_a_baseline_go_together(safe_gate: Callable[..., Ran], text:
     done = safe_gate(*arguments)
     assert done.code == 0, done.log
     assert report()["comparison"]["synthesis"]["changes"][0]["change"] == "newly failing"
+    assert "0 Synthesis cases newly fail, 1 more waived, 0 allowed" in done.out
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
     assert safe_gate("validate", "reports/safe-gate.json").code == 0
     assert safe_gate(*arguments, "--protect", "T-1").code == 1
@@ -421,6 +422,8 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., R
     for head in (".", "reports/safe-gate.json", commit()):
         done = safe_gate("compare", base, head, *ALL)
         assert done.code == 0, done.log
+        assert "0 SAFE v0 cases newly use a forbidden term, 1 more waived, 0 allowed" in done.out
+        assert "0 SAFE v0 cases fall from Pass to Fail, 1 more waived, 0 allowed" in done.out
 
 
 def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_told_apart(
