@@ -534,6 +534,28 @@ def test_an_id_that_does_not_lead_to_its_pack_is_refused(safe_gate: SafeGate, id
     assert mention in ran.err
 
 
+@pytest.mark.parametrize(
+    ("wrong", "expected"),
+    [
+        ({"pack": "team-2"}, 'pack: is "team-2"; expected the pack\'s id: words of a to z joined by hyphens, such as'),
+        ({"field": "text"}, 'field: "text" is not allowed; expected user or assistant'),
+        ({"rules": []}, "rules: is an empty list; expected a list of at least one rule"),
+        (
+            {"rules": [{"id": "team/A"}]},
+            'rules[0].id: is "team/A"; expected the pack\'s id, a slash and a name of a to z',
+        ),
+        ({"rules": [{"hit": []}]}, "rules[0].hit: is an empty list; expected a list of at least one text"),
+    ],
+)
+def test_a_pack_of_another_shape_is_told_what_was_expected(
+    safe_gate: SafeGate, wrong: dict[str, Any], expected: str
+) -> None:
+    Path("own.json").write_text(json.dumps(OWN | wrong), "utf-8")
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    assert expected in ran.err
+
+
 def test_a_match_of_nothing_is_none(safe_gate: SafeGate) -> None:
     write_pack(pattern=r"refund is certain|7\b|\b$|(?:sure)?$")
     write_cases(Path("c.jsonl"), turn("a", assistant=GOOD.rstrip("?"), checks=["unverifiable_reassurance"]))
