@@ -131,6 +131,11 @@ def _is_report(spec: str) -> bool:
     return path.suffix in (".json", ".jsonl") and files.exists(path) and path.is_file()
 
 
+def names_commit(spec: str) -> bool:
+    """Tell a baseline that is there and no report: a commit, or the working folder."""
+    return bool(spec) and not (_is_report(spec) or is_report_to_come(spec))
+
+
 def is_replaced(options: Options) -> bool:
     """Tell a baseline that a run writes its own report over: the next run is compared with that."""
     own = Path(options.report_dir) / "safe-gate.json"

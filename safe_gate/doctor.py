@@ -51,10 +51,10 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
 
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
-    """Yield what keeps a run from starting beside its files: a shard, rules or a policy that cannot be had."""
+    """Yield what keeps a run from starting beside its files: a shard, rules or a base commit that cannot be had."""
     checks: list[Callable[[], object]] = [
         lambda: judging.refuse_itself(options),
-        lambda: judging.refuse_policy_elsewhere(options, effects),
+        lambda: judging.refuse_base_elsewhere(options, effects),
     ]
     if options.shard:
         checks.append(lambda: shards.Shard.named(options.shard))

@@ -149,6 +149,7 @@ class _Ruling:
 
 
 _HEAD_HERE = "head here"
+_WARN_HERE = "warn here, or name a commit as the baseline"
 
 
 def _refuse_without_event(setting: str, instead: str, effects: Effects) -> None:
@@ -299,10 +300,12 @@ def refuse_itself(options: Options) -> None:
         raise CannotJudge(Problem(Place("baseline"), words))
 
 
-def refuse_policy_elsewhere(options: Options, effects: Effects) -> None:
-    """Raise CannotJudge for a policy of a base commit where no event names one."""
+def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
+    """Raise CannotJudge for a setting that needs the base commit of an event where there is no event."""
     if options.policy_ref == "base":
         _refuse_without_event("policy-ref", _HEAD_HERE, effects)
+    elif options.on_weakened == "fail" and not baselines.names_commit(options.baseline):
+        _refuse_without_event("on-weakened", _WARN_HERE, effects)
 
 
 def _weakened(
@@ -355,9 +358,7 @@ def _bases(
         yield nullcontext(compared)
     else:
         if is_needed or has_base:
-            yield _base_commit(
-                "on-weakened", "warn here, or name a commit as the baseline", options, effects, options_at
-            )
+            yield _base_commit("on-weakened", _WARN_HERE, options, effects, options_at)
         yield nullcontext(compared)
 
 

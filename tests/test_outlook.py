@@ -186,6 +186,9 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
         ("--batch", "nowhere", "--rules-off", "no-such-rule"),
         ("--cases", "c.jsonl", "--baseline", "."),
         ("--cases", "c.jsonl", "--policy-ref", "base"),
+        ("--cases", "c.jsonl", "--policy-ref", "base", "--on-weakened", "fail"),
+        ("--cases", "c.jsonl", "--on-weakened", "fail"),
+        ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json"),
     ],
 )
 def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
