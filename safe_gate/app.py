@@ -417,7 +417,7 @@ def bless(
 
 
 def validate(paths: Sequence[str], effects: Effects) -> int:
-    """Check input files against their schemas, nothing else. Returns 0 or 3."""
+    """Check input files alone: their shapes, and whether cases and outputs, settings, waivers fit. Returns 0 or 3."""
     from safe_gate.evaluators import safe_v0, synthesis
 
     problems: list[Problem] = []

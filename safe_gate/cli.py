@@ -169,7 +169,13 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "help": "reports of safe-gate run, in the folder they were made in",
         }
     },
-    "validate": {"files": {"nargs": "+", "metavar": "FILE", "help": "cases, batches, outputs, configs, packs"}},
+    "validate": {
+        "files": {
+            "nargs": "+",
+            "metavar": "FILE",
+            "help": "cases, batches, outputs, configs, reports, shards, packs (their shape), waivers",
+        }
+    },
 }
 """What commands take besides the flags of settings."""
 
