@@ -18,7 +18,7 @@ regression: $(RUNNABLE) ## hold the regression planted in examples/regressed aga
 	  --report-dir reports/before >/dev/null
 	@$(BIN)/safe-gate run --safe-batch examples/clinical/golden_set.json \
 	  --safe-outputs examples/regressed/golden_set.outputs.jsonl --synthesis-cases examples/regressed/empathy.jsonl \
-	  --baseline reports/before/safe-gate.json --report-dir reports || [ $$? -eq 1 ]
+	  --baseline reports/before/safe-gate.json --max-regressions 0 --report-dir reports || [ $$? -eq 1 ]
 
 test: lint ## the whole test suite
 	$(BIN)/python -m pytest --cov --cov-report=term-missing
