@@ -45,10 +45,9 @@ def merge(options: Options, effects: Effects, options_at: comparing.OptionsAt) -
 
 def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, *, is_merge: bool = False) -> int:
     from safe_gate import judging, shards
-    from safe_gate.github.checkout import foreign_checkout
 
-    if not options.allow_head_checkout and (folder := foreign_checkout(effects.context, _read_by(options))):
-        return refuse((_foreign_checkout(folder),), options, effects)
+    if untrusted := _untrusted(options, effects):
+        return refuse(untrusted, options, effects)
     if options.shard:
         return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
     merged = shards.read(options.shards) if is_merge else None
@@ -178,6 +177,8 @@ def examine(
     if origins is not None:
         effects.out(console.settings_table(outlook.settings_rows(options, origins)))
         found, problems = doctor.would_read(options, effects)
+        if options.mode != "publish":  # which reads no case
+            problems = (*_untrusted(options, effects), *problems)
         effects.out(console.facts("A run would read", found))
     seen = outlook.github_facts(options, effects.context, effects.folder)
     effects.out(console.facts("GitHub, as far as it can be seen without asking", seen))
@@ -494,13 +495,19 @@ def _read_by(options: Options, output: str = "") -> Iterator[Path]:
         yield from (batch, batches.outputs_beside(batch))
 
 
-def _foreign_checkout(folder: str) -> Problem:
-    return Problem(
-        Place("pull_request_target"),
+def _untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
+    """Return the problem of a checkout that a run would read from and its event must not trust, if there is one."""
+    from safe_gate.github.checkout import foreign_checkout
+
+    folder = "" if options.allow_head_checkout else foreign_checkout(effects.context, _read_by(options))
+    if not folder:
+        return ()
+    words = (
         f"the checkout in {folder!r} is not at the base's commit, so it may hold the pull request's own files,"
         " which this event must not trust; check out GITHUB_SHA, use the event pull_request, or set"
-        " allow-head-checkout: true",
+        " allow-head-checkout: true"
     )
+    return (Problem(Place("pull_request_target"), words),)
 
 
 def complain(problems: Sequence[Problem], effects: Effects) -> int:

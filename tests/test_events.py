@@ -234,6 +234,19 @@ def test_whatever_is_read_may_not_lie_in_a_head_checkout(
     assert "the checkout in 'pr' is not at the base's commit" in ran.err
 
 
+def test_the_doctor_refuses_a_head_checkout_as_a_run_does(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    detached(Path(), HEAD)
+    write_cases(Path("cases.jsonl"), turn("a"))
+    in_actions("pull_request_target")
+    ran = safe_gate("doctor", "--cases", "cases.jsonl")
+    assert (ran.code, ran.err) == (3, safe_gate("run", "--cases", "cases.jsonl").err)
+    assert safe_gate("doctor", "--cases", "cases.jsonl", "--allow-head-checkout").code == 0
+    monkeypatch.setenv("SAFE_GATE_MODE", "publish")
+    assert safe_gate("doctor", "--cases", "cases.jsonl").code == 0
+
+
 def test_a_checkout_that_is_not_read_may_be_of_anything(gate: Gate) -> None:
     detached(Path(), BASE)
     detached(Path("tools"), OTHER)
