@@ -35,12 +35,14 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
         searches["rules"] = options.rules, partial(files.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [measure.nothing_to_judge()]
+    problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
+    if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
+        searches["shards"] = options.shards, files.expand
     facts: Facts = [
         (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()
         for pattern in patterns
     ]
-    problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
     problems += measure.as_shown(tuple(_unfit(options, effects)), options)
     for facts_of in (partial(_waivers, options), partial(_baseline, options, effects)):
         try:

@@ -212,6 +212,18 @@ def test_the_doctor_refuses_to_merge_what_is_not_there(
     assert ran.err == safe_gate("run", "--cases", "c.jsonl").err
 
 
+def test_the_doctor_counts_the_shards_that_a_merge_would_read(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
+    monkeypatch.setenv("SAFE_GATE_MODE", "merge")
+    monkeypatch.setenv("SAFE_GATE_SHARDS", "reports/*.json")
+    ran = safe_gate("doctor", "--cases", "c.jsonl")
+    assert (ran.code, ran.err) == (0, "")
+    assert facts(ran.out)["shards"] == "1 file of reports/*.json"
+
+
 def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", "--cases", "c.jsonl")
