@@ -374,7 +374,9 @@ def _reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> 
 
 def _peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
-    pairs = dict(pairwise(argv)) | dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
+    # A flag whose value was left out is followed by the next flag.
+    pairs = {word: value for word, value in pairwise(argv) if not value.startswith("-")}
+    pairs |= dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
     named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     mode = {"mode": "publish"} if "publish" in argv[:1] else {}

@@ -602,6 +602,14 @@ def test_a_refused_run_reports_where_and_publishes_as_it_was_told(safe_gate: Saf
     assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
+def test_a_flag_without_its_value_does_not_report_into_a_folder_named_as_the_next_flag(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    ran = safe_gate("run", "--report-dir", "--cases", "c.jsonl")
+    assert (ran.code, report()["verdict"]) == (3, "error")
+    assert not Path("--cases").exists()
+
+
 def test_a_report_that_can_only_half_be_written_does_not_say_pass(safe_gate: SafeGate) -> None:
     Path("reports/safe-gate.md").mkdir(parents=True)
     write_cases(Path("c.jsonl"), turn("t"))
