@@ -379,7 +379,7 @@ def _peeked(argv: Sequence[str]) -> dict[str, str]:
     pairs |= dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
     named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
-    mode = {"mode": "publish"} if "publish" in argv[:1] else {}
+    mode = {"mode": argv[0]} if argv[:1] in (["merge"], ["publish"]) else {}
     return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
 
 

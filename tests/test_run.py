@@ -610,6 +610,16 @@ def test_a_flag_without_its_value_does_not_report_into_a_folder_named_as_the_nex
     assert not Path("--cases").exists()
 
 
+def test_a_refused_merge_leaves_no_old_verdict_whatever_the_mode_says(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    monkeypatch.setenv("SAFE_GATE_MODE", "publish")
+    assert safe_gate("merge", "none.json", "--cases", "c.jsonl").code == 3
+    assert report()["verdict"] == "error"
+
+
 def test_a_report_that_can_only_half_be_written_does_not_say_pass(safe_gate: SafeGate) -> None:
     Path("reports/safe-gate.md").mkdir(parents=True)
     write_cases(Path("c.jsonl"), turn("t"))
