@@ -410,6 +410,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
         hint = f"; {flags[0]} is not an option of {command}"
     else:
         own = [flag for setting in settings() for flag in setting.flags_of(command)]
+        own += [word for word in _ARGUMENTS.get(command, {}) if word.startswith("--")]
         hint = suggestion(flags[0], own, quoted=False)
     words = f"unrecognized arguments: {' '.join(unknown)}{hint}; see safe-gate {command} --help"
     raise CannotJudge(Problem(Place("command line"), words))

@@ -166,6 +166,8 @@ def test_the_log_shows_some_problems_of_each_file_and_the_report_all(safe_gate: 
         (["score", "--min-pass-rate", "1"], "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),
         (["explain", "T-001", "--safe-batch", "x"], "--safe-batch is not an option of explain; see safe-gate explain"),
         (["explain", "T-001", "--case=x"], "(did you mean --cases?)"),
+        (["score", "--out", "x"], "(did you mean --output?)"),
+        (["eval", "--output", "x"], "(did you mean --out?)"),
         (["score", "b.json"], "unrecognized arguments: b.json; files are named by --batch; see safe-gate score --help"),
         (["eval", "c.jsonl"], "files are named by --cases"),
         (["run", "c.jsonl"], "files are named by --safe-batch and --synthesis-cases"),
