@@ -391,6 +391,8 @@ class _Parser(argparse.ArgumentParser):
 
         wrong = re.search(r"invalid choice: '([^']*)'", message)
         hint = suggestion(wrong[1], list(_COMMANDS), quoted=False) if wrong else ""
+        if "are required" in message and any(action.nargs == "+" and action.option_strings for action in self._actions):
+            hint = "; write it before the flags: some take all words that follow"
         raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
 
 

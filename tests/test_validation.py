@@ -172,7 +172,8 @@ def test_the_log_shows_some_problems_of_each_file_and_the_report_all(safe_gate: 
         (["eval", "c.jsonl"], "files are named by --cases"),
         (["run", "c.jsonl"], "files are named by --safe-batch and --synthesis-cases"),
         (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
-        (["validate"], "required: FILE"),
+        (["validate"], "required: FILE; see"),
+        (["explain", "--cases", "c.jsonl", "T-001"], "required: ID; write it before the flags: some take all words"),
     ],
 )
 def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
