@@ -142,7 +142,6 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "dest": "waiver_file",
             "nargs": "?",
             "const": WAIVERS_FILE,
-            "default": "",
             "metavar": "PATH",
             "help": f"waive the report's failures in this file instead; default: {WAIVERS_FILE}",
         },
@@ -304,9 +303,13 @@ def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> 
     for_waivers = [
         f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
     ]
-    if for_waivers and not arguments["waiver_file"]:
+    waivers = arguments["waiver_file"]  # None without the flag, "" of a shell's variable that is not set
+    if waivers is not None and not waivers.strip():
+        words = f"names no file; expected a path, or none at all for {WAIVERS_FILE}"
+        raise CannotJudge(Problem(Place("--waivers"), words))
+    if for_waivers and not waivers:
         raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; expected --waivers beside it"))
-    if arguments["waiver_file"] and "baseline" in arguments:
+    if waivers and "baseline" in arguments:
         raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; approve one after the other"))
     grounds = Grounds(arguments["reason"], arguments["owner"], arguments["expires"])
     return app.bless(
@@ -314,7 +317,7 @@ def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> 
         options,
         effects,
         grounds,
-        waivers=arguments["waiver_file"],
+        waivers=waivers or "",
         ids=arguments["ids"],
         dry_run=arguments["only_show"],
     )

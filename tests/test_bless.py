@@ -177,6 +177,16 @@ def test_the_help_says_that_the_baseline_is_written(safe_gate: SafeGate) -> None
     assert "--baseline TEXT What to compare with" in told["run"]
 
 
+@pytest.mark.parametrize("name", ["", " "])
+def test_waivers_of_no_name_are_no_approval_of_a_baseline(safe_gate: SafeGate, name: str) -> None:
+    run(safe_gate, [turn("t", assistant=BAD)])
+    Path("safe.config.json").write_text(json.dumps({"baseline": BASELINE.as_posix()}), "utf-8")
+    ran = safe_gate("bless", "--waivers", name, "--reason", "known", "--owner", "ada")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("--waivers: names no file; expected a path, or none at all for safe-gate.waivers.json\n")
+    assert not BASELINE.exists()
+
+
 def test_a_name_that_no_file_can_have_is_one_sentence(safe_gate: SafeGate) -> None:
     run(safe_gate, [turn("t", assistant=BAD)])
     for flags in (("--baseline", f"{'x' * 300}.json", *REASON), ("--waivers", "x" * 300, *SIGNED)):
