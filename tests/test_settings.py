@@ -102,6 +102,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(
         ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
         ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
         ({}, '{"commentAuthor": "x"}', ["commentAuthor: cannot be set in the config file; use the flag --comment-author or the"]),
+        ({}, '{"cr-pass": 1}', ["cr-pass: is not a known field; it is set as thresholds.CR.pass here\n"]),
         ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),
         ({}, "[]", ["safe.config.json", "an object"]),
         ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
