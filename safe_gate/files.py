@@ -318,12 +318,12 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     file, name = found
     text = _text(file, name)
     content = parsed(text, name, comments=True)
+    bare = blank_comments(text)
     schema = load_schema("config")
     original: dict[str, str] = {}
     if isinstance(content, dict):
-        content, original = _canonical_keys(content, name)
+        content, original = _canonical_keys(content, name, bare)
     faults = [_of_setting(fault) for fault in schema.faults(content)] if is_checked else []
-    bare = blank_comments(text)
     problems = problems_of(faults, name, bare, original=original)
     if problems:
         raise CannotJudge(*problems)
@@ -638,7 +638,7 @@ def _line_of(path: Sequence[str | int], lines: Mapping[tuple[str | int, ...], in
     return lines[found]
 
 
-def _canonical_keys(content: Mapping[str, Any], name: str) -> tuple[dict[str, Any], dict[str, str]]:
+def _canonical_keys(content: Mapping[str, Any], name: str, text: str) -> tuple[dict[str, Any], dict[str, str]]:
     """Return a config with its top keys as the schema spells them, and how the file spelt them."""
     spellings = {_bare(key): key for key in load_schema("config").properties}
     result: dict[str, Any] = {}
@@ -646,7 +646,8 @@ def _canonical_keys(content: Mapping[str, Any], name: str) -> tuple[dict[str, An
     for key, value in content.items():
         spelt = spellings.get(_bare(key), key)
         if spelt in result:
-            raise CannotJudge(Problem(Place(name), f"is set twice, in two spellings; keep {spelt}", field=key))
+            place = Place(name, dict(places(text))[(key,)])
+            raise CannotJudge(Problem(place, f"is set twice, in two spellings; keep {spelt}", field=key))
         result[spelt] = value
         original[spelt] = key
     return result, original

@@ -104,6 +104,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(
         ({}, '{"commentAuthor": "x"}', ["commentAuthor: cannot be set in the config file; use the flag --comment-author or the"]),
         ({}, '{"cr-pass": 1}', ["cr-pass: is not a known field; it is set as thresholds.CR.pass here\n"]),
         ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),
+        ({}, '{"alpha": 0.1, //\n"minDrop": 1,\n"min-drop": 1}', ["safe.config.json:3: min-drop: is set twice, in two spellings;"]),
         ({}, "[]", ["safe.config.json", "an object"]),
         ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
     ],
