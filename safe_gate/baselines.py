@@ -15,7 +15,7 @@ from pathlib import Path, PurePath
 from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from safe_gate import files, proof
+from safe_gate import files, globs, proof
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.files import HERE
 from safe_gate.git import Clone
@@ -128,7 +128,7 @@ def is_report_to_come(spec: str) -> bool:
 def _is_report(spec: str) -> bool:
     """Tell the path of a file to read as a report. One that may be named as a ref is could come with the change."""
     path = Path(spec)
-    return path.suffix in (".json", ".jsonl") and files.exists(path) and path.is_file()
+    return path.suffix in (".json", ".jsonl") and files.exists(path) and not globs.is_folder(path)
 
 
 def names_commit(spec: str) -> bool:

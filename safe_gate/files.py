@@ -272,7 +272,7 @@ def kind_of(path: Path) -> str:
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
-    if exists(path) and path.is_dir():
+    if globs.is_folder(path):
         raise CannotJudge(no_match(str(path), ".json*", HERE))
     if path.name.endswith(OUTPUTS):
         return "safe-output"
@@ -671,14 +671,20 @@ def _bare(key: str) -> str:
 
 
 def exists(path: Path) -> bool:
-    """Tell whether something has this path, be it a link to nowhere; a name that no file can have is nobody's."""
-    return os.path.lexists(path)
+    """Tell whether something has this path, be it a link to nowhere; a name that no file can have is nobody's.
+
+    What cannot be looked for, as in a folder that cannot be read, counts as there: reading it says why not.
+    """
+    try:
+        return globs.is_there(path)
+    except OSError:
+        return True
 
 
 def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     """Return the problem of a pattern that names no file, with what may have been meant."""
     named, path = Path(pattern), root / pattern
-    if exists(path) and path.is_dir():
+    if globs.is_folder(path):
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
         siblings: list[Path] = []

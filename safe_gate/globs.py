@@ -7,6 +7,7 @@ each folder once, whatever links lead there: a link to `.` has no end.
 
 from __future__ import annotations
 
+import errno
 import os
 from collections import deque
 from collections.abc import Iterable, Iterator, Sequence
@@ -36,6 +37,22 @@ def matches(patterns: Iterable[str], folder: Path) -> tuple[list[Path], Unread]:
 def is_folder(path: os.PathLike[str]) -> bool:
     """Tell a folder, by way of links; one that goes round leads to none."""
     return os.path.isdir(path)  # noqa: PTH112 - the methods of paths and entries raise there
+
+
+def is_there(path: Path) -> bool:
+    """Tell whether something has this path, be it a link to nowhere; a name that no file can have is nobody's.
+
+    Raises OSError where that cannot be told, as in a folder that cannot be read.
+    """
+    try:
+        path.lstat()
+    except (FileNotFoundError, NotADirectoryError, ValueError):
+        return False
+    except OSError as error:
+        if error.errno == errno.ENAMETOOLONG:
+            return False
+        raise
+    return True
 
 
 def _matches(folder: Path, names: Sequence[str], unread: Unread) -> Iterator[Path]:

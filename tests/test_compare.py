@@ -323,6 +323,15 @@ def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet(safe_gate: Call
         )
 
 
+def test_a_baseline_that_cannot_be_looked_for_is_no_baseline_to_come(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    Path("evals").symlink_to("evals")
+    words = "evals/baseline.json: cannot be read: Too many levels of symbolic links"
+    for arguments in (("run", *ALL, "--baseline", "evals/baseline.json"), ("compare", "evals/baseline.json", *ALL)):
+        done = safe_gate(*arguments)
+        assert (done.code, done.err.splitlines()[0]) == (3, words)
+
+
 def test_two_commits_are_compared_each_by_its_own_config(safe_gate: Callable[..., Ran]) -> None:
     Path("safe.config.json").write_text(json.dumps({"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}))
     write()
