@@ -1,7 +1,7 @@
 """Shell: the paths that a glob names. Lists folders.
 
 `*`, `?` and `[...]` within a name, `**` for any depth, as `glob.glob` has them: what begins with a dot is
-named by what begins with one. Unlike there, a folder that cannot be listed is told of, and `**` goes into
+named by what begins with one. Unlike there, a folder that cannot be read is told of, and `**` goes into
 each folder once, whatever links lead there: a link to `.` has no end.
 """
 
@@ -21,7 +21,7 @@ Unread = list[tuple[Path, OSError]]
 def matches(patterns: Iterable[str], folder: Path) -> tuple[list[Path], Unread]:
     """Return the paths below a folder that globs name, none for a pattern without wildcards.
 
-    With them come the folders that they lead to and that cannot be listed, each once, and why.
+    With them come the folders that they lead to and that cannot be read, each once, and why.
     """
     unread: Unread = []
     found = [
@@ -65,8 +65,14 @@ def _matches(folder: Path, names: Sequence[str], unread: Unread) -> Iterator[Pat
         for entry in _entries(folder, unread):
             if fnmatchcase(entry.name, names[0]) and (names[0][0] == "." or entry.name[0] != "."):
                 yield from _matches(folder / entry.name, names[1:], unread)
-    elif len(names) > 1 or os.path.lexists(folder / names[0]):
+    elif len(names) > 1:
         yield from _matches(folder / names[0], names[1:], unread)
+    else:
+        try:
+            if is_there(folder / names[0]):
+                yield folder / names[0]
+        except OSError as error:
+            _tell(folder, error, unread)
 
 
 def _folders(top: Path, unread: Unread) -> Iterator[Path]:
@@ -95,6 +101,10 @@ def _entries(folder: Path, unread: Unread) -> list[os.DirEntry[str]]:
     except (FileNotFoundError, NotADirectoryError, ValueError):  # ValueError: a name that no file can have
         return []
     except OSError as error:
-        if all(folder != path for path, _ in unread):
-            unread.append((folder, error))
+        _tell(folder, error, unread)
         return []
+
+
+def _tell(folder: Path, error: OSError, unread: Unread) -> None:
+    if all(folder != path for path, _ in unread):
+        unread.append((folder, error))

@@ -87,6 +87,14 @@ def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tup
     assert ran.err.count("loop: ") == 1
 
 
+def test_a_folder_in_which_a_file_cannot_be_looked_for_is_named(safe_gate: SafeGate) -> None:
+    Path("good").mkdir()
+    write_cases(Path("good/c.jsonl"), turn("t"))
+    Path("loop").symlink_to("loop")
+    ran = safe_gate("eval", "--cases", "*/c.jsonl")
+    assert (ran.code, ran.err.splitlines()[0]) == (3, "loop: cannot be read: Too many levels of symbolic links")
+
+
 def test_a_file_of_the_globs_own_name_hides_no_other(safe_gate: SafeGate) -> None:
     Path("evals").mkdir()
     write_cases(Path("evals/b.jsonl"), turn("b", assistant=BAD))
