@@ -57,7 +57,7 @@ def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, bod
 def read(path: Path) -> Publication:
     """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
     name = files.shown(path)
-    if not path.exists():
+    if not files.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING))
     try:
         content = _content(path, name)

@@ -279,6 +279,13 @@ def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, conten
         assert "expected the artifact that the run left behind, downloaded into report-dir" in published.log
 
 
+def test_a_file_that_cannot_be_looked_for_is_not_said_to_be_missing(publish: Publish) -> None:
+    FILE.parent.symlink_to(FILE.parent.name)
+    published = publish()
+    assert (published.code, published.status) == (3, "failed")
+    assert f"{FILE}: cannot be read: Too many levels of symbolic links" in published.log
+
+
 def test_a_file_too_large_is_refused(
     untrusted: Callable[..., None], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
