@@ -247,6 +247,15 @@ def test_the_doctor_refuses_a_head_checkout_as_a_run_does(
     assert safe_gate("doctor", "--cases", "cases.jsonl").code == 0
 
 
+def test_a_path_that_goes_round_is_a_problem_under_pull_request_target_as_elsewhere(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None]
+) -> None:
+    Path("loop").symlink_to("loop")
+    in_actions("pull_request_target")
+    words = "loop/c.jsonl: cannot be read: Too many levels of symbolic links\n"
+    assert safe_gate("run", "--cases", "loop/c.jsonl").err.startswith(words)
+
+
 def test_a_checkout_that_is_not_read_may_be_of_anything(gate: Gate) -> None:
     detached(Path(), BASE)
     detached(Path("tools"), OTHER)
