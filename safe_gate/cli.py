@@ -409,7 +409,11 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
 
     command = arguments["command"]
     flags = [word.partition("=")[0] for word in unknown if word.startswith("--")]
-    if not flags:
+    shown = " ".join(unknown)
+    if any("token" in flag for flag in flags):  # what follows may be a secret, and reports and comments quote a problem
+        shown = " ".join(flags)
+        hint = "; the token is set by the variable SAFE_GATE_GITHUB_TOKEN"
+    elif not flags:
         hint = f"; files are named by {_FILES_BY[command]}" if command in _FILES_BY else ""
     elif any(flags[0] in names for setting in settings() for names in setting.flags.values()):
         hint = f"; {flags[0]} is not an option of {command}"
@@ -417,7 +421,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
         own = [flag for setting in settings() for flag in setting.flags_of(command)]
         own += [word for word in _ARGUMENTS.get(command, {}) if word.startswith("--")]
         hint = suggestion(flags[0], own, quoted=False)
-    words = f"unrecognized arguments: {' '.join(unknown)}{hint}; see safe-gate {command} --help"
+    words = f"unrecognized arguments: {shown}{hint}; see safe-gate {command} --help"
     raise CannotJudge(Problem(Place("command line"), words))
 
 
