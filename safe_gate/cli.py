@@ -141,9 +141,9 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "--waivers": {
             "dest": "waiver_file",
             "nargs": "?",
-            "const": WAIVERS_FILE,
+            "const": True,
             "metavar": "PATH",
-            "help": f"waive the report's failures in this file instead; default: {WAIVERS_FILE}",
+            "help": f"waive the report's failures in this file instead; default: the settings' or {WAIVERS_FILE}",
         },
         "--reason": {
             "default": "",
@@ -304,8 +304,11 @@ def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> 
         f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
     ]
     waivers = arguments["waiver_file"]  # None without the flag, "" of a shell's variable that is not set
+    known = options.waivers or WAIVERS_FILE
+    if waivers is True:
+        waivers = known
     if waivers is not None and not waivers.strip():
-        words = f"names no file; expected a path, or none at all for {WAIVERS_FILE}"
+        words = f"names no file; expected a path, or none at all for {known}"
         raise CannotJudge(Problem(Place("--waivers"), words))
     if for_waivers and not waivers:
         raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; expected --waivers beside it"))

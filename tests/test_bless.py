@@ -247,6 +247,14 @@ def failed(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @pytest.mark.usefixtures("failed")
+def test_waivers_go_into_the_file_that_a_run_reads(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"waivers": "known.json"}', "utf-8")
+    assert safe_gate("bless", "--waivers", *SIGNED).out.splitlines()[-1] == "Written: known.json"
+    assert not WAIVERS.exists()
+    assert safe_gate("bless", "--waivers", WAIVERS, *SIGNED).out.splitlines()[-1] == f"Written: {WAIVERS}"
+
+
+@pytest.mark.usefixtures("failed")
 def test_every_failure_is_waived_and_no_other(safe_gate: SafeGate) -> None:
     ran = safe_gate("bless", "--waivers", *SIGNED)
     assert (ran.code, ran.out) == (
