@@ -17,9 +17,10 @@ from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
 from safe_gate.spool import Store
 
-# How what we write begins. No batch does: the schema knows none of these fields at its top.
+# How what we write begins, two keys deep: a batch may begin with one of them, and be told that the schema knows it not.
 _REPORT = re.compile(
-    rb'\{\s*"(?:report_type": "SAFE_v0"|schema_version": \d|publication": |summary": {\s*"cases": \d|comparison": {)'
+    rb'\{\s*"(?:report_type": "SAFE_v0",\s*"generated_at|schema_version": \d+,\s*"tool|publication": \d+,\s*"gate'
+    rb'|summary": {\s*"cases": \d+,\s*"passed|comparison": {\s*"baseline)":'
 )
 
 SafeItem = safe_v0.Case | Problem | InputFile

@@ -127,6 +127,24 @@ def test_a_glob_takes_no_batch_for_a_report(safe_gate: SafeGate, fields: dict[st
     assert safe_gate("score", "--batch", "*").code == 1
 
 
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"schema_version": 1},
+        {"report_type": "SAFE_v0"},
+        {"publication": 1},
+        {"comparison": {}},
+        {"summary": {"cases": 1}},
+    ],
+)
+def test_a_glob_passes_over_no_batch_that_begins_as_a_report_does(safe_gate: SafeGate, fields: dict[str, Any]) -> None:
+    Path("b.json").write_text(json.dumps(fields | {"test_cases": [failing("s")]}), "utf-8")
+    write_batch(Path("c.json"), safe_case("t"))
+    ran = safe_gate("score", "--batch", "*")
+    assert ran.code == 3
+    assert f"b.json:1: {next(iter(fields))}: is not a known field" in ran.err
+
+
 def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"))
     write_cases(Path("c.jsonl"), turn("t"))
