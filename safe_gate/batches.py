@@ -265,26 +265,27 @@ def _read_outputs(paths: Iterable[Path], into: Store, root: Path) -> Generator[P
     Yields their problems and files; returns whether all lines could be read.
     """
     are_read = True
+    last = None
     for path in paths:
         for item in files.recorded_outputs(path, root):
+            if isinstance(item, InputFile):
+                yield item
+                continue
             if isinstance(item, Problem):
                 are_read = False
                 yield item
-                if item.case_id:
-                    into.setdefault(item.case_id, _recorded(None, item.place))
-            elif isinstance(item, InputFile):
-                yield item
+                test_id, place, output = item.case_id, item.place, None
             else:
                 place, record = item
-                here = _recorded(record["output"], place)
-                first = into.setdefault(record["test_id"], here)
-                if first is not here and first["output"] is not None:
-                    yield files.twin(place, first["path"], first["line"], record["test_id"], "test_id")
+                test_id, output = record["test_id"], record["output"]
+            if not test_id or place == last:  # a line may have several problems
+                continue
+            last = place
+            here = {"output": output, "path": place.path, "line": place.line}
+            first = into.setdefault(test_id, here)
+            if first is not here:
+                yield files.twin(place, first["path"], first["line"], test_id, "test_id")
     return are_read
-
-
-def _recorded(output: JsonObject | None, place: Place) -> dict[str, Any]:
-    return {"output": output, "path": place.path, "line": place.line}
 
 
 def _is_ours(path: Path, *, is_named: bool) -> bool:

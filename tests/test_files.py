@@ -344,6 +344,19 @@ def test_an_id_stands_twice_even_where_one_of_its_cases_is_invalid(safe_gate: Sa
         assert "c.jsonl:2: z: checks" in ran.err
 
 
+@pytest.mark.parametrize("invalid", [1, 2])
+def test_an_output_stands_twice_even_where_one_of_them_is_invalid(safe_gate: SafeGate, invalid: int) -> None:
+    write_batch(Path("a.json"), bare("z"))
+    write_outputs("a.outputs.jsonl", "z", "z")
+    lines = Path("a.outputs.jsonl").read_text("utf-8").splitlines()
+    lines[invalid - 1] = '{"test_id": "z", "output": {"summary": 1}}'  # three problems
+    Path("a.outputs.jsonl").write_text("\n".join(lines), "utf-8")
+    ran = safe_gate("score", "--batch", "a")
+    assert ran.code == 3
+    assert ran.err.count("a.outputs.jsonl:2: z: test_id: stands at a.outputs.jsonl:1 too") == 1, ran.err
+    assert ran.err.count(f"a.outputs.jsonl:{invalid}: z: output.") == 3
+
+
 @pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.waivers.json"])
 def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, name: str) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
