@@ -17,6 +17,7 @@ Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:\n]|[^\s\[\]{},:"]++', re.DOTALL)
 _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
+_INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # as a value begins: what follows it may be no JSON
 _BETWEEN = re.compile(r"[\s,:]*+")
 _decoder = json.JSONDecoder()
 
@@ -59,8 +60,9 @@ def parse(text: str, *, comments: bool = False) -> Any:
 
 
 def _has_too_many_digits(token: str) -> bool:
+    digits = _INTEGER.match(token)
     try:
-        int(token if token.removeprefix("-").isdecimal() else 0)
+        int(digits[0] if digits else 0)
     except ValueError:
         return True
     return False
@@ -197,12 +199,9 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _line_of(text: str, refused: _RefusedError) -> int:
-    if refused.key is None:
-        line = 1
-        for match in _TOKEN.finditer(text):
-            if match[0] == refused.token:
-                return line
-            line += match[0] == "\n"
+    if refused.key is None:  # what follows may touch it: the parser has not come so far
+        place = next(token.start() for token in _TOKEN.finditer(text) if token[0].startswith(refused.token))
+        return text.count("\n", 0, place) + 1
     seen: set[Path] = set()
     for path, line in places(text):
         if path in seen and path[-1] == refused.key:

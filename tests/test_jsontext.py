@@ -35,3 +35,19 @@ def test_a_number_of_too_many_digits_has_its_line() -> None:
     with pytest.raises(JsonError) as error:
         parse('{"a": "' + "1" * 5000 + '",\n"b": -12,\n"c": ' + "9" * 5000 + "}")
     assert (str(error.value), error.value.line) == ("a number has too many digits", 3)
+
+
+@pytest.mark.parametrize(
+    ("value", "words"),
+    [
+        ("NaNs", "NaN is not a JSON number"),
+        ("-Infinity1", "-Infinity is not a JSON number"),
+        ("1e999x", "a number is too large"),
+        ("-" + "9" * 5000 + "x", "a number has too many digits"),
+        ("9" * 5000 + ".x", "a number has too many digits"),
+    ],
+)
+def test_a_number_that_is_refused_has_its_line_whatever_follows_it(value: str, words: str) -> None:
+    with pytest.raises(JsonError) as error:
+        parse('{"a": ' + "9" * 5000 + 'e-5000,\n"b": ' + value + "]}]")
+    assert (str(error.value), error.value.line) == (words, 2)
