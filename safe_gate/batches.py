@@ -124,7 +124,8 @@ def expand_batches(
         literals = [path for one in candidates if files.exists(path := folder / one) and not globs.is_folder(path)]
         globbed, unread = globs.matches(candidates, folder)
         listed = [path for path in globbed if not globs.is_folder(path)]
-        batches = [p for p in listed if p.suffix == ".json" and not _is_ours(p, is_named=shown(p, root) in own)]
+        named_json = (path for path in listed if path.suffix.lower() == ".json")
+        batches = [path for path in named_json if not _is_ours(path, is_named=shown(path, root) in own)]
         lone = [] if outputs else [path for path in listed if path.name.endswith(files.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
         problems += [files.unreadable(path, why, root) for path, why in unread]

@@ -145,6 +145,12 @@ def test_a_glob_passes_over_no_batch_that_begins_as_a_report_does(safe_gate: Saf
     assert f"b.json:1: {next(iter(fields))}: is not a known field" in ran.err
 
 
+def test_a_glob_passes_over_no_batch_with_a_suffix_in_capitals(safe_gate: SafeGate) -> None:
+    write_batch(Path("a_1.json"), safe_case("t"))
+    write_batch(Path("a_2.JSON"), failing("s"))
+    assert safe_gate("score", "--batch", "a_*").code == 1
+
+
 def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"))
     write_cases(Path("c.jsonl"), turn("t"))
