@@ -377,6 +377,11 @@ def test_validate_takes_outputs_that_lie_beside_no_batch_for_those_of_all(safe_g
     assert safe_gate("validate", "b.json", "b.outputs.jsonl", "more.jsonl").out == "3 files valid, 2 cases\n"
 
 
+def test_validate_reads_lines_whatever_the_case_of_the_suffix(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.JSONL"), turn("t"), turn("u"))
+    assert safe_gate("validate", "c.JSONL").out == "1 file valid, 2 cases\n"
+
+
 def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
     Path("own.json").write_text('{"rules": [], "weights": {"CR": 2}}', "utf-8")
     assert safe_gate("validate", "own.json").code == 0
