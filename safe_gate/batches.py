@@ -203,7 +203,8 @@ def _joined(
     if lacking:
         ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
-        yield Problem(Place(batch.name), f"{words}; name another file by --outputs or safe-outputs")
+        advice = "name another file by --outputs or safe-outputs (to validate as one more FILE)"
+        yield Problem(Place(batch.name), f"{words}; {advice}")
     for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
         if not test_id:
             continue
