@@ -285,15 +285,15 @@ def kind_of(path: Path) -> str:
 
 
 def _first_object(path: Path) -> Any:
-    """Return what the first line that is not blank holds, if it is JSON. Raises CannotJudge if it cannot be read."""
+    """Return what the first line holds that is JSON, None if none is. Raises CannotJudge if it cannot be read."""
     try:
         with open_regular(path) as file:
-            number, first = next(_numbered(file), (1, b""))
-        return parse(decode(first, shown(path), number))
+            for number, line in _numbered(file):
+                with suppress(JsonError, CannotJudge):  # whoever reads the file as its kind tells of these lines
+                    return parse(decode(line, shown(path), number))
     except OSError as error:
         raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
-    except JsonError:
-        return None
+    return None
 
 
 def _kind_of_document(path: Path, content: Mapping[str, Any]) -> str:

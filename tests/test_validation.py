@@ -377,6 +377,14 @@ def test_validate_takes_outputs_that_lie_beside_no_batch_for_those_of_all(safe_g
     assert safe_gate("validate", "b.json", "b.outputs.jsonl", "more.jsonl").out == "3 files valid, 2 cases\n"
 
 
+def test_validate_knows_outputs_behind_a_line_that_is_not_json(safe_gate: SafeGate) -> None:
+    batches(ids=("a", "b"))
+    Path("all.jsonl").write_text('{"test_id"\n' + Path("b.outputs.jsonl").read_text("utf-8"), "utf-8")
+    ran = safe_gate("validate", "all.jsonl")
+    assert ran.err.startswith("all.jsonl:1: is not valid JSON: it breaks off")
+    assert "all.jsonl: 1 problem, line 1" in ran.err
+
+
 def test_validate_reads_lines_whatever_the_case_of_the_suffix(safe_gate: SafeGate) -> None:
     write_cases(Path("c.JSONL"), turn("t"), turn("u"))
     assert safe_gate("validate", "c.JSONL").out == "1 file valid, 2 cases\n"
