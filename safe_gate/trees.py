@@ -46,7 +46,9 @@ class Missing(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Selection:
-    """The files of JSON or Parquet that patterns name in a repository, each pattern as its segments from the root.
+    """The files that patterns name in a repository, each pattern as its segments from the root.
+
+    Where a pattern ends in a wildcard these are JSON and Parquet alone.
 
     >>> chosen = Selection.of(["clinical/*_batch_*", "../shared/**/*.jsonl"], "evals")
     >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")
@@ -66,11 +68,12 @@ class Selection:
         return cls(tuple(tuple(path.split("/")) for path in sorted(paths | {f"{path}.json" for path in paths})))
 
     def has(self, path: str) -> bool:
-        """Tell whether a path is a file of JSON or Parquet that is named, or the outputs beside a batch that is."""
+        """Tell whether a path is a file that is named, or the outputs beside a batch that is."""
         batch = path.removesuffix(".outputs.jsonl") + ".json"
         names = {path, batch} if path.endswith(".outputs.jsonl") else {path}
         is_data = path.lower().endswith((".json", ".jsonl", ".parquet"))
-        return is_data and any(_names(pattern, name.split("/")) for pattern in self.patterns for name in names)
+        patterns = [one for one in self.patterns if is_data or not one[-1].endswith(("*", "?", "]"))]
+        return any(_names(pattern, name.split("/")) for pattern in patterns for name in names)
 
     def leads_into(self, folder: str) -> bool:
         """Tell whether something below a folder may be named; "" is the root."""

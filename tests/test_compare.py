@@ -155,6 +155,20 @@ def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Cal
     assert "cluster-key: names 'x_topic', a field that no case has" in done.err
 
 
+@pytest.mark.parametrize(("name", "pattern"), [("c.ndjson", "c.ndjson"), ("c.ndjson", "*.ndjson"), ("cases", "cases")])
+def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
+    safe_gate: Callable[..., Ran], name: str, pattern: str
+) -> None:
+    write_cases(Path(name), turn("a"))
+    Path("gate.conf").write_text('{"max-unexpected-failures": 0}')
+    base = commit()
+    write_cases(Path(name), turn("a", assistant=BAD))
+    Path("gate.conf").write_text('{"max-unexpected-failures": 1}')
+    flags = "--synthesis-cases", pattern, "--config", "gate.conf", "--baseline", base
+    assert safe_gate("run", *flags, "--max-regressions", "0", "--on-weakened", "fail").code == 1
+    assert broken(report()) == {("max-regressions", "synthesis"), ("on-weakened", "gate")}
+
+
 def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[..., Ran]) -> None:
     def turns(reply: str) -> list[dict[str, Any]]:
         return [turn(f"T-{i}", assistant=reply, x_topic="exam" if i < 9 else {"n": i}) for i in range(10)]
