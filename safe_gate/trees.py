@@ -69,10 +69,13 @@ class Selection:
 
     def has(self, path: str) -> bool:
         """Tell whether a path is a file that is named, or the outputs beside a batch that is."""
-        batch = path.removesuffix(".outputs.jsonl") + ".json"
-        names = {path, batch} if path.endswith(".outputs.jsonl") else {path}
+        stem = path.removesuffix(".outputs.jsonl")
+        names = {path} if stem == path else {path, f"{stem}.json"}
         is_data = path.lower().endswith((".json", ".jsonl", ".parquet"))
         patterns = [one for one in self.patterns if is_data or not one[-1].endswith(("*", "?", "]"))]
+        if stem != path:  # of a batch with another suffix
+            names.add(stem)
+            patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]
         return any(_names(pattern, name.split("/")) for pattern in patterns for name in names)
 
     def leads_into(self, folder: str) -> bool:

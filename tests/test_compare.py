@@ -169,6 +169,17 @@ def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
     assert broken(report()) == {("max-regressions", "synthesis"), ("on-weakened", "gate")}
 
 
+@pytest.mark.parametrize(("name", "pattern"), [("b.JSON", "*.JSON"), ("b.JSON", "b.JSON"), ("b.batch", "b.batch")])
+def test_outputs_beside_a_batch_of_a_commit_are_read_whatever_its_suffix(
+    safe_gate: Callable[..., Ran], name: str, pattern: str
+) -> None:
+    case = safe_case("S")
+    write_cases(Path("b.outputs.jsonl"), {"test_id": "S", "output": case.pop("output")})
+    write_batch(Path(name), case)
+    assert safe_gate("run", "--safe-batch", pattern, "--baseline", commit()).code == 0
+    assert report()["comparison"]["safe_v0"]["cases"]["both"] == 1
+
+
 def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[..., Ran]) -> None:
     def turns(reply: str) -> list[dict[str, Any]]:
         return [turn(f"T-{i}", assistant=reply, x_topic="exam" if i < 9 else {"n": i}) for i in range(10)]
