@@ -93,7 +93,7 @@ def compare(
     for metric, p in zip(metrics, adjusted, strict=True):
         metric["p_adjusted"] = p
         share = guards.alpha / len(metrics)
-        metric["smallest_drop"] = stats.smallest_drop(metric["units"], share, least_cases=stats.LEAST_CASES)
+        metric["smallest_drop"] = stats.smallest_drop(metric["units"], share)
     return parts
 
 

@@ -17,6 +17,8 @@ from fractions import Fraction
 _Z = 1.959963984540054  # the 97.5th percentile of the normal distribution: 95 % two-sided
 
 LEAST_CASES = 3  # fewer cases than this are never a drop, whatever their share
+FLIPPED = 0.05  # a case's chance to newly fail, and to be fixed, where nothing changes on average
+_POWER = 0.8  # a drop is one that the cases show if they show it this often
 
 # --- intervals ---------------------------------------------------------------------------------
 
@@ -221,13 +223,13 @@ def least_net(cases: int, min_drop: float, least_cases: int = LEAST_CASES) -> in
 
 
 def smallest_drop(
-    cases: int, alpha: float, power: float = 0.8, fixed: float = 0.0, min_drop: float = 0.0, least_cases: int = 1
+    cases: int, alpha: float, fixed: float = 0.0, min_drop: float = 0.0, least_cases: int = LEAST_CASES
 ) -> float | None:
-    """Return the smallest net drop that is seen with this power, as a share of all cases.
+    """Return the smallest net drop that is seen four times of five, as a share of all cases.
 
-    Seen is what the sign test finds real at `alpha` and what `least_net` takes for a drop, which by default is
-    any; `fixed` is the share of cases that gets better meanwhile. Exact for any number of cases, rounded up to
-    0.001; None where no drop is seen. (Connor 1987 approximates it by the normal distribution.)
+    Seen is what the sign test finds real at `alpha` and what `least_net` takes for a drop; `fixed` is the share of
+    cases that gets better meanwhile. Exact for any number of cases, rounded up to 0.001; None where no drop is
+    seen. (Connor 1987 approximates it by the normal distribution.)
 
     >>> [smallest_drop(cases, 0.05) for cases in (4, 20, 50, 100, 200)]
     [None, 0.314, 0.131, 0.067, 0.034]
@@ -239,7 +241,7 @@ def smallest_drop(
 
     def sees(drop: int) -> bool:
         guard = _guard(alpha, least_net(cases, min_drop, least_cases))
-        return _blocked(cases, drop / steps + fixed, fixed, guard) >= power
+        return _blocked(cases, drop / steps + fixed, fixed, guard) >= _POWER
 
     while not sees(high):
         if high == top:
@@ -252,7 +254,7 @@ def smallest_drop(
 
 
 def false_alarm(
-    cases: int, alpha: float, min_drop: float, least_cases: int = LEAST_CASES, flipped: float = 0.05
+    cases: int, alpha: float, min_drop: float, least_cases: int = LEAST_CASES, flipped: float = FLIPPED
 ) -> float:
     """Return how likely the aggregate guard fails a run though nothing changed on average.
 
@@ -265,7 +267,7 @@ def false_alarm(
     return _blocked(cases, flipped, flipped, _guard(alpha, least_net(cases, min_drop, least_cases)))
 
 
-def false_alarm_of_count(cases: int, max_regressions: int, flipped: float = 0.05) -> float:
+def false_alarm_of_count(cases: int, max_regressions: int, flipped: float = FLIPPED) -> float:
     """Return how likely more than `max_regressions` cases newly fail, each with probability `flipped`.
 
     >>> [round(100 * false_alarm_of_count(cases, 0)) for cases in (20, 50, 100, 200)]

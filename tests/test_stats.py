@@ -236,17 +236,17 @@ def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int
 
 
 @settings(max_examples=40)
-@given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]), st.sampled_from([0.0, 0.15]))
+@given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]), st.sampled_from([0.0, 0.15]), st.integers(0, 5))
 def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(
-    cases: int, alpha: float, fixed: float, min_drop: float
+    cases: int, alpha: float, fixed: float, min_drop: float, least: int
 ) -> None:
     def fires(worse: int, better: int) -> bool:
-        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, 1)
+        return stats.sign_test(worse, better) <= alpha and worse - better >= stats.least_net(cases, min_drop, least)
 
     def seen(drop: float) -> float:
         return trinomial(cases, drop + fixed, fixed, fires)
 
-    if drop := stats.smallest_drop(cases, alpha, fixed=fixed, min_drop=min_drop):
+    if drop := stats.smallest_drop(cases, alpha, fixed, min_drop, least):
         assert seen(drop) >= 0.8 - 1e-9
         assert drop == 0.001 or seen(drop - 0.001) < 0.8 + 1e-9
 

@@ -13,7 +13,6 @@ from safe_gate.model import Table
 from safe_gate.render.console import table
 
 _FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}
-_FLIPPED = 0.05
 _LEAST_SHOWN = 0.001
 _WIDTH = 100
 
@@ -37,17 +36,15 @@ def foresight(counts: Mapping[str, int], alpha: float, min_drop: float, max_regr
     """
 
     def seen(cases: int, fixed: float = 0.0) -> str:
-        drop = stats.smallest_drop(cases, alpha, fixed=fixed, min_drop=min_drop, least_cases=stats.LEAST_CASES)
+        drop = stats.smallest_drop(cases, alpha, fixed, min_drop)
         return "none" if drop is None else percent(drop, 1)
 
     limit = max_regressions or 0
     off = ", which is off" if max_regressions is None else ""
     figures: dict[str, Callable[[int], str]] = {
         **{f"smallest drop seen, {words} fixed": partial(seen, fixed=fixed) for words, fixed in _FIXED.items()},
-        "false alarms of a real drop": lambda cases: _rate(stats.false_alarm(cases, alpha, min_drop, flipped=_FLIPPED)),
-        f"false alarms of max-regressions {limit}{off}": lambda cases: _rate(
-            stats.false_alarm_of_count(cases, limit, _FLIPPED)
-        ),
+        "false alarms of a real drop": lambda cases: _rate(stats.false_alarm(cases, alpha, min_drop)),
+        f"false alarms of max-regressions {limit}{off}": lambda cases: _rate(stats.false_alarm_of_count(cases, limit)),
         "failure rate, where no case fails": lambda cases: (
             f"below {percent(max(_LEAST_SHOWN, stats.zero_failures(cases)), 1)}"
         ),
@@ -59,7 +56,7 @@ def foresight(counts: Mapping[str, int], alpha: float, min_drop: float, max_regr
         *(_in_words(titles[name], seen(cases), seen(2 * cases)) for name, cases in counts.items()),
         "",
         _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")),
-        _FALSE_ALARMS.format(percent(_FLIPPED)),
+        _FALSE_ALARMS.format(percent(stats.FLIPPED)),
         _FAILURE_RATE,
     )
     shown = table(Table(header, "<" + ">" * len(counts), rows))
