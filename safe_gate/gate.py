@@ -6,8 +6,8 @@ weaker, whose rules `regression` and `weakening` judge and this module adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from safe_gate import regression, waivers, weakening
@@ -21,30 +21,20 @@ from safe_gate.stats import wilson
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """The limit of each rule; None switches a rule off. Shares are fractions from 0 to 1.
+    """The limit of each rule by name, as in `LIMITS`; None switches a rule off. Shares are fractions from 0 to 1.
 
     `groups` are limits of rules on a group of cases, which count from `min_group` cases on; `guards` are
     what of a comparison with a baseline breaks a run.
     """
 
-    min_pass_rate: float | None
-    max_fail_labels: int | None
-    max_unexpected_failures: int | None
-    max_unexpected_passes: int | None
-    min_label_accuracy: float | None
-    min_label_accuracy_agency_language: float | None = None
-    min_label_accuracy_unverifiable_reassurance: float | None = None
-    min_label_accuracy_topic_pivot: float | None = None
-    max_not_english: int | None = None
-    max_vacuous: float | None = None
+    limits: Mapping[str, float | int | None]
     min_group: int = 1
     groups: Limits = field(default_factory=dict)
     guards: regression.Guards = field(default_factory=regression.Guards)
 
     def as_json(self) -> dict[str, Any]:
         """Return the policy as the report shows it, the guards among its limits."""
-        limits = {name: value for name, value in asdict(self).items() if name != "guards"}
-        return {**limits, **self.guards.as_json()}
+        return {**self.limits, "min_group": self.min_group, "groups": self.groups, **self.guards.as_json()}
 
 
 class Count(NamedTuple):
@@ -254,7 +244,7 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     waived = waivers.waived(report)
     outcomes = []
     for rule in RULES:
-        limit = getattr(policy, rule.name.replace("-", "_"))
+        limit = policy.limits[rule.name.replace("-", "_")]
         part = report[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
             outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part["results"]))

@@ -76,7 +76,7 @@ def gate_policy(options: Options) -> gate.Policy:
     }
     limits = {"safe_v0": archetypes, "synthesis": options.tags or {}}
     return gate.Policy(
-        **{name: getattr(options, name) for name in gate.LIMITS},
+        limits={name: getattr(options, name) for name in gate.LIMITS},
         min_group=options.min_group,
         groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in limits.items()},
         guards=comparing.guards(options),

@@ -122,6 +122,4 @@ def _policy(policy: Mapping[str, Any], name: str) -> gate.Policy:
     for key, limit in limits.items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return gate.Policy(
-        **limits, min_group=policy["min_group"], groups=policy["groups"], guards=regression.Guards.of(policy)
-    )
+    return gate.Policy(limits, policy["min_group"], policy["groups"], regression.Guards.of(policy))

@@ -7,10 +7,13 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators.synthesis import CHECKS
-from safe_gate.gate import LIMITS, RULES, Policy, judge, verdict
+from safe_gate.gate import LIMITS, Policy, judge, verdict
 from safe_gate.model import RuleOutcome, Verdict
+from safe_gate.options import settings
 
-OFF = Policy(None, None, None, None, None)
+
+def policy(**limits: float) -> Policy:
+    return Policy({name: limits.get(name) for name in LIMITS})
 
 
 def report(
@@ -48,8 +51,7 @@ def report(
 
 
 def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
-    every: Any = {name: limits.get(name) for name in LIMITS}
-    (outcome,) = judge(found, Policy(**every))
+    (outcome,) = judge(found, policy(**limits))
     return outcome
 
 
@@ -92,7 +94,7 @@ def test_each_rule_compares_its_value_with_its_limit_and_says_so(
     ],
 )
 def test_vacuity_is_judged_of_each_evaluator(found: dict[str, Any], limit: float, passed: tuple[bool, bool]) -> None:
-    outcomes = judge(report(**found), Policy(None, None, None, None, None, max_vacuous=limit))
+    outcomes = judge(report(**found), policy(max_vacuous=limit))
     assert [(outcome.rule, outcome.evaluator) for outcome in outcomes] == [
         ("max-vacuous", "safe_v0"),
         ("max-vacuous", "synthesis"),
@@ -101,29 +103,30 @@ def test_vacuity_is_judged_of_each_evaluator(found: dict[str, Any], limit: float
 
 
 def test_a_broken_share_of_vacuous_scores_says_both_figures() -> None:
-    (outcome,) = judge({**report(vacuous=6), "synthesis": None}, Policy(None, None, None, None, None, max_vacuous=0.39))
+    (outcome,) = judge({**report(vacuous=6), "synthesis": None}, policy(max_vacuous=0.39))
     words = "Share of vacuous scores 40.0% is above 39.0%: 6 of 15 scores have nothing to look for"
     assert outcome.message == words
 
 
-def test_every_rule_is_named_as_its_limit_and_every_check_has_one() -> None:
-    names = [name for name in Policy.__dataclass_fields__ if name not in ("min_group", "groups", "guards")]
-    assert names == list(LIMITS) == list(dict.fromkeys(rule.name.replace("-", "_") for rule in RULES))
-    assert {f"min_label_accuracy_{check}" for check in CHECKS} <= set(names)
+def test_every_rule_has_an_option_of_its_name_and_every_check_a_rule() -> None:
+    assert set(LIMITS) <= {setting.name for setting in settings()}
+    assert {f"min_label_accuracy_{check}" for check in CHECKS} <= set(LIMITS)
 
 
 def test_rules_of_an_evaluator_that_did_not_run_are_left_out() -> None:
     alone = {**report(), "safe_v0": None}
-    outcomes = judge(alone, Policy(0.8, 0, 0, 0, None))
+    outcomes = judge(
+        alone, policy(min_pass_rate=0.8, max_fail_labels=0, max_unexpected_failures=0, max_unexpected_passes=0)
+    )
     assert {outcome.evaluator for outcome in outcomes} == {"synthesis"}
 
 
 def test_a_rule_that_does_not_apply_has_no_outcome() -> None:
-    assert judge(report(), Policy(None, None, None, None, None, max_not_english=0)) == ()
+    assert judge(report(), policy(max_not_english=0)) == ()
 
 
 def test_one_broken_rule_fails_the_gate_and_no_rule_at_all_is_no_pass() -> None:
-    policy = Policy(0.8, 0, 0, None, None)
-    assert verdict(judge(report(), policy)) is Verdict.PASS
-    assert verdict(judge(report(unexpected=1), policy)) is Verdict.FAIL
-    assert verdict(judge(report(), OFF)) is Verdict.ERROR
+    limits = policy(min_pass_rate=0.8, max_fail_labels=0, max_unexpected_failures=0)
+    assert verdict(judge(report(), limits)) is Verdict.PASS
+    assert verdict(judge(report(unexpected=1), limits)) is Verdict.FAIL
+    assert verdict(judge(report(), policy())) is Verdict.ERROR
