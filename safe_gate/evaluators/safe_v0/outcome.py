@@ -2,10 +2,8 @@
 
 from __future__ import annotations
 
-from safe_gate.evaluators.safe_v0.score import METRICS
+from safe_gate.evaluators.safe_v0.score import METRICS, RANKS
 from safe_gate.model import JsonObject, Label, Metric, Outcome, Test
-
-_RANKS = {Label.FAIL: 0, Label.REVIEW: 1, Label.PASS: 2}
 
 COMPARED = {
     "pass": Metric("The share of cases labelled Pass", Test.SIGN),
@@ -20,7 +18,7 @@ def outcome(result: JsonObject) -> Outcome:
     return Outcome(
         id=result["test_id"],
         passed=label == Label.PASS,
-        rank=_RANKS[label],
+        rank=RANKS[label],
         words=label,
         scores={"pass": float(label == Label.PASS), **{metric: result["scores"][metric] for metric in METRICS}},
         violations=frozenset(result["details"]["AH"]["violations"]),

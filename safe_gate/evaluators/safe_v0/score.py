@@ -14,6 +14,9 @@ from safe_gate.model import Label, Place
 
 METRICS = ("CR", "AH", "AC")
 
+RANKS = {Label.FAIL: 0, Label.REVIEW: 1, Label.PASS: 2}
+"""The labels from the worst to the best."""
+
 
 @dataclass(frozen=True, slots=True)
 class Threshold:
@@ -175,8 +178,7 @@ def composite(scores: Mapping[str, float], weights: Mapping[str, float]) -> floa
 
 def overall_label(scores: Mapping[str, float], thresholds: Mapping[str, Threshold]) -> Label:
     """Return the worst of the three metrics' labels (section 3.2 under the settings of 3.3)."""
-    labels = {thresholds[metric].label(scores[metric]) for metric in METRICS}
-    return next(label for label in (Label.FAIL, Label.REVIEW, Label.PASS) if label in labels)
+    return min((thresholds[metric].label(scores[metric]) for metric in METRICS), key=RANKS.__getitem__)
 
 
 def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
