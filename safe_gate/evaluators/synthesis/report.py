@@ -133,7 +133,7 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
                 yield {
                     "id": result["id"],
                     "is_negative_example": result["is_negative_example"],
-                    "failed_checks": [name for name, check in result["checks"].items() if not check["pass"]],
+                    "failed_checks": failed_checks(result),
                 }
 
     failed = cases["expected_failures"] + cases["unexpected_failures"]
@@ -192,8 +192,12 @@ def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
     """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
     for result in part["results"]:
         if not result["pass"] and not result["is_negative_example"]:
-            failed = frozenset(name for name, check in result["checks"].items() if not check["pass"])
-            yield Failure(result["id"], failed, result)
+            yield Failure(result["id"], frozenset(failed_checks(result)), result)
+
+
+def failed_checks(result: JsonObject) -> list[str]:
+    """Return the checks that a case fails, by its entry of `results[]`."""
+    return [name for name, check in result["checks"].items() if not check["pass"]]
 
 
 def _vacuity(totals: Totals) -> dict[str, Any]:

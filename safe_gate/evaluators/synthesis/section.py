@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from safe_gate.digests import is_stand_in
+from safe_gate.evaluators.synthesis.report import failed_checks
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, reads_foreign, summed
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
@@ -144,22 +145,18 @@ def _is_unexpected(result: JsonObject) -> bool:
     return bool(result["pass"] == result["is_negative_example"])
 
 
-def _failed(result: JsonObject) -> list[str]:
-    return [name for name, check in result["checks"].items() if not check["pass"]]
-
-
 def _outcome(result: JsonObject) -> str:
     return "negative example passes" if result["pass"] else "fails"
 
 
 def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
-    checks = ", ".join(_title(name).lower() for name in _failed(result)) or "none fails"
+    checks = ", ".join(_title(name).lower() for name in failed_checks(result)) or "none fails"
     return Untrusted(result["id"]), _outcome(result), checks
 
 
 def finding(result: JsonObject) -> Finding:
     """Return what is wrong with one case and the evidence for it."""
-    failed = _failed(result)
+    failed = failed_checks(result)
     names = ", ".join(_title(name).lower() for name in failed)
     return Finding(
         case_id=Untrusted(result["id"]),
