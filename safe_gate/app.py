@@ -17,7 +17,7 @@ from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
-    from safe_gate import approval, comparing, verification
+    from safe_gate import approval, comparing, judging
     from safe_gate.baselines import Baseline
     from safe_gate.effects import Effects
     from safe_gate.shards import Shard
@@ -368,7 +368,7 @@ def verify(paths: Sequence[str], effects: Effects) -> int:
     return next(code for standing, code in codes.items() if standing in found)
 
 
-def _made_anew(options: Options, generated_at: str, recorded: JsonObject, effects: Effects) -> verification.Made:
+def _made_anew(options: Options, generated_at: str, recorded: JsonObject, effects: Effects) -> judging.Made:
     """Return the report that a run at another time would have made."""
     from safe_gate import judging
 

@@ -72,7 +72,7 @@ def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Op
 
     A pattern that names no file below the folder counts for nothing. Raises CannotJudge with every problem.
     """
-    there = present(options, root)
+    there = narrowed(options, root)
     scoring, rules_root = ruled or (there, root)
     found: dict[str, measure.Measured] = {}
     if there.safe_batch:
@@ -86,8 +86,8 @@ def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Op
     return {name: found[name].part if name in found else None for name in EVALUATORS}
 
 
-def present(options: Options, root: Path) -> Options:
-    """Return options whose patterns all name a file below a folder."""
+def narrowed(options: Options, root: Path) -> Options:
+    """Return options less the patterns that name no file below a folder."""
     test_dir = Path(options.safe_test_dir)
 
     def batches_of(pattern: str) -> list[Path]:
@@ -184,7 +184,7 @@ def _baseline(
     if base.report is not None:
         return side_of_report(base.report), None
     own = replace(options_at(base.root), cluster_key=options.cluster_key)
-    old = side(measured(own, generated_at, root=base.root), present(own, base.root), root=base.root)
+    old = side(measured(own, generated_at, root=base.root), narrowed(own, base.root), root=base.root)
     if old.rules == head.rules:
         return old, old
     today = side(measured(own, generated_at, root=base.root, ruled=(options, root)), options, root=root)

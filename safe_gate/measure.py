@@ -38,7 +38,6 @@ SCORING = (
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
 Case = TypeVar("Case")
-Result = TypeVar("Result")
 
 EntrySource = Callable[[str, str, Callable[[], JsonObject]], JsonObject | None]
 """What gives a case's entry of `results[]`, told its evaluator, its id and how to score it; None passes it over."""
@@ -317,14 +316,6 @@ class Intake(Generic[Case]):
             elif not self.problems:
                 self.count += 1
                 yield item
-
-
-def sorted_out(
-    items: Iterable[Case | Problem | files.InputFile], measure: Callable[[Case], Result]
-) -> tuple[list[Result], tuple[Problem, ...]]:
-    """Return what is measured of each case of a stream, and its problems."""
-    intake = Intake(items)
-    return [measure(case) for case in intake.cases()], tuple(intake.problems)
 
 
 def _processes(jobs: str) -> int:

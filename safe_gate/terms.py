@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +11,7 @@ from safe_gate.baselines import Baseline, may_be_committed
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
 from safe_gate.files import HERE
-from safe_gate.model import CannotJudge, JsonObject, Outcome, Problem
+from safe_gate.model import CannotJudge, JsonObject, Outcome
 from safe_gate.options import Options
 from safe_gate.waivers import FATES
 from safe_gate.weakening import WEAKER, Asked, Rule, Terms, Weakening, What, settings_of
@@ -107,7 +107,7 @@ def at(options: Options, *, root: Path = HERE) -> Terms:
 
     Reads the cases and scores none. Raises CannotJudge with every problem.
     """
-    there = comparing.present(options, root)
+    there = comparing.narrowed(options, root)
     return Terms(
         settings={name: getattr(options, name) for name in WEAKER} | {"baseline": _baseline(options, root)},
         cases={
@@ -137,21 +137,22 @@ def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
     def asked(case: safe_v0.Case) -> tuple[str, Asked]:
         return case.test_id, Asked(case.digests()["case"], case.asks())
 
-    return _by_id(measure.sorted_out(measure.safe_v0_cases(options, root=root), asked), options)
+    return _by_id(measure.safe_v0_cases(options, root=root), asked, options)
 
 
 def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
     def asked(case: synthesis.Case) -> tuple[str, Asked]:
         return case.id, Asked(case.digests()["case"], {**case.asks(), "user": digest(case.user)})
 
-    return _by_id(measure.sorted_out(files.synthesis_cases(options.synthesis_cases, root=root), asked), options)
+    return _by_id(files.synthesis_cases(options.synthesis_cases, root=root), asked, options)
 
 
-def _by_id(read: tuple[list[tuple[str, Asked]], tuple[Problem, ...]], options: Options) -> dict[str, Asked]:
-    cases, problems = read
-    if problems:
-        raise CannotJudge(*measure.as_shown(problems, options))
-    return dict(cases)
+def _by_id(items: Iterable[Any], asked: Callable[[Any], tuple[str, Asked]], options: Options) -> dict[str, Asked]:
+    intake = measure.Intake(items)
+    cases = dict(map(asked, intake.cases()))
+    if intake.problems:
+        raise CannotJudge(*measure.as_shown(intake.problems, options))
+    return cases
 
 
 def _rules(options: Options, root: Path) -> dict[str, Rule]:

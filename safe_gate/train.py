@@ -90,9 +90,10 @@ def _fit() -> ModuleType:
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:
-    cases, problems = measure.sorted_out(files.synthesis_cases(patterns), lambda case: case)
-    if problems:
-        raise CannotJudge(*problems)
+    intake = measure.Intake(files.synthesis_cases(patterns))
+    cases = list(intake.cases())
+    if intake.problems:
+        raise CannotJudge(*intake.problems)
     return cases
 
 

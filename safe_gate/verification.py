@@ -22,11 +22,11 @@ from safe_gate.options import Options, settings
 
 MOST_DIFFERENCES = 10
 
-Made = tuple[JsonObject, Sequence[Problem]]
-"""A report, and the problems that keep it from a verdict, if any."""
+Make = Callable[[Options, str, JsonObject], tuple[JsonObject, Sequence[Problem]]]
+"""What makes a report by settings, a time, and what was held against an earlier state, as it is recorded.
 
-Make = Callable[[Options, str, JsonObject], Made]
-"""What makes a report by settings, a time, and what was held against an earlier state, as it is recorded."""
+With it come the problems that keep it from a verdict, if any.
+"""
 
 
 class Standing(StrEnum):
