@@ -85,11 +85,11 @@ def safe_cases(
         yield from _unused(named, "no batch has")
 
 
-def safe_outputs(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[Problem | InputFile]:
+def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = files.expand(patterns, root=root)
+    paths, problems = files.expand(patterns)
     yield from problems
-    yield from _read_outputs(paths, Store(), root)
+    yield from _read_outputs(paths, Store(), HERE)
 
 
 def outputs_beside(path: Path) -> Path:

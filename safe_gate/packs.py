@@ -53,19 +53,12 @@ def made(recipe: str) -> synthesis.Rules:
     return found
 
 
-def gather(
-    own: Sequence[str] = (),
-    off: Sequence[str] = (),
-    weights: Mapping[str, float] | None = None,
-    *,
-    outdated: bool = False,
-    root: Path = HERE,
-) -> list[Pack]:
+def gather(own: Sequence[str], off: Sequence[str], weights: Mapping[str, float] | None) -> list[Pack]:
     """Return the packs of a run as data, in the order they are read. Raises CannotJudge as `load` does.
 
-    Only with `outdated` may corrections be of packs that no longer ship as they were: to be learned again.
+    Unlike there, corrections may be of packs that no longer ship as they were: to be learned again.
     """
-    return _selected(check(own, outdated=outdated, root=root), off, weights)
+    return _selected(check(own, outdated=True), off, weights)
 
 
 def _selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None) -> list[Pack]:
@@ -145,7 +138,10 @@ def shipped() -> tuple[Pack, ...]:
 
 
 def check(own: Sequence[str], *, outdated: bool = False, root: Path = HERE) -> list[Pack]:
-    """Return a team's packs. Raises CannotJudge with every problem of them; `outdated` as in `gather`."""
+    """Return a team's packs. Raises CannotJudge with every problem of them.
+
+    Only if `outdated` may corrections be of packs that no longer ship as they were.
+    """
     found: list[Pack] = []
     problems: list[Problem] = []
     taken = {rule["id"] for pack in shipped() for rule in pack.get("rules", ())} | {p["pack"] for p in shipped()}

@@ -40,7 +40,7 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
         raise CannotJudge(Problem(Place("profile"), words))
     cases = _cases(patterns)
     # A correction in use is left out: it may have seen these cases, and a pack can have but one.
-    own = packs.gather(options.rules, options.rules_off, options.rule_weights, outdated=True)
+    own = packs.gather(options.rules, options.rules_off, options.rule_weights)
     today = [pack for pack in own if "corrects" not in pack]
     in_use = {pack["pack"] for pack in today}
     bases = {pack["pack"]: pack for pack in packs.shipped() if pack["pack"] in in_use}
