@@ -55,24 +55,33 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def _matches(folder: Path, names: Sequence[str], unread: Unread) -> Iterator[Path]:
-    if not names:
-        yield folder
-    elif names[0] == "**":
-        for inner in _folders(folder, unread):
-            yield from _matches(inner, names[1:] or ("*",), unread)
-    elif has_magic(names[0]):
+def _matches(folder: Path, names: Sequence[str], unread: Unread) -> Iterable[Path]:
+    """Return the paths below a folder that a glob's names lead to, each once, however many `**` lead there."""
+    reached: Iterable[Path] = [folder]
+    *inner, last = names if names[-1] != "**" else (*names, "*")
+    for name in inner:
+        reached = dict.fromkeys(path for one in reached for path in _step(one, name, unread))
+    found = (path for one in reached for path in _step(one, last, unread))
+    return found if has_magic(last) else (path for path in found if _is_seen(path, unread))
+
+
+def _is_seen(path: Path, unread: Unread) -> bool:
+    try:
+        return is_there(path)
+    except OSError as error:
+        _tell(path.parent, error, unread)
+        return False
+
+
+def _step(folder: Path, name: str, unread: Unread) -> Iterator[Path]:
+    if name == "**":
+        yield from _folders(folder, unread)
+    elif has_magic(name):
         for entry in _entries(folder, unread):
-            if fnmatchcase(entry.name, names[0]) and (names[0][0] == "." or entry.name[0] != "."):
-                yield from _matches(folder / entry.name, names[1:], unread)
-    elif len(names) > 1:
-        yield from _matches(folder / names[0], names[1:], unread)
+            if fnmatchcase(entry.name, name) and (name[0] == "." or entry.name[0] != "."):
+                yield folder / entry.name
     else:
-        try:
-            if is_there(folder / names[0]):
-                yield folder / names[0]
-        except OSError as error:
-            _tell(folder, error, unread)
+        yield folder / name
 
 
 def _folders(top: Path, unread: Unread) -> Iterator[Path]:

@@ -59,6 +59,13 @@ def test_a_glob_names_what_a_shell_would() -> None:
     assert named(f"{Path().absolute()}/x/*.jsonl") == [f"{Path().absolute().as_posix()}/x/b.jsonl"]
 
 
+def test_a_glob_of_many_folders_of_any_depth_lists_each_file_once_and_soon() -> None:
+    folder = Path("/".join("a" * 12))
+    folder.mkdir(parents=True)
+    (folder / "c.jsonl").touch()
+    assert named("**/" * 12 + "*.jsonl") == [(folder / "c.jsonl").as_posix()]
+
+
 def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_gate: SafeGate) -> None:
     Path("a/b").mkdir(parents=True)
     write_cases(Path("a/b/c.jsonl"), turn("t"))
