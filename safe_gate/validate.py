@@ -87,11 +87,18 @@ class Schema:
             return False
 
     @cached_property
-    def _validator(self) -> jsonschema.Draft202012Validator:
+    def _validator(self) -> jsonschema.protocols.Validator:
         import jsonschema  # takes longer to import than most runs to validate
 
+        def pattern(_: Any, expression: str, value: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+            # `$` is the end, as in JavaScript: Python's may stand before a line break, too.
+            if isinstance(value, str) and not re.search(expression.replace("$", r"\Z"), value):
+                yield jsonschema.ValidationError("")
+
         form = jsonschema.FormatChecker(("date",))  # no schema asks for another
-        return jsonschema.Draft202012Validator(self._schema, format_checker=form)
+        kind: type[jsonschema.protocols.Validator]
+        kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
+        return kind(self._schema, format_checker=form)
 
 
 def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True) -> str:
