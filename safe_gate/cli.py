@@ -354,7 +354,7 @@ def _read_options(
     flags: Mapping[str, Any], environ: Mapping[str, str], command: str, root: Path | None = None
 ) -> Options:
     from safe_gate import files
-    from safe_gate.settings import read  # pydantic takes longer to import than most runs to run
+    from safe_gate.settings import read
 
     return read(flags, environ, partial(files.read_config, root=root or files.HERE), command=command)
 
@@ -408,7 +408,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     arguments = vars(namespace)
     if not unknown:
         return arguments
-    from safe_gate.validate import suggestion  # jsonschema is slow to import
+    from safe_gate.validate import suggestion
 
     command = arguments["command"]
     flags = [word.partition("=")[0] for word in unknown if word.startswith("--")]

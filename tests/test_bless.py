@@ -159,6 +159,7 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     assert "its digests are not those of its contents" in refused(forged, "--baseline", BASELINE)
     assert "its digests are not those of its contents" in refused(forged, "--waivers", *SIGNED)
     assert "--reason: has 2001 characters, more than 2000" in refused("--baseline", BASELINE, "--reason", "x" * 2001)
+    assert "--owner: has 201 characters, more than 200" in refused("--waivers", *REASON, "--owner", "x" * 201)
     assert "has --baseline and --waivers" in refused("--baseline", BASELINE, "--waivers")
     assert "--id: is for waivers" in refused("--baseline", BASELINE, "--id", "t")
     assert "--expires: is for waivers" in refused("--expires", "2030-01-01")

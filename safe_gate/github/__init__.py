@@ -1,8 +1,8 @@
 """Shell: GitHub's side of a run. Touches the runner's files and GitHub's REST API.
 
-One job a module: `event` what happened, `checkout` whose code lies in the workspace, `client` HTTP,
-`pulls` which pull request a commit belongs to, `comment` the gate's comment on it, `contents` a
-commit's files, `files` step outputs and job summary, `commands` annotations. Nothing here decides a verdict.
+One job a module: `event` what happened, `repository` which checkout a path lies in, `checkout` whose code that
+is, `client` HTTP, `pulls` which pull request a commit belongs to, `comment` the gate's comment on it, `contents`
+a commit's files, `files` step outputs and job summary, `commands` annotations. Nothing here decides a verdict.
 """
 
 from __future__ import annotations
