@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from safe_gate.digests import digest
 from safe_gate.regression import Guards, Status, compare, judge, smallest_visible, status
+from safe_gate.stats import smallest_drop
 
 METRICS = ("CR", "AH", "AC")
 LABELS = ("Fail", "Review", "Pass")
@@ -149,13 +150,20 @@ def test_without_the_outputs_of_a_baseline_rules_and_outputs_are_told_apart_only
     assert untold["safe_v0"]["cases"]["unseparated"] == 1
 
 
-def test_a_drop_that_is_real_and_matters_fails_and_one_that_is_neither_warns() -> None:
-    good, bad = (1.0, 1.0, 1.0), (1.0, 1.0, 0.5)
-    base = part(*(result(str(i), good) for i in range(40)))
-    for worse, said, broken in ((0, Status.PASS, set()), (3, Status.WARN, set()), (12, Status.FAIL, {"min-drop"})):
-        head = part(*(result(str(i), bad if i < worse else good) for i in range(40)))
-        _, found, rules = judged(base, head, Guards())
-        assert (found, rules) == (said, broken), worse
+@pytest.mark.parametrize(
+    ("worse", "min_drop", "said", "broken"),
+    [
+        (0, 0.02, Status.PASS, set()),
+        (3, 0.02, Status.WARN, set()),
+        (12, 0.02, Status.FAIL, {"min-drop"}),
+        (12, 0.5, Status.WARN, set()),
+    ],
+)
+def test_a_drop_that_is_real_and_matters_fails_and_one_that_is_not_both_warns(
+    worse: int, min_drop: float, said: Status, broken: set[str]
+) -> None:
+    base, head = (part(*(result(str(i), (1, 1, 0.5 if i < bad else 1)) for i in range(40))) for bad in (0, worse))
+    assert judged(base, head, Guards(min_drop=min_drop))[1:] == (said, broken)
 
 
 def test_a_drop_of_a_case_or_two_is_told_and_fails_nothing() -> None:
@@ -208,7 +216,7 @@ def test_a_set_that_cannot_see_a_drop_says_so() -> None:
     head["safe_v0"]["results"][0]["digests"]["output"] = digest("reworded")
     found, said, broken = judged(base, head, Guards())
     assert (said, broken) == (Status.INCONCLUSIVE, set())
-    assert (smallest_visible(found) or 0) > 0.3
+    assert smallest_visible(found) == smallest_drop(20, 0.05 / 4)  # Holm's share of the first of four metrics
     _, said, _ = judged(base, head, Guards(min_drop=0.6))
     assert said is Status.PASS
 
@@ -258,6 +266,13 @@ def test_a_guard_breaks_for_its_reason_alone(guards: Guards, head: list[Any], br
     base = part(result("1", (1, 1, 1)), result("2", (1, 1, 1)))
     _, _, found = judged(base, part(*(result(id_, scores) for id_, scores in head)), guards)
     assert found == broken
+
+
+@pytest.mark.parametrize("group", ["Auditor", "Nobody"])
+def test_a_case_that_moves_to_another_group_is_protected_by_either(group: str) -> None:
+    base, head = part(result("1", (1, 1, 1))), part(result("1", (0.5, 1, 1)))
+    head["safe_v0"]["results"][0]["archetype"] = "Nobody"
+    assert judged(base, head, Guards(protect=(group,)))[2] == {"protect"}
 
 
 def test_one_forbidden_term_for_another_is_a_new_one_though_no_score_tells() -> None:
