@@ -280,6 +280,9 @@ Written: safe-gate.waivers.json
     said = {"reason": "the model's old habit", "owner": "ada", "expires": "2030-01-31"}
     assert first == {"id": "s", "metric": "AH", **said}
     before = WAIVERS.read_bytes()
+    WAIVERS.unlink()
+    assert safe_gate("bless", "--waivers", *SIGNED, "--id", "t", "s").code == 0
+    assert WAIVERS.read_bytes() == before
     again = safe_gate("bless", "--waivers")  # nothing to add asks for no signature
     assert (again.code, again.out.splitlines()[1:]) == (
         0,

@@ -6,7 +6,7 @@ import math
 from random import Random
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.figures import ExactSum, add_up, apart, fixed, percent, score
@@ -23,6 +23,7 @@ def test_the_mean_is_exact_and_free_of_order(values: list[float], random: Random
 
 
 @given(finite, finite)
+@example(0.5, 0.5 + 1e-11)
 def test_unequal_shares_are_never_shown_alike(value: float, limit: float) -> None:
     shown = apart(value, limit)
     assert (shown[0] == shown[1]) is (value == limit) or abs(value - limit) < 1e-12

@@ -245,7 +245,14 @@ def passing(file: dict[str, Any]) -> None:
         (lambda file: file["report"].update(more=1), "report.more"),
         (lambda file: file["report"]["tool"].update(version="1 [x](y)"), "report.tool.version"),
         (lambda file: file["report"]["provenance"]["policy"].update(min_pass_rate="0"), "min_pass_rate"),
+        (lambda file: file["report"]["tool"].update(version="1\n"), "report.tool.version"),
         (passing, "by the report's own figures it is 'fail'"),
+        (
+            lambda file: file["report"].update(
+                problems=[dict.fromkeys(("path", "id", "field", "message"), "") | {"line": 0}]
+            ),
+            "by the report's own figures it is 'error'",
+        ),
     ],
 )
 def test_a_file_that_is_not_what_it_should_be_is_refused(

@@ -335,6 +335,15 @@ def test_a_setting_moves_the_digests_of_what_it_decides(
     assert {name for name in before if before[name] != after[name]} == moved
 
 
+def test_a_list_of_a_setting_has_no_order_and_what_rules_found_is_in_the_digest_of_all(made: dict[str, Any]) -> None:
+    made["provenance"]["policy"]["protect"] = ["s1", "t1"]
+    expected = proof.digests(made)
+    made["provenance"]["policy"]["protect"].reverse()
+    assert proof.digests(made) == expected
+    made["rules"][0]["message"] = "another"
+    assert proof.digests(made) == expected | {"all": proof.digests(made)["all"]} != expected
+
+
 @pytest.mark.usefixtures("made")
 def test_the_last_line_of_the_scorecard_shows_the_digest_of_all() -> None:
     last = Path("reports/safe-gate.md").read_text("utf-8").splitlines()[-1]

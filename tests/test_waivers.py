@@ -219,6 +219,11 @@ def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(ru
     assert found("waivers")["names"] == ["review"]
     write_waivers(*ALL[:-1])
     assert run().code == 0
+    own = {"thresholds": {"AH": {"pass": 0.5}}, "archetypes": {"Unknown": {"thresholds": {"AH": {"pass": 1}}}}}
+    Path("safe.config.json").write_text(json.dumps(own), "utf-8")
+    assert run().code == 1
+    write_waivers(*ALL)
+    assert run().code == 0
 
 
 @pytest.mark.parametrize(
