@@ -476,6 +476,16 @@ def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_to
         assert report()["comparison"]["synthesis"]["cases"]["unseparated"] == 0
 
 
+def test_a_report_that_other_rules_made_tells_no_rules_from_outputs(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    write(bad=("T-3",))
+    for profile, unseparated in (("weighted", 0), ("spec", 1)):
+        safe_gate("run", *ALL, "--profile", profile)
+        assert safe_gate("compare", base, "reports/safe-gate.json", *ALL, "--out", "compared.json").code == 0
+        assert report("compared.json")["comparison"]["synthesis"]["cases"]["unseparated"] == unseparated
+
+
 @pytest.mark.parametrize("out", ["old/safe-gate.json", "b.json", "c.jsonl", "safe.config.json"])
 def test_compare_replaces_nothing_that_it_reads(safe_gate: Callable[..., Ran], out: str) -> None:
     write()

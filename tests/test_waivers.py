@@ -16,6 +16,7 @@ from hypothesis import strategies as st
 
 from safe_gate.files import load_schema
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
+from safe_gate.render.report import sections
 from safe_gate.waivers import FATES, sorted_out, waived
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
@@ -210,6 +211,7 @@ def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> Non
     broken = [rule["message"] for rule in report()["rules"] if not rule["passed"]]
     said = "Label accuracy 0.0% is below 100.0%: 0 of 1 label agrees (95 % interval 0 to 79 %), those of 1 case do not"
     assert broken == [said] * 2
+    assert [finding.breaks for section in sections(report()) for finding in section.findings] == [True]
 
 
 def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Callable[..., Ran]) -> None:

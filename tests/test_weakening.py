@@ -776,13 +776,13 @@ def test_what_the_base_commits_policy_judged_can_be_verified(
     assert f"was judged by the rule packs of commit {base[:12]}, which are not at hand" in ran.err
 
 
-def test_the_base_commits_policy_says_whether_its_terms_must_be_known(
+def test_the_base_commits_policy_or_the_runs_own_says_whether_its_terms_must_be_known(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
-    for on_weakened, code in (("fail", 3), ("warn", 0)):
-        put(CONFIG | {"on-weakened": on_weakened}, {"id": "no case"}, cases=(full(),))
+    for theirs, own, code in (("fail", "warn", 3), ("warn", "fail", 3), ("warn", "warn", 0)):
+        put(CONFIG | {"on-weakened": theirs}, {"id": "no case"}, cases=(full(),))
         broken = commit()
-        put(CONFIG, turn("a"), cases=(full(),))
+        put(CONFIG | {"on-weakened": own}, turn("a"), cases=(full(),))
         in_actions(payload=pull_request(broken))
         ran = safe_gate("run", "--policy-ref", "base")
         assert ran.code == code, ran.log
