@@ -395,6 +395,10 @@ def test_stand_ins_are_compared_with_stand_ins(safe_gate: Callable[..., Ran]) ->
         for text in ("full", "none"):
             done = safe_gate("compare", base, head, *ALL, "--text", text)
             assert done.code == 0, done.log
+    reworded = violated | {"followup_questions": ["Which policy?"]}
+    write(case=lambda name: safe_case(name, output=reworded))
+    done = safe_gate("compare", "none/safe-gate.json", ".", *ALL)  # a term is not new because its stand-in is another
+    assert done.code == 0, done.log
     write(case=lambda name: safe_case(name, **terms))
     safe_gate("run", *ALL, "--report-dir", "full")
     write(
