@@ -202,6 +202,14 @@ def test_the_newest_of_two_twins_tells_which_run_is_older(gate: Gate, github: Gi
     assert gate("pass", GITHUB_RUN_ID="200").status == "skipped-outdated"
 
 
+def test_a_run_without_a_number_is_neither_an_older_one_nor_another_gate_of_the_same(
+    gate: Gate, github: GitHub
+) -> None:
+    gate("fail", GITHUB_RUN_ID="100")
+    for verdict in ("pass", "fail"):
+        assert gate(verdict, GITHUB_RUN_ID="", GITHUB_RUN_ATTEMPT="").status == "updated"
+
+
 @pytest.mark.parametrize("refused", [False, True])
 def test_twins_become_one(gate: Gate, github: GitHub, *, refused: bool) -> None:
     gate("fail")
