@@ -203,6 +203,9 @@ def test_outputs_that_are_named_need_no_batch_of_their_name(safe_gate: SafeGate)
     write_batch(Path("a_1.json"), bare("s"))
     write_outputs("a_all.outputs.jsonl", "s")
     assert safe_gate("score", "--batch", "a_*", "--outputs", "a_all.outputs.jsonl").code == 0
+    ran = safe_gate("score", "--batch", "a_1", "--outputs", "nowhere.jsonl")
+    assert "nowhere.jsonl: matches no file" in ran.err
+    assert "could not judge: 1 problem;" in ran.err
 
 
 def test_a_case_in_two_batches_is_a_twin_and_nothing_else(safe_gate: SafeGate) -> None:

@@ -12,6 +12,7 @@ from typing import Any
 import pytest
 
 from safe_gate.digests import is_stand_in, stand_in
+from safe_gate.evaluators import without_texts
 from safe_gate.files import load_schema
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
@@ -136,6 +137,13 @@ def test_scores_verdict_and_rules_are_those_of_the_full_report(published: Callab
     first, second = (report["provenance"].pop("digests") for report in (full, withheld))
     assert bare(withheld) == bare(full)
     assert {name for name in first if first[name] != second[name]} == {"policy", "results", "all"}
+
+
+def test_a_tag_may_have_the_name_of_a_key_that_is_left_out(safe_gate: SafeGate) -> None:
+    write_cases(Path("tagged.jsonl"), turn("a", tags=["because", "text"]))
+    assert safe_gate("run", "--cases", "tagged.jsonl", "--report-dir", "out").code == 0
+    part = json.loads(Path("out/safe-gate.json").read_text("utf-8"))["synthesis"]
+    assert without_texts("synthesis", part)["summary"] == part["summary"]
 
 
 @pytest.mark.parametrize(
