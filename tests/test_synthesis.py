@@ -385,6 +385,18 @@ def test_explain_shows_hits_in_the_text_and_the_arithmetic(safe_gate: SafeGate) 
     assert "because" in safe_gate("explain", "a", "--cases", "c.jsonl").out
 
 
+def test_explain_shows_a_similarity_just_below_the_threshold_as_below_it(safe_gate: SafeGate) -> None:
+    said = "I feel devastated because my dear old dog died last night."
+    reply = (
+        "Anyway, someone cried because my dear old dog died last night, then took up pottery: it is lovely, "
+        "so have you tried that, or perhaps plain chess?"
+    )
+    write_cases(Path("c.jsonl"), turn("a", user=said, assistant=reply))
+    explained = safe_gate("explain", "a", "--cases", "c.jsonl", "--profile", "spec").out
+    assert "topic pivot: FAIL" in explained
+    assert "at a similarity of 0.45 (here 0.4496)" in explained
+
+
 def test_explain_escapes_a_text_and_its_marks_as_one(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant="You should: call. ##You should go."))
     said = safe_gate("explain", "a", "--cases", "c.jsonl", "--profile", "spec").out

@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.evaluators.synthesis.score import reads_foreign, summed
-from safe_gate.figures import fixed
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, reads_foreign, summed
+from safe_gate.figures import apart, fixed
 from safe_gate.model import JsonObject, Untrusted
 from safe_gate.render.untrusted import plain
 
@@ -114,7 +114,8 @@ def _sums(check: JsonObject) -> dict[str, Any]:
         group.replace(" ", "_"): fixed(summed(hit["weight"] for hit in hits + outweighed * (group == "pivot")), 3)
         for group, hits in _hit_lists(check)
     }
-    return {**sums, "score": fixed(check.get("score", 0), 3), "similarity": fixed(check.get("similarity", 0), 3)}
+    similarity, _ = apart(check.get("similarity", 0), SIMILARITY_THRESHOLD, fixed, 3)
+    return {**sums, "score": fixed(check.get("score", 0), 3), "similarity": similarity}
 
 
 def _word(label: bool | None) -> str:
