@@ -441,6 +441,18 @@ def test_a_rule_may_weigh_other_than_its_pack(safe_gate: SafeGate) -> None:
     assert some["agency-learned"].startswith("0 to 3 by ")
 
 
+@pytest.mark.parametrize(("weight", "shown", "passes"), [(0.2495, "0.249", False), (0.2496, "0.250", True)])
+def test_what_hits_weigh_adds_up_however_fine_a_weight_is(
+    safe_gate: SafeGate, weight: float, shown: str, passes: bool
+) -> None:
+    write_pack(check="agency_language", group="positive", weight=weight, pattern="refund", miss=["It is gone."])
+    write_cases(Path("c.jsonl"), turn("a", assistant="A refund. Refund day. One refund more. The refund is here."))
+    alone = ("--rules", "own.json", "--rules-off", *(name for name in PACKS if name.startswith("agency")))
+    said = safe_gate("explain", "a", "--cases", "c.jsonl", *alone).out
+    assert said.count(f" {shown} ") == 4
+    assert ("agency language: pass" in said) is passes
+
+
 def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_pack()

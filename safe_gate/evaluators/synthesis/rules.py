@@ -114,7 +114,8 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
         any_rule.Compile()
     except re2.error:
         any_rule = _with_more_memory(data["pack"], rules)
-    weights = {rule["id"]: rule.get("weight", data.get("weight", 1)) for rule in data["rules"]}
+    # To a thousandth, as sums are: else what hits weigh would not add up to what decides.
+    weights = {rule["id"]: round(rule.get("weight", data.get("weight", 1)), 3) for rule in data["rules"]}
     return Pack(data["pack"], data["check"], data["group"], data["field"], weights, tuple(rules), any_rule)
 
 
