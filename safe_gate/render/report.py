@@ -264,8 +264,10 @@ def departures(report: JsonObject) -> list[Phrase]:
         sentences.append((f"Synthesis ran with profile {policy['profile']}{idle}.",))
     elif policy["sensitivity"] != "balanced":
         sentences.append((f"Synthesis ran with profile weighted, sensitivity {policy['sensitivity']}.",))
-    if policy["rules"]:
-        sentences.append((f"Synthesis ran with {plural(len(policy['rules']), 'rule pack')} of the repository's own.",))
+    if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
+        sentences.append(
+            ("Synthesis ran with rule packs of the repository's own: ", *first_few(packs, len(packs)), ".")
+        )
     if off := list(dict.fromkeys(policy["rules_off"])):
         switched = plural(len(off), "rule or pack", "rules or packs")
         sentences.append((f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), "."))
