@@ -42,6 +42,7 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
     # A correction in use is left out: it may have seen these cases, and a pack can have but one.
     own = packs.gather(options.rules, options.rules_off, options.rule_weights)
     today = [pack for pack in own if "corrects" not in pack]
+    _refuse_taken(options.rules)
     in_use = {pack["pack"] for pack in today}
     bases = {pack["pack"]: pack for pack in packs.shipped() if pack["pack"] in in_use}
     tasks, left = [], []
@@ -95,6 +96,17 @@ def _cases(patterns: Sequence[str]) -> list[Case]:
     if intake.problems:
         raise CannotJudge(*intake.problems)
     return cases
+
+
+def _refuse_taken(own: Sequence[str]) -> None:
+    """Raise CannotJudge for packs of a team's own with the id, and so perhaps the file, of what would be learned."""
+    learned = {packs.correction(base, {})["pack"]: base["pack"] for base in packs.shipped() if "weights" in base}
+    taken = (
+        pack["pack"] for pack in packs.check(own, outdated=True) if "corrects" not in pack and pack["pack"] in learned
+    )
+    words = "is the id that a correction of {} gets, which would replace this pack; give this one another id and file"
+    if problems := [Problem(Place("rules"), words.format(learned[one]), one) for one in taken]:
+        raise CannotJudge(*problems)
 
 
 def _about(gain: Gain) -> str:

@@ -200,6 +200,17 @@ def test_what_cannot_be_learned_from_is_refused_in_a_sentence(
     assert not Path("own").exists()
 
 
+def test_a_pack_of_the_teams_own_is_not_replaced_by_what_is_learned(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *cases())
+    rule = {"id": "team-agency/pen", "pattern": "the pen", "why": "Why.", "hit": ["The pen."], "miss": ["A pen."]}
+    pack = {"pack": "team-agency", "check": CHECK, "group": "positive", "field": "assistant", "about": "Ours."}
+    Path("team-agency.json").write_text(json.dumps(pack | {"rules": [rule]}), "utf-8")
+    ran = safe_gate("rules", "train", "c.jsonl", "--rules", "team-agency.json", "--out", ".")
+    assert ran.code == 3
+    assert "rules: team-agency: is the id that a correction of agency-learned gets" in ran.err
+    assert "the pen" in Path("team-agency.json").read_text("utf-8")
+
+
 def test_without_the_extra_one_sentence_says_what_to_install(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
