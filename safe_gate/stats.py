@@ -36,7 +36,7 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     share, spread = part / whole, _Z * _Z / whole
     half = _Z * math.sqrt(share * (1 - share) / whole + spread / (4 * whole))
     low, high = (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)
-    return max(0.0, low), min(1.0, high)
+    return low if part else 0.0, high if part < whole else 1.0  # exactly: the share is never outside
 
 
 def newcombe(both: int, worse: int, better: int, neither: int) -> tuple[float, float]:
