@@ -250,7 +250,7 @@ def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
         try:
             missed, struck = synthesis.broken_promises(pack, rule, _classes())
         except ValueError as error:
-            yield Problem(place, f"cannot run: {error}", rule["id"], "pattern")
+            yield Problem(place, f"cannot run: {error}", rule["id"])
             continue
         for text in missed:
             yield Problem(place, f"does not hit {json.dumps(text)}, which it promises to hit", rule["id"], "hit")

@@ -63,7 +63,7 @@ def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule
 @pytest.mark.parametrize(
     ("rule", "mention"),
     [
-        ({"pattern": "a(?=b)"}, "a/b: invalid perl operator"),
+        ({"pattern": "a(?=b)"}, "a/b: pattern: invalid perl operator"),
         ({"pattern": "{nobody} knows"}, "a/b: unknown word class {nobody}"),
     ],
 )
@@ -175,7 +175,7 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
         ({"cancelled_by": ["nobody"]}, "unknown word class {nobody}"),
         ({"hit": ["Nothing of the kind."]}, 'team-guarantee/refund: hit: does not hit "Nothing of the kind."'),
         ({"miss": ["The refund is  certain."]}, 'team-guarantee/refund: miss: hits "The refund is  certain.", which it promises to miss: matched "refund is  certain"'),
-        ({"pattern": "a(?=b)"}, "team-guarantee/refund: pattern: cannot run: rule team-guarantee/refund: invalid perl"),
+        ({"pattern": "a(?=b)"}, "team-guarantee/refund: cannot run: rule team-guarantee/refund: pattern: invalid perl"),
         ({"pattern": "{no_such_class}"}, "unknown word class {no_such_class}"),
         ({"why": ""}, "own.json:1: rules[0].why"),
         ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule or pack"),
@@ -261,10 +261,11 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
     assert mention in safe_gate("rules", "test", "own.json").err
 
 
-def test_a_broken_condition_is_refused(safe_gate: SafeGate) -> None:
-    rule = OWN["rules"][0] | {"unless": ["("]}
+@pytest.mark.parametrize("condition", ["unless", "unless_before", "unless_after"])
+def test_a_broken_condition_is_refused_by_its_name(safe_gate: SafeGate, condition: str) -> None:
+    rule = OWN["rules"][0] | {condition: ["("]}
     Path("own.json").write_text(json.dumps(OWN | {"rules": [rule]}), "utf-8")
-    assert "missing )" in safe_gate("rules", "test", "own.json").err
+    assert f"rule team-guarantee/refund: {condition}: missing )" in safe_gate("rules", "test", "own.json").err
 
 
 OWN_LEARNED: dict[str, Any] = {

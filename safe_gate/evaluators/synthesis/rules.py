@@ -108,7 +108,9 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
                 )
             )
             _add(any_rule, rules[-1].pattern)
-        except (re2.error, KeyError) as error:
+        except re2.error as error:
+            raise ValueError(f"rule {rule['id']}: pattern: {_words(error)}") from error
+        except KeyError as error:
             raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
     try:
         any_rule.Compile()
@@ -140,9 +142,10 @@ def broken_promises(
     """
     alone = compile_pack({**data, "rules": [rule]}, shared_classes)
     (one,) = alone.rules
-    for pattern in (*dict(one.cancelled_by).values(), one.unless, one.unless_before, one.unless_after):
+    unless = [(name, getattr(one, name)) for name in ("unless", "unless_before", "unless_after")]
+    for name, pattern in (*one.cancelled_by, *unless):
         if why := refusal(pattern):
-            raise ValueError(f"rule {rule['id']}: {why}")
+            raise ValueError(f"rule {rule['id']}: {name}: {why}")
     missed = [text for text in rule["hit"] if not find(alone, normalise(text))]
     struck = [
         (text, found[0].hit(normalised, data["field"]).text)
