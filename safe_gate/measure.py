@@ -169,11 +169,13 @@ def synthesis_part(
 
 def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Problem]:
     """Yield a problem for each check that cases ask for and no rule serves that weighs anything: nobody earned it."""
-    looked = {pack.check for pack in rules.packs if any(pack.weights.values()) or not rules.is_weighted}
-    looked |= {pack.check for pack in rules.learned if pack.factor}
+    written = [pack for pack in rules.packs if any(pack.weights.values()) or not rules.is_weighted]
+    looked = {name for pack in written for name in (pack.check, pack.group)}
+    looked |= {name for pack in rules.learned if pack.factor for name in (pack.check, *pack.groups)}
     for check in dict.fromkeys(check for check, _ in total.verdicts):
-        if check not in looked:
-            words = f"leave no rule of {check} that counts, and cases ask for it"
+        asked = "vulnerability" if check == "topic_pivot" else check  # without it a pivot never applies
+        if asked not in looked:
+            words = f"leave no rule of {asked} that counts, and cases ask for {check}"
             advice = "leave one, or take the check out of the cases"
             yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}")
 

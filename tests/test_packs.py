@@ -383,12 +383,18 @@ def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGat
 def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None:
     off = [pack for pack in PACKS if PACKS[pack]["check"] == "unverifiable_reassurance"]
     promise = turn("a", assistant="You'll definitely be fine, I promise.", checks=["unverifiable_reassurance"])
-    write_cases(Path("c.jsonl"), promise)
+    write_cases(Path("c.jsonl"), promise, turn("b", assistant="Anyway, try pottery.", checks=["topic_pivot"]))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", "vulnerability-learned", "pivot-vulnerability")
+    assert ran.code == 3
+    assert "leave no rule of vulnerability that counts, and cases ask for topic_pivot" in ran.err
     for command in (("eval", "--cases", "c.jsonl"), ("run", "--synthesis-cases", "c.jsonl")):
         for switched in (("--rules-off", *off), ("--rule-weights", *(f"{pack}=0" for pack in off))):
             ran = safe_gate(*command, *switched)
             assert ran.code == 3
-            assert "leave no rule of unverifiable_reassurance that counts, and cases ask for it" in ran.err
+            assert (
+                "leave no rule of unverifiable_reassurance that counts, and cases ask for unverifiable_reassurance"
+                in ran.err
+            )
     write_cases(Path("c.jsonl"), turn("a", checks=["agency_language"]))
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules-off", *off).code == 0
 
