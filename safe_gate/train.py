@@ -57,7 +57,8 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
             left.append(Problem(Place("rules train"), f"{words}, copies of a text counted once", task.pack))
     if not tasks:
         raise CannotJudge(*left or [Problem(Place("rules-off"), "leaves no learned pack that could be corrected")])
-    if len(parts(cases)) == 1:
+    checks = list(dict.fromkeys(task.check for task in tasks))
+    if len(parts(cases, checks)) == 1:
         words = "cases that share a reply or a message are left out together, and that leaves none to learn from"
         raise CannotJudge(Problem(Place("rules train"), f"{words}; label other replies to other messages too"))
 
@@ -69,7 +70,6 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
     def taught(some: Sequence[Case]) -> Rules:
         return packs.rules([*today, *corrections(some)], sensitivity=options.sensitivity)
 
-    checks = list(dict.fromkeys(task.check for task in tasks))
     found = gains(cases, checks, packs.rules(today, sensitivity=options.sensitivity), taught)
     worth = {gain.check: _about(gain) for gain in found if gain.after > gain.before}
     learned = [

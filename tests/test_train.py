@@ -243,6 +243,15 @@ def test_files_are_left_out_one_by_one_and_a_single_file_in_fifths() -> None:
     assert [len(part) > 10 for part in parts(single)] == [True] * 5
 
 
+def test_a_check_that_one_file_alone_labels_is_measured_by_fifths(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *cases())
+    alone = row(safe_gate("rules", "train", "c.jsonl"))
+    others = [turn(f"b{n}", assistant=f"The {what} is here.", checks=[CHECK]) for n, what in enumerate(THINGS)]
+    write_cases(Path("d.jsonl"), *others)
+    assert row(safe_gate("rules", "train", "c.jsonl", "d.jsonl")) == alone
+    assert int(alone[5]) > 0
+
+
 def test_files_that_share_a_text_are_left_out_together() -> None:
     several = [recorded("1", "x", "Hi."), recorded("2", "y", " HI. "), recorded("3", "z", "Hello.", "Hi.")]
     assert [[case.id for case in part] for part in parts(several)] == [["1", "2"], ["3"]]

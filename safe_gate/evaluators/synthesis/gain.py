@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from hashlib import sha256
+from itertools import compress
 
 from safe_gate.evaluators.synthesis import Case, Rules, score_case
 from safe_gate.evaluators.synthesis.report import matches
@@ -41,19 +42,24 @@ class Gain:
         return changed > 0 and wilson(self.mended, changed)[0] > 0.5
 
 
-def parts(cases: Sequence[Case]) -> list[list[Case]]:
+def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
     """Return the cases in parts, each to be left out once; those that share a reply or a message are in one.
 
     Several files are left out file by file, because files differ in voice as what comes next will
-    (above ten, some go together, and so do files that share a text). One file, or files that all
-    hang together, are cut in five by the SHA-256 of the ids. A single part: nothing can be left out.
+    (above ten, some go together, and so do files that share a text). One file, files that all hang
+    together, or files of which one has all labels of one of `checks`, are cut in five by the SHA-256
+    of the ids. A single part: nothing can be left out.
     """
     texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
     files = _firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])
     several = sorted(set(files))
-    if len(several) > 1:
-        keys = [several.index(file) % _MOST_PARTS for file in files]
-    else:
+    keys = [several.index(file) % _MOST_PARTS for file in files]
+
+    def is_alone(check: str) -> bool:
+        labelled = (check in case.checks and check in case.expected for case in cases)
+        return len(set(compress(keys, labelled))) == 1
+
+    if len(several) == 1 or any(map(is_alone, checks)):
         ids = _firsts([[(0, case.id), *own] for case, own in zip(cases, texts, strict=True)])
         keys = [int(sha256(id_.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for id_ in ids]
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
@@ -98,7 +104,7 @@ def gains(
     `today` are the rules without anything learned, `taught` returns the rules that some cases teach.
     """
     seen: dict[str, set[tuple[str, bool | None, bool, bool]]] = {check: set() for check in checks}
-    for part in parts(cases):
+    for part in parts(cases, checks):
         left_out = {case.id for case in part}
         tomorrow = taught([case for case in cases if case.id not in left_out])
         for case in part:
