@@ -261,6 +261,23 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
     assert mention in safe_gate("rules", "test", "own.json").err
 
 
+@pytest.mark.parametrize(
+    ("fields", "expected"),
+    [
+        ({"pack": "Team-2"}, "an id of lower-case words joined by hyphens, such as team-agency"),
+        ({"id": "Team/2"}, "the pack's id, a slash and a name of lower-case letters, digits and hyphens"),
+        ({"weight": -1}, "a number from 0 to 1000"),
+        ({"miss": []}, "a list of at least one text, each once"),
+        ({"rules": []}, "a list of 1 to 2000 rules"),
+    ],
+)
+def test_a_pack_of_another_shape_is_told_what_was_expected(
+    safe_gate: SafeGate, fields: dict[str, Any], expected: str
+) -> None:
+    write_pack(**fields)
+    assert f"; expected {expected}" in safe_gate("rules", "test", "own.json").err
+
+
 @pytest.mark.parametrize("condition", ["unless", "unless_before", "unless_after"])
 def test_a_broken_condition_is_refused_by_its_name(safe_gate: SafeGate, condition: str) -> None:
     rule = OWN["rules"][0] | {condition: ["("]}
