@@ -221,11 +221,11 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
-    """Return paths of files, sorted, of those that are one file in several spellings the first."""
+    """Return paths of files, sorted as reports show them, of those that are one file in several spellings the first."""
     found: dict[Path, Path] = {}
     for path in paths:
         found.setdefault(location(path), path)
-    return sorted(found.values())
+    return sorted(found.values(), key=lambda path: Path(shown(path)))
 
 
 def location(path: Path) -> Path:

@@ -220,6 +220,15 @@ def test_a_case_in_two_batches_is_a_twin_and_nothing_else(safe_gate: SafeGate) -
         assert "b.json:1: T1: test_id: stands at a.json:1 too" in ran.err
 
 
+def test_the_order_of_files_does_not_hang_on_how_they_are_spelt(safe_gate: SafeGate) -> None:
+    for name in "ab":
+        write_cases(Path(f"{name}.jsonl"), turn(name))
+    safe_gate("run", "--synthesis-cases", str(Path("b.jsonl").absolute()), "a.jsonl")
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    assert [result["id"] for result in report["synthesis"]["results"]] == ["a", "b"]
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
 def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
     for folder in ("s", "elsewhere/deep"):
         Path(folder).mkdir(parents=True)
