@@ -465,10 +465,13 @@ def replaced(report: Any, path: tuple[str | int, ...], change: Callable[[Any], A
 
 @pytest.fixture
 def file(untrusted: Callable[..., None]) -> dict[str, Any]:
-    """Return what an untrusted run left behind, with a report of both evaluators."""
+    """Return what an untrusted run left behind, with a report of both evaluators and of what got worse."""
+    write_batch(Path("b_batch_1.json"), safe_case("a"))
+    untrusted("pass", "--safe-batch", "b_batch_1.json")
+    baseline = Path("reports/safe-gate.json").rename("baseline.json")
     outputs = {"signals": ["x"], "summary": "y", "followup_questions": ["the policy"]}
     write_batch(Path("b_batch_1.json"), safe_case("a", output=outputs))
-    untrusted("fail", "--safe-batch", "b_batch_1.json")
+    untrusted("fail", "--safe-batch", "b_batch_1.json", "--baseline", str(baseline))
     found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
     return found
 
@@ -476,7 +479,10 @@ def file(untrusted: Callable[..., None]) -> dict[str, Any]:
 def test_no_text_of_an_untrusted_report_can_act(file: dict[str, Any], publish: Publish, github: GitHub) -> None:
     report = file["report"]
     variants = [(path, replaced(report, path, lambda _: EVIL)) for path in places(report, str)]
-    variants += [(path, replaced(report, path, lambda inner: inner | {EVIL: 1})) for path in places(report, dict)]
+    variants += [
+        (path, replaced(report, path, lambda inner: inner | {EVIL: next(iter(inner.values()), 1)}))
+        for path in places(report, dict)
+    ]
     refused = shown = 0
     for path, variant in variants:
         FILE.write_text(json.dumps(file | {"report": variant}), "utf-8")
