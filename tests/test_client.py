@@ -34,6 +34,12 @@ LIMITS = [
     pytest.param(Answer(403, PRIMARY, spent(str(NOW - 99)), times=1), [1], "created", id="primary-over"),
     pytest.param(Answer(403, PRIMARY, spent(str(NOW + 61))), [], "skipped-rate-limit", id="primary-too-long"),
     pytest.param(Answer(403, PRIMARY, spent("1", Date="?"), times=1), [60], "created", id="primary-no-clock"),
+    pytest.param(
+        Answer(403, PRIMARY, spent("1", Date=f"Mon, 01 Jan 2026 00:00:00 +{'9' * 14}"), times=1),
+        [60],
+        "created",
+        id="primary-absurd-clock",
+    ),
     pytest.param(Answer(403, PRIMARY, spent("soon"), times=1), [60], "created", id="primary-no-time"),
     pytest.param(Answer(403, SECONDARY, {"Retry-After": "3"}, times=1), [3], "created", id="secondary"),
     pytest.param(Answer(403, SECONDARY, {"Retry-After": "0"}, times=1), [1], "created", id="secondary-at-once"),

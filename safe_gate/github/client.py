@@ -241,7 +241,7 @@ def _asked_wait(answer: _Answer) -> float:
         return float(asked[:9])
     reset = answer.headers.get("X-RateLimit-Reset", "")
     if answer.headers.get("X-RateLimit-Remaining") == "0" and reset.isascii() and reset.isdigit():
-        with suppress(ValueError):  # by the server's clock, not by ours
+        with suppress(ValueError, OverflowError):  # by the server's clock, not by ours
             return max(float(reset[:12]) - parsedate_to_datetime(answer.headers.get("Date", "")).timestamp(), 1.0)
     return float(_SECONDARY_LIMIT) if _meaning(answer) is Refusal.RATE_LIMIT else 0.0
 
