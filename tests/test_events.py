@@ -59,6 +59,7 @@ NOT_COMMENTED = [
     pytest.param("push", {"before": HEAD, "after": OTHER}, 1, id="push-to-main"),
     pytest.param("push", {"before": HEAD, "after": "0" * 40}, 1, id="deleted-branch"),
     pytest.param("workflow_run", workflow_run(head_sha=OTHER), 1, id="workflow_run-of-an-older-head"),
+    pytest.param("workflow_run", workflow_run(head_branch="\ud800"), 1, id="workflow_run-of-half-a-surrogate-pair"),
     pytest.param("workflow_run", workflow_run([]) | {"workflow_run": None}, 1, id="workflow_run-empty"),
 ]
 

@@ -39,7 +39,7 @@ def _open_at_head(api: Api, context: Context) -> Iterator[int]:
     if not context.head_sha:
         return
     if label:
-        path = f"/repos/{repository}/pulls?state=open&head={quote(label, safe=':')}&per_page=100"
+        path = f"/repos/{repository}/pulls?state=open&head={quote(label, safe=':', errors='replace')}&per_page=100"
     else:
         path = f"/repos/{repository}/commits/{context.head_sha}/pulls?per_page=100"
     for pull in api.pages(path):
