@@ -30,7 +30,7 @@ _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"
 _NAMED_BY = frozenset({"pull_request", "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
-_BRING = "bring the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+_BRING = "where git is installed, bring the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
 
 
 @dataclass(frozen=True, slots=True)
@@ -160,7 +160,7 @@ def _has_base(context: Context) -> bool:
         words = "is the base commit of a GitHub event, and this is no job of GitHub Actions; name a ref, such as main"
         raise CannotJudge(Problem(Place("base"), words))
     if context.broken_event_file or context.event in _NAMED_BY:
-        words = f"is not named by the file of the event {context.event}; name a ref, such as origin/main"
+        words = f"is not named by the file of the event {context.event}; name a ref, such as main"
         raise CannotJudge(Problem(Place("base"), words))
     return False
 

@@ -319,7 +319,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
             f"{ref}: is no .json file, and cannot be read as a commit (the clone: it does not have the commit;"
-            " GitHub: this is no job of GitHub Actions); bring the commit into the clone"
+            " GitHub: this is no job of GitHub Actions); where git is installed, bring the commit into the clone"
             " (actions/checkout with fetch-depth: 0, or git fetch), or correct the name"
         )
 
@@ -566,8 +566,8 @@ def test_without_a_token_it_is_not_asked(work: Path) -> None:
     said = refusal(open_("base", where=where, options=Options(synthesis_cases=("c.jsonl",))))
     assert said == (
         f"base: is commit {BASE}, which cannot be read (the clone: it does not have the commit;"
-        " GitHub: there is no token: set github-token, which needs contents: read); bring the commit into the clone"
-        " (actions/checkout with fetch-depth: 0, or git fetch)"
+        " GitHub: there is no token: set github-token, which needs contents: read); where git is installed, bring the"
+        " commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
     )
 
 
@@ -592,7 +592,9 @@ def test_an_event_without_a_base_commit_has_no_baseline_yet(work: Path, event: s
 
 def test_a_base_that_must_be_there_and_is_not_known_is_an_error(work: Path) -> None:
     for where in (context("pull_request"), context("merge_group"), context("push", broken_event_file="/x")):
-        assert "base: is not named by the file of the event" in refusal(open_("base", where=where))
+        said = refusal(open_("base", where=where))
+        assert "base: is not named by the file of the event" in said
+        assert said.endswith("name a ref, such as main")  # GitHub, which the action asks, knows no origin/main
     assert "base: is the base commit of a GitHub event, and this is no job" in refusal(open_("base"))
 
 
