@@ -246,6 +246,10 @@ def passing(file: dict[str, Any]) -> None:
         (lambda file: file["report"]["tool"].update(version="1 [x](y)"), "report.tool.version"),
         (lambda file: file["report"]["provenance"]["policy"].update(min_pass_rate="0"), "min_pass_rate"),
         (lambda file: file["report"]["tool"].update(version="1\n"), "report.tool.version"),
+        (
+            lambda file: file["report"]["provenance"]["policy"].update(archetypes="x"),
+            'report.provenance.policy.archetypes: is "x"; expected an object',
+        ),
         (passing, "by the report's own figures it is 'fail'"),
         (
             lambda file: file["report"].update(
