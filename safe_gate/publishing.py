@@ -269,7 +269,7 @@ def _moved_on(context: Context, posted: comment.Posted) -> str:
 def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effects) -> None:
     """Annotate what keeps a run's comment from being posted, and say in the step outputs that it was not."""
     if effects.context.in_actions and not options.dry_run:
-        for annotation in commands.input_problems(problems, effects.folder):
+        for annotation in commands.of_refusal(problems, effects.folder):
             effects.out(annotation.command())
     if file := effects.context.output_file:
         values = {"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}

@@ -277,6 +277,15 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(
     assert github.requests == []
 
 
+def test_of_what_a_file_breaks_as_much_is_annotated_as_the_runner_shows(
+    untrusted: Callable[..., None], publish: Publish
+) -> None:
+    untrusted()
+    edit(lambda file: file["report"].update({f"more{number}": 1 for number in range(30)}))
+    errors = [line for line in publish().log.split("\n") if line.startswith("::error")]
+    assert (len(errors), errors[-1]) == (10, "::error title=SAFE Gate::21 more problems: see the log")
+
+
 @pytest.mark.parametrize("content", [None, "", "{", "[]", "\x00"])
 def test_a_file_that_is_none_is_refused(publish: Publish, github: GitHub, content: str | None) -> None:
     FILE.parent.mkdir()

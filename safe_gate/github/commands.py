@@ -60,20 +60,29 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
     """
     sections = shown_sections(report)
     noun = "problem" if problems else "case"
-    fixed = [*_broken_rules(report), *input_problems(problems, folder)]
-    rolled_up: list[Annotation] = []
+    fixed = [*_broken_rules(report), *_input_problems(problems, folder)]
+    shown: list[Annotation] = []
     for level, most in _LEVELS.items():
         ours = [one for one in fixed if one.level == level]
         findings = (one for section in sections for one in section.findings)
         first, count = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
         total = len(ours) + count
         ours += (_case(finding, level, folder) for finding in first)
-        shown = ours if total <= most else ours[: most - 1]
-        rolled_up += shown
-        if len(shown) < total:
-            more = plural(total - len(shown), f"more {noun}")
-            rolled_up.append(Annotation(level, f"{more}: see the log and the report", "SAFE Gate"))
-    return tuple(rolled_up)
+        shown += _rolled_up(ours, total, most, noun, "the log and the report")
+    return tuple(shown)
+
+
+def of_refusal(problems: Sequence[Problem], folder: str) -> Sequence[Annotation]:
+    """Return what is annotated where there is no report, but problems: as many as the runner shows."""
+    return _rolled_up(list(_input_problems(problems, folder)), len(problems), MOST, "problem", "the log")
+
+
+def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, where: str) -> Sequence[Annotation]:
+    """Return annotations of a level, the first of a total; of more than there may be the last is for the others."""
+    if total <= most:
+        return ours
+    more = plural(total - most + 1, f"more {noun}")
+    return (*ours[: most - 1], Annotation(ours[0].level, f"{more}: see {where}", "SAFE Gate"))
 
 
 def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
@@ -86,7 +95,7 @@ def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
         yield Annotation("error", words, "SAFE Gate")
 
 
-def input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
+def _input_problems(problems: Sequence[Problem], folder: str) -> Iterator[Annotation]:
     """Yield each problem at its place."""
     for problem in in_order(problems):
         yield _at(problem.place, "error", problem_line(problem), "SAFE Gate: cannot judge", folder)
