@@ -159,7 +159,8 @@ def _has_base(context: Context) -> bool:
     if not context.in_actions:
         words = "is the base commit of a GitHub event, and this is no job of GitHub Actions; name a ref, such as main"
         raise CannotJudge(Problem(Place("base"), words))
-    if context.broken_event_file or context.event in _NAMED_BY:
+    # A workflow_run names no pull request whose head is in a fork, though there is one.
+    if context.broken_event_file or {context.event, context.subject.trigger_event} & _NAMED_BY:
         words = f"is not named by the file of the event {context.event}; name a ref, such as main"
         raise CannotJudge(Problem(Place("base"), words))
     return False

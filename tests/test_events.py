@@ -102,6 +102,18 @@ def test_an_event_without_a_commit_is_about_no_pull_request(gate: Gate, github: 
     assert (step.status, github.requests) == ("skipped-no-pull-request", [])
 
 
+@pytest.mark.parametrize("setting", [("--baseline", "base"), ("--on-weakened", "fail")])
+def test_a_workflow_run_that_does_not_name_its_pull_requests_base_is_an_error(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_path: Path, setting: tuple[str, str]
+) -> None:
+    write_cases(tmp_path / "cases.jsonl", turn("a"))
+    for event, code in (("pull_request", 3), ("schedule", 0)):
+        in_actions("workflow_run", workflow_run(event=event))
+        ran = safe_gate("run", "--cases", "cases.jsonl", "--comment", "never", *setting)
+        assert ran.code == code
+        assert ("base: is not named by the file of the event workflow_run" in ran.err) == bool(code)
+
+
 def left(event: str, payload: Mapping[str, Any], gate: Gate) -> tuple[object, ...]:
     gate("pass", "--comment", "never", event=event, payload=payload)
     file = json.loads(Path("reports/safe-gate.comment.json").read_text("utf-8"))

@@ -32,7 +32,7 @@ class Subject:
     """What an event is about, as far as its payload says: empty strings and None for what it does not.
 
     `head_label` is `owner:branch` of a head that a pull request can be looked up by, `trigger` the run
-    that a `workflow_run` event tells of.
+    that a `workflow_run` event tells of, `trigger_event` what started that.
     """
 
     pull_request: int | None = None
@@ -41,6 +41,7 @@ class Subject:
     head_label: str = ""
     trigger: Run = NO_RUN
     trigger_workflow: str = ""
+    trigger_event: str = ""
 
 
 NOTHING = Subject()
@@ -180,6 +181,7 @@ def _workflow_run(event: Mapping[str, Any]) -> Subject:
         head_label=f"{owner}:{branch}" if owner and branch else "",
         trigger=Run(_whole(run.get("id")), _whole(run.get("run_attempt"))),
         trigger_workflow=_text(_object(event, "workflow"), "name"),
+        trigger_event=_text(run, "event"),
     )
 
 
