@@ -19,7 +19,7 @@ from safe_gate import files, globs, proof
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.files import HERE
 from safe_gate.git import Clone
-from safe_gate.github import Api
+from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import Context
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
@@ -107,6 +107,8 @@ def opened(
                 raise CannotJudge(*refused)
             for pattern in patterns:
                 _pave(root, pattern)
+            if strays := tuple(_strays(patterns)):
+                raise CannotJudge(*strays)
             commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
             yield Baseline(spec, commit.sha, commit.made_at, root=root)
 
@@ -118,6 +120,23 @@ def _pave(root: Path, pattern: str) -> None:
         if part == "..":
             with suppress(OSError, ValueError):  # a name that no folder can have names nothing
                 root.joinpath(*parts[:place]).mkdir(parents=True, exist_ok=True)
+
+
+def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
+    """Yield the checkouts that files lie in while the working folder lies in none: a commit has other paths."""
+    here = Path.cwd()
+    if repository.root(here) is None:
+        paths = [here / path for path in (*files.expand(patterns)[0], *map(Path, patterns))]
+        for root in sorted({root for path in paths if (root := _checkout(path))}):
+            words = "is a checkout, and the working folder lies in none: a commit has the files by other paths"
+            yield Problem(Place(files.shown(root)), f"{words}; check out into the working folder itself")
+
+
+def _checkout(path: Path) -> Path | None:
+    try:
+        return repository.root(path.parent)
+    except OSError:  # a name too long, a folder that may not be searched: said by whoever reads it
+        return None
 
 
 def is_report_to_come(spec: str) -> bool:

@@ -560,6 +560,20 @@ def test_a_file_too_large_for_github_and_too_many_requests(
     assert "it would be asked over 5 times" in refusal(open_it("main"))
 
 
+@pytest.mark.parametrize("pattern", ["app/c.jsonl", "app/*.jsonl", "**/c.jsonl", "app/missing_batch_1"])
+def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_folder(
+    github: GitHub, tmp_path: Path, pattern: str
+) -> None:
+    github.refs, github.trees = {BASE: BASE}, {BASE: {"c.jsonl": b""}}
+    Path("app/.git").mkdir(parents=True)
+    Path("app/c.jsonl").touch()
+    where = context("pull_request", BASE, repository=REPOSITORY)
+    options = Options(synthesis_cases=(pattern, f"{'x' * 300}/c.jsonl"), github_token=TOKEN)
+    said = refusal(open_("base", where=where, options=options, folder=""))
+    assert said.startswith("app: is a checkout, and the working folder lies in none")
+    assert github.requests == []
+
+
 def test_without_a_token_it_is_not_asked(work: Path) -> None:
     commit(work)
     where = context("pull_request", BASE, repository=REPOSITORY)
