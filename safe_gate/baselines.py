@@ -103,12 +103,11 @@ def opened(
             (top / ".git").mkdir()  # the top of a repository, as `files.outside` knows it
             root = top / folder
             root.mkdir(parents=True, exist_ok=True)
-            if refused := tuple(one for pattern in patterns if (one := files.outside(pattern, root))):
+            outside = (one for pattern in patterns if (one := files.outside(pattern, root)))
+            if refused := (*outside, *_strays(patterns)):
                 raise CannotJudge(*refused)
             for pattern in patterns:
                 _pave(root, pattern)
-            if strays := tuple(_strays(patterns)):
-                raise CannotJudge(*strays)
             commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
             yield Baseline(spec, commit.sha, commit.made_at, root=root)
 
