@@ -21,7 +21,7 @@ regression: $(RUNNABLE) ## hold the regression planted in examples/regressed aga
 	  --baseline reports/before/safe-gate.json --max-regressions 0 --report-dir reports || [ $$? -eq 1 ]
 
 test: lint ## the whole test suite
-	$(BIN)/python -m pytest --cov --cov-report=term-missing
+	$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term-missing
 	$(BIN)/coverage report --fail-under=100 --include='safe_gate/gate.py,safe_gate/evaluators/*'
 
 lint: $(READY) ## style, types, import floors
