@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+import time
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -147,7 +148,7 @@ OWN: dict[str, Any] = {
 
 
 def write_pack(**fields: Any) -> None:
-    of_rule = {*OWN["rules"][0], "cancelled_by"}
+    of_rule = {*OWN["rules"][0], "cancelled_by", "unless"}
     rule = OWN["rules"][0] | {key: value for key, value in fields.items() if key in of_rule}
     pack = OWN | {"rules": [rule]} | {key: value for key, value in fields.items() if key not in of_rule}
     Path("own.json").write_text(json.dumps(pack), "utf-8")
@@ -236,17 +237,23 @@ def test_rules_that_are_not_there_are_named(safe_gate: SafeGate, arguments: tupl
 
 
 @pytest.mark.parametrize(
-    ("classes", "mention"),
+    ("classes", "condition", "mention"),
     [
-        ({"loop": ["{loop}"]}, "word classes name each other more than 8 deep"),
-        ({"loop": ["x" * 60_000, "y" * 60_000]}, "word classes make the pattern longer"),
+        ({"loop": ["{loop}"]}, {"pattern": "{loop}"}, "word classes name each other more than 8 deep"),
+        ({"long": ["x" * 6_000, "y" * 6_000]}, {"pattern": "{long}"}, "is longer than 10,000 characters"),
+        ({}, {"pattern": "|".join(f"w{n}[a-z]{{1,30}}" for n in range(4_000))}, "is longer than 10,000 characters"),
+        ({}, {"unless": ["x" * 6_000, "y" * 6_000]}, "is longer than 10,000 characters"),
     ],
 )
-def test_word_classes_cannot_hang_the_gate(safe_gate: SafeGate, classes: dict[str, Any], mention: str) -> None:
-    write_pack(classes=classes, pattern="{loop}")
+def test_no_pattern_takes_long_to_compile(
+    safe_gate: SafeGate, classes: dict[str, Any], condition: dict[str, Any], mention: str
+) -> None:
+    write_pack(classes=classes, **condition)
+    started = time.process_time()
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
     assert mention in ran.err
+    assert time.process_time() - started < 5
 
 
 @pytest.mark.parametrize(

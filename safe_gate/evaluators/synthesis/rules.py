@@ -23,7 +23,8 @@ from safe_gate.text import Normalised, asks, normalise
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
 _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
-_DEEPEST_CLASS, _LONGEST_PATTERN = 8, 100_000
+# RE2 is quadratic in the alternatives of a pattern when it compiles it: this many characters take a second or two.
+_DEEPEST_CLASS, _LONGEST_PATTERN = 8, 10_000
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 # A hit may start a clause right after one of these; "start" rules look for nothing else.
 _CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")
@@ -285,12 +286,17 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
     for _ in range(_DEEPEST_CLASS):  # a class may name another one
         if not _CLASS.search(pattern):
             break
-        pattern = _CLASS.sub(alternatives, pattern)
-        if len(pattern) > _LONGEST_PATTERN:
-            raise KeyError(f"word classes make the pattern longer than {_LONGEST_PATTERN} characters")
+        pattern = _bounded(_CLASS.sub(alternatives, pattern))
     else:
         raise KeyError(f"word classes name each other more than {_DEEPEST_CLASS} deep")
-    return _LENIENT.sub(_leniently, pattern)
+    return _LENIENT.sub(_leniently, _bounded(pattern))
+
+
+def _bounded(pattern: str) -> str:
+    if len(pattern) > _LONGEST_PATTERN:
+        words = "a pattern or condition, word classes filled in, is longer than {:,} characters; make two rules of it"
+        raise KeyError(words.format(_LONGEST_PATTERN))
+    return pattern
 
 
 def _leniently(match: re.Match[str]) -> str:
@@ -308,7 +314,7 @@ def _add(patterns: Any, pattern: str) -> None:
 
 
 def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
-    return "|".join(f"(?:{_expand(pattern, classes)})" for pattern in patterns)
+    return _bounded("|".join(f"(?:{_expand(pattern, classes)})" for pattern in patterns))
 
 
 def _options(memory: int) -> Any:
