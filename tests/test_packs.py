@@ -405,6 +405,17 @@ def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGat
     assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
 
 
+@pytest.mark.parametrize("pack", WRITTEN)
+def test_a_rule_that_weighs_nothing_is_as_one_that_is_off(pack: str) -> None:
+    turns = map(json.loads, (REPOSITORY / "data/synthesis/dev_a.jsonl").read_text("utf-8").splitlines())
+    cases = [Case(one["id"], one["user"], one["assistant"], tuple(CHECKS), {}, (), Place("")) for one in turns]
+    results = (
+        [score_case(case, rules).checks for case in cases]
+        for rules in (load_rules("weighted", weights={pack: 0}), load_rules("weighted", off=(pack,)))
+    )
+    assert next(results) == next(results)
+
+
 def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None:
     off = [pack for pack in PACKS if PACKS[pack]["check"] == "unverifiable_reassurance"]
     promise = turn("a", assistant="You'll definitely be fine, I promise.", checks=["unverifiable_reassurance"])

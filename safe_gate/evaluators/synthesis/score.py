@@ -150,8 +150,15 @@ class Turn:
         return hits
 
     def _matches(self, pack: Pack) -> tuple[tuple[Match, ...], list[Match]]:
-        """Return a pack's matches that count, overlaps among them decided, and those that are cancelled."""
-        found = list(matches(pack, self.texts[pack.field]))
+        """Return a pack's matches that count, overlaps among them decided, and those that are cancelled.
+
+        What weighs nothing is none, as a rule that is switched off.
+        """
+        found = [
+            match
+            for match in matches(pack, self.texts[pack.field])
+            if pack.weights[match.rule] or not self.rules.is_weighted
+        ]
         return resolve_overlaps(match for match in found if not match.by), [match for match in found if match.by]
 
     def _hit(self, pack: Pack, match: Match) -> Hit:
