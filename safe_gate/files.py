@@ -276,7 +276,7 @@ def kind_of(path: Path) -> str:
         return "safe-output"
     if _is_columnar(path):
         return "synthesis-case"
-    if path.suffix.lower() == ".jsonl":
+    if path.suffix.lower() in (".jsonl", ".ndjson"):
         return "safe-output" if _is_safe_output(_first_object(path)) else "synthesis-case"
     content = parsed(_text(path, shown(path)), shown(path), comments=True)
     return _kind_of_document(path, content) if isinstance(content, dict) else "config"

@@ -159,7 +159,10 @@ class GitHub:
         if (method, path) == ("GET", COMMENTS):
             return self._page(query)
         if method in ("POST", "PATCH") and len(body["body"]) > self.longest:
-            return Answer(422, '{"message": "Validation Failed", "errors": [{"code": "unprocessable"}]}')
+            return Answer(
+                422,
+                '{"message": "Validation Failed", "errors": [{"code": "unprocessable", "message": "body is too long"}]}',
+            )
         if (method, path) == ("POST", COMMENTS):
             return ok(self.add(self.login or self.writes_as, body["body"]), 201)
         if own and method == "PATCH":

@@ -329,4 +329,4 @@ def test_a_body_that_github_never_takes_is_a_warning(gate: Gate, github: GitHub)
     github.longest = 10
     step = gate("fail")
     assert step.status == "failed"
-    assert f"POST {COMMENTS}: HTTP 422 (Validation Failed)" in step.warnings[0]
+    assert f"POST {COMMENTS}: HTTP 422 (Validation Failed; body is too long)" in step.warnings[0]

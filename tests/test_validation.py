@@ -385,9 +385,10 @@ def test_validate_knows_outputs_behind_a_line_that_is_not_json(safe_gate: SafeGa
     assert "all.jsonl: 1 problem, line 1" in ran.err
 
 
-def test_validate_reads_lines_whatever_the_case_of_the_suffix(safe_gate: SafeGate) -> None:
-    write_cases(Path("c.JSONL"), turn("t"), turn("u"))
-    assert safe_gate("validate", "c.JSONL").out == "1 file valid, 2 cases\n"
+def test_validate_reads_lines_by_the_suffix_in_any_case(safe_gate: SafeGate) -> None:
+    for name in ("c.JSONL", "c.ndjson"):
+        write_cases(Path(name), turn("t"), turn("u"))
+        assert safe_gate("validate", name).out == "1 file valid, 2 cases\n"
 
 
 def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:

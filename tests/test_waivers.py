@@ -63,6 +63,7 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
         ({"expires": "2026-1-31"}, 'expires: is "2026-1-31"'),
         ({"expires": "20260131"}, 'expires: is "20260131"'),
         ({"expires": "never"}, 'expires: is "never"'),
+        ({"expires": "0000-01-01"}, 'expires: is "0000-01-01"; expected the last day it holds, in UTC, as YYYY-MM-DD'),
         ({"expires": 20260131}, "expires: is 20260131"),
         ({"check": None}, "does not have exactly one of the shapes it may have; expected an object with id, either check"),
         ({"check": "agency_language", "metric": "CR"}, "does not have exactly one of the shapes"),

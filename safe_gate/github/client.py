@@ -301,5 +301,10 @@ def _json(answer: _Answer) -> Any:
 
 
 def _reason(answer: _Answer) -> str:
+    """Return what GitHub says of a refusal: its message, and what it says of each field."""
     error = _json(answer)
-    return f" ({str(error['message'])[:200]})" if isinstance(error, dict) and "message" in error else ""
+    if not isinstance(error, dict) or "message" not in error:
+        return ""
+    fields = error["errors"] if isinstance(error.get("errors"), list) else []
+    of_fields = (str(one["message"]) for one in fields if isinstance(one, dict) and "message" in one)
+    return f" ({'; '.join((str(error['message']), *of_fields))[:200]})"
