@@ -24,7 +24,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     """Yield what a function returns for each item, in order, worked out by so many processes.
 
     A single item is not worth starting one. Where the system cannot fork there is one process. Raises CannotJudge if
-    a process dies.
+    a process dies or cannot be started.
     """
     stream = iter(items)
     head = list(islice(stream, 2))
@@ -34,7 +34,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     stream = chain(head, stream)
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
-    from multiprocessing import get_context
+    from multiprocessing import active_children, get_context
 
     # Forked, so that rules are compiled already and a function need not be sent; there are no threads yet.
     context = get_context("fork")
@@ -43,8 +43,16 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
         try:
             # An interrupt waits until they have started: half a pool cannot be ended. They never hear of it.
             heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            waiting.append(pool.submit(_apply, next(stream)))
-            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+            try:
+                waiting.append(pool.submit(_apply, next(stream)))
+            except OSError as error:  # those that have started would be waited for without end
+                for process in active_children():
+                    process.kill()
+                    process.join()
+                words = f"{processes} processes could not be started: {error.strerror}; set fewer jobs and run again"
+                raise CannotJudge(Problem(Place("jobs"), words)) from None
+            finally:
+                signal.pthread_sigmask(signal.SIG_SETMASK, heard)
             for item in stream:
                 waiting.append(pool.submit(_apply, item))
                 if len(waiting) > 2 * processes:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import signal
 import subprocess
@@ -9,6 +10,7 @@ import sys
 import time
 from collections.abc import Callable
 from contextlib import suppress
+from multiprocessing import active_children
 from pathlib import Path
 
 import pytest
@@ -122,6 +124,25 @@ def test_an_interrupt_while_processes_start_ends_a_run() -> None:
     command = [sys.executable, "-I", "-c", code, "run", "--synthesis-cases", "c.jsonl", "--jobs", "2"]
     run = subprocess.run(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, timeout=60, check=False)
     assert (run.returncode, run.stderr) == (130, b"")
+
+
+def test_processes_that_cannot_all_be_started_are_an_error_and_none_is_left(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    fork, calls = os.fork, iter(range(9))
+
+    def refused() -> int:
+        if next(calls):
+            raise BlockingIOError(errno.EAGAIN, "Resource temporarily unavailable")
+        return fork()
+
+    monkeypatch.setattr(os, "fork", refused)
+    write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(200)))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--jobs", "3")
+    words = "jobs: 3 processes could not be started: Resource temporarily unavailable; set fewer jobs and run again"
+    assert (ran.code, ran.err.splitlines()[0]) == (3, words)
+    assert not active_children()
+    assert signal.SIGINT not in signal.pthread_sigmask(signal.SIG_BLOCK, ())
 
 
 def test_what_a_function_raises_comes_back() -> None:
