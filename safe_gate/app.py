@@ -326,6 +326,9 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
     from safe_gate.render import console
 
     lesson = train.train(patterns, options)
+    paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
+    if out:
+        train.keep_others(paths)
     for problem in lesson.left:
         effects.err(console.problem(problem))
     effects.out(console.gains(lesson.gains))
@@ -333,7 +336,6 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
         replies = plural(lesson.replies, "distinct reply", "distinct replies")
         words = "a copy counts once, and cases that share a reply or a message are left out together"
         effects.out(f"{plural(lesson.cases, 'case')}, {replies}: {words}.")
-    paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
             files.write(path, jsonreport.pack_json(pack))

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from pathlib import Path
 from types import ModuleType
 
 from safe_gate import files, measure, packs
@@ -99,14 +101,27 @@ def _cases(patterns: Sequence[str]) -> list[Case]:
 
 
 def _refuse_taken(own: Sequence[str]) -> None:
-    """Raise CannotJudge for packs of a team's own with the id, and so perhaps the file, of what would be learned."""
+    """Raise CannotJudge for packs of a team's own with the id of what would be learned: only one could be used."""
     learned = {packs.correction(base, {})["pack"]: base["pack"] for base in packs.shipped() if "weights" in base}
     taken = (
         pack["pack"] for pack in packs.check(own, outdated=True) if "corrects" not in pack and pack["pack"] in learned
     )
-    words = "is the id that a correction of {} gets, which would replace this pack; give this one another id and file"
+    words = "is the id that a correction of {} gets, and could not be used beside it; give this pack another id"
     if problems := [Problem(Place("rules"), words.format(learned[one]), one) for one in taken]:
         raise CannotJudge(*problems)
+
+
+def keep_others(paths: Sequence[Path]) -> None:
+    """Raise CannotJudge for files in the place of what was learned that are no earlier corrections."""
+    words = "is there, and no correction that may be replaced; move it, or name another folder by --out"
+    if problems := [Problem(Place(files.shown(path)), words) for path in paths if not _may_replace(path)]:
+        raise CannotJudge(*problems)
+
+
+def _may_replace(path: Path) -> bool:
+    with suppress(CannotJudge):
+        return not files.exists(path) or "corrects" in files.document(str(path), "rule-pack")
+    return False
 
 
 def _about(gain: Gain) -> str:

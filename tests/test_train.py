@@ -63,6 +63,7 @@ def test_cases_that_teach_something_give_a_pack_that_gains_and_can_be_used(safe_
     assert text.count("\n") == len(pack["weights"]) + 7  # one feature a line
     assert pack["about"].endswith("of those left out 0.0% agreed before, 100.0% after.")
     assert agreement(safe_gate, "--rules", "own/*.json") == (48, 48)
+    assert safe_gate("rules", "train", "c.jsonl", "--out", "own").code == 0  # what was learned before is replaced
     # In use, it does not count as what the rules say today: it has seen these cases.
     again = ("rules", "train", "c.jsonl", "--rules", "own/*.json")
     assert row(safe_gate(*again)) == row(ran)
@@ -209,6 +210,12 @@ def test_a_pack_of_the_teams_own_is_not_replaced_by_what_is_learned(safe_gate: S
     assert ran.code == 3
     assert "rules: team-agency: is the id that a correction of agency-learned gets" in ran.err
     assert "the pen" in Path("team-agency.json").read_text("utf-8")
+    for text in (json.dumps(pack | {"rules": [rule]}), "mine"):
+        Path("team-agency.json").write_text(text, "utf-8")
+        ran = safe_gate("rules", "train", "c.jsonl", "--out", ".")
+        assert (ran.code, ran.out) == (3, "")
+        assert ran.err.startswith("team-agency.json: is there, and no correction that may be replaced; move it, or")
+        assert Path("team-agency.json").read_text("utf-8") == text
 
 
 def test_without_the_extra_one_sentence_says_what_to_install(
