@@ -411,9 +411,9 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     from safe_gate.validate import suggestion
 
     command = arguments["command"]
-    flags = [word.partition("=")[0] for word in unknown if word.startswith("--")]
+    flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
     shown = " ".join(unknown)
-    if any("token" in flag for flag in flags):  # what follows may be a secret, and reports and comments quote a problem
+    if any("token" in flag.lower() for flag in flags):  # what follows may be secret, and comments quote a problem
         shown = " ".join(flags)
         hint = "; the token is set by the variable SAFE_GATE_GITHUB_TOKEN"
     elif not flags:

@@ -185,9 +185,9 @@ def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
     assert ran.err.splitlines()[-1].startswith("safe-gate: could not judge: 1 problem")
 
 
-@pytest.mark.parametrize("flag", [("--github-token", "s3cr3t"), ("--github-token=s3cr3t",), ("--token", "s3cr3t")])
-def test_a_token_on_the_command_line_is_refused_and_quoted_nowhere(safe_gate: SafeGate, flag: tuple[str, ...]) -> None:
-    ran = safe_gate("run", *flag, "--nonsense", "x")
+@pytest.mark.parametrize("flag", ["--github-token s3cr3t", "--github-token=s3cr3t", "-token s3cr3t", "--TOKEN s3cr3t"])
+def test_a_token_on_the_command_line_is_refused_and_quoted_nowhere(safe_gate: SafeGate, flag: str) -> None:
+    ran = safe_gate("run", *flag.split(), "--nonsense", "x")
     assert ran.code == 3
     assert "--nonsense; the token is set by the variable SAFE_GATE_GITHUB_TOKEN; see" in ran.err
     written = [path.read_text("utf-8") for path in Path("reports").iterdir()]
