@@ -89,7 +89,9 @@ def opened(
     A pattern that names nothing at the commit is no error: what the files are compared to may be new.
     Raises CannotJudge for all that cannot be read, or not in full.
     """
-    if (spec == "base" and not _has_base(context)) or is_report_to_come(spec):
+    if spec == "base" and (unknown := unknown_base(context)):
+        raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
+    if (spec == "base" and not context.subject.base_sha) or is_report_to_come(spec):
         yield None
     elif spec == ".":
         yield _working_folder()
@@ -170,18 +172,16 @@ def _names_report(spec: str) -> bool:
     return PurePath(spec).suffix == ".json"
 
 
-def _has_base(context: Context) -> bool:
-    """Tell whether the event has a base commit. Raises CannotJudge where it must have one that is not known."""
+def unknown_base(context: Context) -> str:
+    """Return of what the base commit is that an event must have and that is not known, "" where there is none such."""
     if context.subject.base_sha:
-        return True
+        return ""
     if not context.in_actions:
-        words = "is the base commit of a GitHub event, and this is no job of GitHub Actions; name a ref, such as main"
-        raise CannotJudge(Problem(Place("base"), words))
+        return "of a GitHub event, and this is no job of GitHub Actions"
     # A workflow_run names no pull request whose head is in a fork, though there is one.
     if context.broken_event_file or {context.event, context.subject.trigger_event} & _NAMED_BY:
-        words = f"is not named by the file of the event {context.event}; name a ref, such as main"
-        raise CannotJudge(Problem(Place("base"), words))
-    return False
+        return f"of the event {context.event}, whose file does not name it"
+    return ""
 
 
 def _working_folder() -> Baseline:

@@ -150,12 +150,12 @@ class _Ruling:
 
 _HEAD_HERE = "head here"
 _WARN_HERE = "warn here, or name a commit as the baseline"
+_NO_BASE = "is base, but this event has no base commit; set head for other events than pull requests and pushes"
 
 
-def _refuse_without_event(setting: str, instead: str, effects: Effects) -> None:
-    if not effects.context.in_actions:
-        words = "asks for the base commit of a GitHub event, and this is no job of GitHub Actions"
-        raise CannotJudge(Problem(Place(setting), f"{words}; set {instead}"))
+def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
+    if unknown := baselines.unknown_base(effects.context):
+        raise CannotJudge(Problem(Place(setting), f"asks for the base commit {unknown}; set {instead}"))
 
 
 @contextmanager
@@ -163,7 +163,7 @@ def _base_commit(
     setting: str, instead: str, options: Options, effects: Effects, options_at: comparing.OptionsAt
 ) -> Iterator[baselines.Baseline | None]:
     """Give the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
-    _refuse_without_event(setting, instead, effects)
+    _refuse_unknown_base(setting, instead, effects)
     with baseline("base", options, effects, options_at) as base:
         yield base
 
@@ -176,10 +176,7 @@ def _ruling(options: Options, effects: Effects, options_at: comparing.OptionsAt)
         return
     with _base_commit("policy-ref", _HEAD_HERE, options, effects, options_at) as base:
         if base is None:
-            words = (
-                "is base, but this event has no base commit; set head for other events than pull requests and pushes"
-            )
-            raise CannotJudge(Problem(Place("policy-ref"), words))
+            raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
         try:
             own = options_at(base.root)
             rules = measure.synthesis_rules(own, root=base.root) if own.synthesis_cases else None
@@ -301,11 +298,13 @@ def refuse_itself(options: Options) -> None:
 
 
 def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
-    """Raise CannotJudge for a setting that needs the base commit of an event where there is no event."""
+    """Raise CannotJudge for a setting that needs the base commit of an event where none is known."""
     if options.policy_ref == "base":
-        _refuse_without_event("policy-ref", _HEAD_HERE, effects)
+        _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)
+        if not effects.context.subject.base_sha:
+            raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
     elif options.on_weakened == "fail" and not baselines.names_commit(options.baseline):
-        _refuse_without_event("on-weakened", _WARN_HERE, effects)
+        _refuse_unknown_base("on-weakened", _WARN_HERE, effects)
 
 
 def _weakened(

@@ -607,7 +607,7 @@ def test_an_event_without_a_base_commit_has_no_baseline_yet(work: Path, event: s
 def test_a_base_that_must_be_there_and_is_not_known_is_an_error(work: Path) -> None:
     for where in (context("pull_request"), context("merge_group"), context("push", broken_event_file="/x")):
         said = refusal(open_("base", where=where))
-        assert "base: is not named by the file of the event" in said
+        assert f"base: is the base commit of the event {where.event}, whose file does not name it" in said
         assert said.endswith("name a ref, such as main")  # GitHub, which the action asks, knows no origin/main
     assert "base: is the base commit of a GitHub event, and this is no job" in refusal(open_("base"))
 

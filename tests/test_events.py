@@ -102,16 +102,31 @@ def test_an_event_without_a_commit_is_about_no_pull_request(gate: Gate, github: 
     assert (step.status, github.requests) == ("skipped-no-pull-request", [])
 
 
-@pytest.mark.parametrize("setting", [("--baseline", "base"), ("--on-weakened", "fail")])
+@pytest.mark.parametrize(
+    ("setting", "said", "advised", "elsewhere"),
+    [
+        (("--baseline", "base"), "base: is", "name a ref, such as main", 0),
+        (("--on-weakened", "fail"), "on-weakened: asks for", "set warn here, or name a commit as the baseline", 0),
+        (("--policy-ref", "base"), "policy-ref: asks for", "set head here", 3),
+    ],
+)
 def test_a_workflow_run_that_does_not_name_its_pull_requests_base_is_an_error(
-    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_path: Path, setting: tuple[str, str]
+    safe_gate: Callable[..., Ran],
+    in_actions: Callable[..., None],
+    tmp_path: Path,
+    setting: tuple[str, str],
+    said: str,
+    advised: str,
+    elsewhere: int,
 ) -> None:
     write_cases(tmp_path / "cases.jsonl", turn("a"))
-    for event, code in (("pull_request", 3), ("schedule", 0)):
+    words = f"{said} the base commit of the event workflow_run, whose file does not name it; {advised}\n"
+    for event, code in (("pull_request", 3), ("schedule", elsewhere)):
         in_actions("workflow_run", workflow_run(event=event))
-        ran = safe_gate("run", "--cases", "cases.jsonl", "--comment", "never", *setting)
-        assert ran.code == code
-        assert ("base: is not named by the file of the event workflow_run" in ran.err) == bool(code)
+        for command in (("run", "--comment", "never"), ("doctor",)):
+            ran = safe_gate(*command, "--cases", "cases.jsonl", *setting)
+            assert ran.code == code
+            assert (words in ran.err) == (event == "pull_request")
 
 
 def left(event: str, payload: Mapping[str, Any], gate: Gate) -> tuple[object, ...]:
