@@ -47,6 +47,7 @@ COMMENTED = [
     pytest.param("pull_request", forked(None), "", id="deleted-fork"),
     pytest.param("pull_request_target", PULL_REQUEST, "", id="pull_request_target"),
     pytest.param("push", {"before": OTHER, "after": HEAD}, BY_COMMIT, id="push"),
+    pytest.param("push", {"after": OTHER, "head_commit": {"id": HEAD}}, BY_COMMIT, id="push-of-an-annotated-tag"),
     pytest.param("workflow_dispatch", {"ref": "refs/heads/changes", "inputs": None}, BY_COMMIT, id="workflow_dispatch"),
     pytest.param("workflow_run", workflow_run([LISTED]), "", id="workflow_run"),
     pytest.param("workflow_run", workflow_run(), BY_BRANCH, id="workflow_run-unlisted"),

@@ -161,7 +161,9 @@ def _merge_group(event: Mapping[str, Any]) -> Subject:
 
 
 def _push(event: Mapping[str, Any]) -> Subject:
-    return Subject(head_sha=_sha(event, "after"), base_sha=_sha(event, "before"))
+    # Of an annotated tag `after` is the tag's own id, and head_commit the commit that it points to.
+    head = _sha(_object(event, "head_commit"), "id") or _sha(event, "after")
+    return Subject(head_sha=head, base_sha=_sha(event, "before"))
 
 
 def _workflow_run(event: Mapping[str, Any]) -> Subject:
