@@ -6,12 +6,16 @@ Pure: from the options and the context alone. Nobody is asked what a token may d
 from __future__ import annotations
 
 import json
+import posixpath
 from collections.abc import Mapping
 from typing import Any
 
 from safe_gate.github.event import Context
 from safe_gate.model import Untrusted, Words
 from safe_gate.options import Options, Setting, settings
+
+_IN_CONTAINER = "/github/workspace"
+"""GITHUB_WORKSPACE in the container of an action, and nowhere else."""
 
 Facts = list[tuple[str, Words]]
 """Named facts in reading order."""
@@ -38,6 +42,14 @@ def no_comment(options: Options, context: Context) -> str:
     return "skipped-dry-run" if options.dry_run else ""
 
 
+def lost_reports(options: Options, context: Context) -> str:
+    """Return what becomes of reports that are written beside the workspace of an action's container, or nothing."""
+    path = posixpath.normpath(posixpath.join(context.workspace, options.report_dir))
+    if context.workspace != _IN_CONTAINER or f"{path}/".startswith(f"{_IN_CONTAINER}/"):
+        return ""
+    return "outside of the workspace, where no later step finds them: they go with the action's container"
+
+
 def channels(options: Options, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     skipped = no_comment(options, context)
@@ -50,7 +62,7 @@ def channels(options: Options, context: Context) -> Facts:
         ("annotations", dry or ("yes" if context.in_actions else "no: this is no job of GitHub Actions")),
         ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
         ("step outputs", "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"),
-        ("reports", Untrusted(f"in {options.report_dir}")),
+        ("reports", Untrusted(", ".join(filter(None, (f"in {options.report_dir}", lost_reports(options, context)))))),
         ("recorded text", "shown" if options.text == "full" else "withheld: a hash stands for each"),
     ]
 

@@ -32,6 +32,7 @@ def tell(
     """Tell GitHub. Whatever fails here is a warning: the verdict is already decided."""
     from safe_gate.render import markdown
 
+    _warn_of_loss(options, effects)
     context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
     annotations = commands.annotated(report, problems, effects.folder)
     posted, file = comment.Posted(outlook.no_comment(options, context)), ""
@@ -59,6 +60,7 @@ def tell(
 
 def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:
     """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
+    _warn_of_loss(options, effects)
     context = effects.context
     if context.summary_file and not options.dry_run:
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, (f"{said}\n",)), effects)
@@ -183,6 +185,12 @@ def _rehearse(
 
 def _show(body: str, effects: Effects) -> None:
     effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
+
+
+def _warn_of_loss(options: Options, effects: Effects) -> None:
+    if lost := outlook.lost_reports(options, effects.context):
+        words = f"The reports in {options.report_dir} lie {lost}; set report-dir to a folder of the workspace"
+        _warn(words, effects)
 
 
 def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:

@@ -134,6 +134,33 @@ def test_the_doctor_tells_what_the_token_may_do_as_far_as_it_can_be_seen(
 
 
 @pytest.mark.parametrize(
+    ("where", "is_lost"), [("", False), ("/github/workspace/r", False), ("../r", True), ("/r", True)]
+)
+def test_the_doctor_says_which_reports_go_with_the_actions_container(
+    safe_gate: SafeGate, job: Callable[..., None], where: str, is_lost: bool
+) -> None:
+    job(GITHUB_WORKSPACE="/github/workspace")
+    found = facts(safe_gate("doctor", "--report-dir", where).out)["reports"]
+    assert found.startswith(f"in {where or './reports'}")
+    assert (", outside of the workspace, where no later step finds them" in found) is is_lost
+    job(GITHUB_WORKSPACE="/home/runner/work/app/app")
+    assert facts(safe_gate("doctor", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
+
+
+@pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
+def test_a_run_in_the_actions_container_warns_of_reports_that_go_with_it(
+    safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path, shard: tuple[str, ...]
+) -> None:
+    write_cases(tmp_path / "cases.jsonl", turn("a"))
+    job(GITHUB_WORKSPACE="/github/workspace")
+    run = ("run", "--cases", "cases.jsonl", "--comment", "never", *shard)
+    assert "::warning" not in safe_gate(*run).out
+    ran = safe_gate(*run, "--report-dir", str(tmp_path / "elsewhere"))
+    assert ran.code == 0
+    assert "elsewhere lie outside of the workspace, where no later step finds them" in ran.out
+
+
+@pytest.mark.parametrize(
     ("arguments", "environ", "comment"),
     [
         ((), {}, "always, on pull request #2"),

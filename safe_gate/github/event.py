@@ -53,7 +53,8 @@ class Context:
     """Where a run stands. Empty strings and None outside of GitHub Actions.
 
     `sha` is GITHUB_SHA, the commit whose workflow runs; `subject.head_sha` is the one that is judged.
-    `broken_event_file` is the path of the event file if there is one that cannot be read.
+    `broken_event_file` is the path of the event file if there is one that cannot be read, `workspace` the folder
+    that the runner checks out into.
     """
 
     in_actions: bool = False
@@ -70,6 +71,7 @@ class Context:
     server_url: str = ""
     output_file: str = ""
     summary_file: str = ""
+    workspace: str = ""
     broken_event_file: str = ""
 
     @property
@@ -128,6 +130,7 @@ def context(environ: Mapping[str, str]) -> Context:
         server_url=environ.get("GITHUB_SERVER_URL", "https://github.com").rstrip("/"),
         output_file=environ.get("GITHUB_OUTPUT", ""),
         summary_file=environ.get("GITHUB_STEP_SUMMARY", ""),
+        workspace=environ.get("GITHUB_WORKSPACE", ""),
         broken_event_file=path if readable is None else "",
     )
 
