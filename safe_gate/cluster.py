@@ -67,18 +67,29 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler
             yield _result(waiting.popleft(), client, scheduler)
 
 
-@contextmanager
-def _connected(scheduler: str) -> Iterator[Client]:
-    """Give a connection to a scheduler that has workers. Raises CannotJudge, also for what is lost while it is used."""
+def checked(scheduler: str) -> Mapping[str, str]:
+    """Return this process's software. Raises CannotJudge where `dask` is missing or an address is none. Asks nobody."""
     try:
-        from dask import config
-        from distributed import Client
-        from distributed.scheduler import KilledWorker
+        import distributed  # noqa: F401 - is it there, and dask below it?
 
         own = _software()
     except ImportError as error:
         words = f"is dask, which needs {error.name}, which is not installed; install the extra: pip install"
         raise CannotJudge(Problem(Place("engine"), f"{words} 'safe-gate[dask]'")) from None
+    found = _ADDRESS.fullmatch(scheduler)
+    if not found or not 0 < int(found["port"]) < 1 << 16:
+        raise _broken(scheduler, "is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
+    return own
+
+
+@contextmanager
+def _connected(scheduler: str) -> Iterator[Client]:
+    """Give a connection to a scheduler that has workers. Raises CannotJudge, also for what is lost while it is used."""
+    own = checked(scheduler)
+    from dask import config
+    from distributed import Client
+    from distributed.scheduler import KilledWorker
+
     for name in ("distributed", "distributed.client"):  # what is wrong is said once, by us
         logging.getLogger(name).setLevel(logging.CRITICAL)
     _knock(scheduler)
@@ -106,9 +117,6 @@ def _knock(scheduler: str) -> None:
         comm = await connect(scheduler, timeout=PATIENCE, **Security().get_connection_args("client"))
         await comm.close()
 
-    found = _ADDRESS.fullmatch(scheduler)
-    if not found or not 0 < int(found["port"]) < 1 << 16:
-        raise _broken(scheduler, "is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
     try:
         asyncio.run(knock())
     except (OSError, ValueError, TypeError, RuntimeError, MemoryError) as error:

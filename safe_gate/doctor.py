@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from safe_gate import baselines, batches, files, judging, measure, publication, shards
+from safe_gate import baselines, batches, cluster, files, judging, measure, publication, shards
 from safe_gate.effects import Effects
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, Problem, Untrusted
@@ -53,7 +53,7 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
 
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
-    """Yield what keeps a run from starting beside its files: a shard, rules or a base commit that cannot be had."""
+    """Yield what keeps a run from starting beside its files: a shard, rules, dask or a base commit it cannot have."""
     checks: list[Callable[[], object]] = [
         lambda: judging.refuse_itself(options),
         lambda: judging.refuse_base_elsewhere(options, effects),
@@ -62,6 +62,8 @@ def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
         checks.append(lambda: shards.Shard.named(options.shard))
     if options.mode == "merge":
         checks.append(lambda: shards.read(options.shards))
+    elif options.synthesis_cases and options.engine == "dask":
+        checks.append(lambda: cluster.checked(options.scheduler))
     if options.synthesis_cases and not files.expand(options.rules, suffix=".json")[1]:
         checks.append(lambda: measure.synthesis_rules(options))
     for check in checks:

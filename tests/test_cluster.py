@@ -337,11 +337,12 @@ def test_a_worker_without_safe_gate_is_refused(safe_gate: SafeGate, tmp_path: Pa
 )
 def test_an_address_that_is_none_is_refused(safe_gate: SafeGate, address: str) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
-    assert ran.code == 3
-    assert ran.err.startswith(
-        f"scheduler: {address} is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
-    )
+    for command in ("eval", "doctor"):
+        ran = safe_gate(command, "--cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
+        assert ran.code == 3
+        assert ran.err.startswith(
+            f"scheduler: {address} is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
+        )
 
 
 @pytest.mark.parametrize("address", ["tcp://127.0.0.1:9", "tls://127.0.0.1:9"])
@@ -372,10 +373,11 @@ def test_settings_that_do_not_fit_are_refused(safe_gate: SafeGate, settings: lis
 
 def test_without_the_extra_one_is_told_how_to_get_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "distributed", None)
-    ran = safe_gate("eval", "--cases", EXAMPLES, "--engine", "dask", "--scheduler", "127.0.0.1:1")
-    assert ran.code == 3
-    assert "engine: is dask, which needs distributed, which is not installed" in ran.err
-    assert "pip install 'safe-gate[dask]'" in ran.err
+    for command in ("eval", "doctor"):
+        ran = safe_gate(command, "--cases", EXAMPLES, "--engine", "dask", "--scheduler", "127.0.0.1:1")
+        assert ran.code == 3
+        assert "engine: is dask, which needs distributed, which is not installed" in ran.err
+        assert "pip install 'safe-gate[dask]'" in ran.err
 
 
 def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
