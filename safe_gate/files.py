@@ -276,17 +276,20 @@ def kind_of(path: Path) -> str:
         return "safe-output"
     if _is_columnar(path):
         return "synthesis-case"
-    if path.suffix.lower() in (".jsonl", ".ndjson"):
-        return "safe-output" if _is_safe_output(_first_object(path)) else "synthesis-case"
+    has_suffix = path.suffix.lower() == ".jsonl"
+    first = _first_object(path, most=None if has_suffix else 1)
+    is_line = isinstance(first, dict) and first.keys() & {"user", "assistant", "test_id"}  # as in c.ndjson
+    if has_suffix or is_line:
+        return "safe-output" if _is_safe_output(first) else "synthesis-case"
     content = parsed(_text(path, shown(path)), shown(path), comments=True)
     return _kind_of_document(path, content) if isinstance(content, dict) else "config"
 
 
-def _first_object(path: Path) -> Any:
-    """Return what the first line holds that is JSON, None if none is. Raises CannotJudge if it cannot be read."""
+def _first_object(path: Path, *, most: int | None) -> Any:
+    """Return what the first line holds that is JSON, None if none of so many is. Raises CannotJudge if unreadable."""
     try:
         with open_regular(path) as file:
-            for number, line in _numbered(file):
+            for number, line in islice(_numbered(file), most):
                 with suppress(JsonError, CannotJudge):  # whoever reads the file as its kind tells of these lines
                     return parse(decode(line, shown(path), number))
     except OSError as error:

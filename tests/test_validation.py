@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 
+from safe_gate.figures import plural
 from safe_gate.jsontext import JsonError, parse
 from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
 
@@ -385,10 +386,15 @@ def test_validate_knows_outputs_behind_a_line_that_is_not_json(safe_gate: SafeGa
     assert "all.jsonl: 1 problem, line 1" in ran.err
 
 
-def test_validate_reads_lines_by_the_suffix_in_any_case(safe_gate: SafeGate) -> None:
-    for name in ("c.JSONL", "c.ndjson"):
-        write_cases(Path(name), turn("t"), turn("u"))
-        assert safe_gate("validate", name).out == "1 file valid, 2 cases\n"
+@pytest.mark.parametrize("name", ["c.JSONL", "c.ndjson", "cases"])
+@pytest.mark.parametrize("ids", ["t", "tu"])
+def test_validate_reads_lines_whatever_the_suffix(safe_gate: SafeGate, name: str, ids: str) -> None:
+    write_cases(Path(name), *map(turn, ids))
+    assert safe_gate("eval", "--cases", name).code == 0
+    assert safe_gate("validate", name).out == f"1 file valid, {plural(len(ids), 'case')}\n"
+    batches(ids=("a", "b"))
+    Path("b.outputs.jsonl").rename("all.txt")
+    assert safe_gate("validate", "b.json", "all.txt").out == "2 files valid, 2 cases\n"
 
 
 def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
