@@ -44,7 +44,8 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
         for pattern in patterns
     ]
     problems += measure.as_shown(tuple(_unfit(options, effects)), options)
-    for facts_of in (partial(_waivers, options), partial(_baseline, options, effects)):
+    judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
+    for facts_of in judged_by:  # a shard is judged by nobody
         try:
             facts += facts_of()
         except CannotJudge as error:
@@ -54,12 +55,11 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
     """Yield what keeps a run from starting beside its files: a shard, rules, dask or a base commit it cannot have."""
-    checks: list[Callable[[], object]] = [
-        lambda: judging.refuse_itself(options),
-        lambda: judging.refuse_base_elsewhere(options, effects),
-    ]
+    checks: list[Callable[[], object]] = [lambda: judging.refuse_base_elsewhere(options, effects)]
     if options.shard:
         checks.append(lambda: shards.Shard.named(options.shard))
+    else:
+        checks.append(lambda: judging.refuse_itself(options))
     if options.mode == "merge":
         checks.append(lambda: shards.read(options.shards))
     elif options.synthesis_cases and options.engine == "dask":

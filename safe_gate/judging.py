@@ -303,7 +303,7 @@ def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
         _refuse_unknown_base("policy-ref", _HEAD_HERE, effects)
         if not effects.context.subject.base_sha:
             raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
-    elif options.on_weakened == "fail" and not baselines.names_commit(options.baseline):
+    elif options.on_weakened == "fail" and not (options.shard or baselines.names_commit(options.baseline)):
         _refuse_unknown_base("on-weakened", _WARN_HERE, effects)
 
 

@@ -227,6 +227,18 @@ def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, argumen
     assert ran.err == safe_gate("run", *arguments).err
 
 
+@pytest.mark.parametrize(
+    "judged_by", [("--on-weakened", "fail"), ("--baseline", "."), ("--baseline", "nope"), ("--waivers", "broken.json")]
+)
+def test_the_doctor_holds_nothing_against_a_shard_that_only_judging_reads(
+    safe_gate: SafeGate, judged_by: tuple[str, ...]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("broken.json").write_text("{", "utf-8")
+    arguments = "--cases", "c.jsonl", "--shard", "1/2", *judged_by
+    assert safe_gate("doctor", *arguments).code == safe_gate("run", *arguments).code == 0
+
+
 @pytest.mark.parametrize("shards", ["", "none*.json"])
 def test_the_doctor_refuses_to_merge_what_is_not_there(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, shards: str
