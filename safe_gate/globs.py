@@ -60,8 +60,8 @@ def _matches(folder: Path, names: Sequence[str], unread: Unread) -> Iterable[Pat
     reached: Iterable[Path] = [folder]
     *inner, last = names if names[-1] != "**" else (*names, "*")
     for name in inner:
-        reached = dict.fromkeys(path for one in reached for path in _step(one, name, unread))
-    found = (path for one in reached for path in _step(one, last, unread))
+        reached = dict.fromkeys(_step(reached, name, unread))
+    found = _step(reached, last, unread)
     return found if has_magic(last) else (path for path in found if _is_seen(path, unread))
 
 
@@ -73,34 +73,36 @@ def _is_seen(path: Path, unread: Unread) -> bool:
         return False
 
 
-def _step(folder: Path, name: str, unread: Unread) -> Iterator[Path]:
+def _step(folders: Iterable[Path], name: str, unread: Unread) -> Iterator[Path]:
     if name == "**":
-        yield from _folders(folder, unread)
+        yield from _folders(folders, unread)
     elif has_magic(name):
-        for entry in _entries(folder, unread):
-            if fnmatchcase(entry.name, name) and (name[0] == "." or entry.name[0] != "."):
-                yield folder / entry.name
+        for folder in folders:
+            for entry in _entries(folder, unread):
+                if fnmatchcase(entry.name, name) and (name[0] == "." or entry.name[0] != "."):
+                    yield folder / entry.name
     else:
-        yield folder / name
+        yield from (folder / name for folder in folders)
 
 
-def _folders(top: Path, unread: Unread) -> Iterator[Path]:
-    """Yield a folder and those below it, each once, by its own path before those of links to it."""
-    here, behind_links = deque([top]), deque[Path]()
+def _folders(tops: Iterable[Path], unread: Unread) -> Iterator[Path]:
+    """Yield folders and those below them, each once, by its own path before those of links to it."""
     seen: set[tuple[int, int]] = set()
-    while here or behind_links:
-        folder = (here or behind_links).popleft()
-        try:
-            found = folder.stat()
-        except (OSError, ValueError):  # ValueError: a name that no file can have
-            continue
-        if (found.st_dev, found.st_ino) in seen:
-            continue
-        seen.add((found.st_dev, found.st_ino))
-        yield folder
-        for entry in _entries(folder, unread):
-            if entry.name[0] != "." and is_folder(entry):
-                (behind_links if entry.is_symlink() else here).append(folder / entry.name)
+    for top in tops:
+        here, behind_links = deque([top]), deque[Path]()
+        while here or behind_links:
+            folder = (here or behind_links).popleft()
+            try:
+                found = folder.stat()
+            except (OSError, ValueError):  # ValueError: a name that no file can have
+                continue
+            if (found.st_dev, found.st_ino) in seen:
+                continue
+            seen.add((found.st_dev, found.st_ino))
+            yield folder
+            for entry in _entries(folder, unread):
+                if entry.name[0] != "." and is_folder(entry):
+                    (behind_links if entry.is_symlink() else here).append(folder / entry.name)
 
 
 def _entries(folder: Path, unread: Unread) -> list[os.DirEntry[str]]:

@@ -64,6 +64,10 @@ def test_a_glob_of_many_folders_of_any_depth_lists_each_file_once_and_soon() -> 
     folder.mkdir(parents=True)
     (folder / "c.jsonl").touch()
     assert named("**/" * 12 + "*.jsonl") == [(folder / "c.jsonl").as_posix()]
+    for name in "bcdefg":
+        Path(name).mkdir()
+        Path(name, "up").symlink_to("..")
+    assert named("**/" * 12 + "*.jsonl") == [(folder / "c.jsonl").as_posix()]
 
 
 def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_gate: SafeGate) -> None:
