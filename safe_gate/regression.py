@@ -78,8 +78,8 @@ def compare(
     """Return the comparison of each evaluator that either run has, in the shape of the report.
 
     The three runs are evaluators' parts of reports by name. `today` is None, or an evaluator's part of it,
-    where the baseline's outputs are not at hand: then a case whose digests are the same stands today where
-    head stands, and any other where the baseline had it, which is exact only under the `same_rules`.
+    where the baseline's outputs are not at hand: then a case stands today where the baseline had it under the
+    `same_rules`, else where head stands if its digests are the same; any other only seems to stand where it was.
     Unless both are clustered by the same field (`same_clusters`) those of head count.
     """
     parts: dict[str, Any] = dict.fromkeys(EVALUATORS)
@@ -161,7 +161,7 @@ def _compared(
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
         is_same = (was.case, was.output) == (now.case, now.output)
-        today = rescored.get(case_id) or (now if is_same else was)
+        today = rescored.get(case_id) or (now if is_same and not same_rules else was)
         unseparated += not (rescored or is_same or same_rules)
         cluster = _shared_cluster(was, now) if same_clusters else now.cluster
         triples.append(_Triple(was, today, now, cluster))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -34,7 +34,7 @@ def held_against(
     if base is None:
         return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
     before = of(base, options_at)
-    replaced = [] if head.rules is None else _replaced(base, before, root)  # a report says nothing of its baseline
+    replaced = [] if head.rules is None else _replaced(base, before, options, root)  # a report names no baseline
     return weakening.section(
         [*replaced, *weakening.weakenings(before, head)],
         comparing.named(base, options, generated_at),
@@ -44,36 +44,50 @@ def held_against(
     )
 
 
-def _replaced(base: Baseline, before: Terms, root: Path) -> list[Weakening]:
+def _replaced(base: Baseline, before: Terms, options: Options, root: Path) -> list[Weakening]:
     """Return the report that a commit keeps as its baseline, if what stands there now asks less of any case."""
     path = before.settings.get("baseline", "")
     if base.root == HERE or not may_be_committed(path) or not files.exists(root / path):
         return []
     kept, now = str(base.root / path), str(root / path)
     was, is_ = files.sha256(kept), files.sha256(now)
-    if was == is_ or not _asks_less(kept, now):
+    if was == is_ or not _asks_less(kept, now, _rules_of_today(options, root)):
         return []
     return [Weakening("setting", "baseline", path, What.REPLACED, was[:12], is_[:12])]
 
 
-def _asks_less(kept: str, now: str) -> bool:
-    """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell."""
+def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
+    """Return the digests of what a run's scores follow from, as `comparing.Side` has them."""
+    parts = {"safe_v0": {"policy": measure.safe_policy(options).as_json()}, "synthesis": None}
+    return comparing.side(parts, comparing.narrowed(options, root), root=root).rules
+
+
+def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
+    """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell.
+
+    So it is where other rules than those of `today` judged another output: what they let pass fails by rules alone.
+    """
     try:
         old, new = baselines.report(kept), baselines.report(now)
     except CannotJudge:  # as of an earlier version
         return True
+    made = comparing.side_of_report(new)
     for name in present(old):
-        outcome = EVALUATORS[name].outcome
+        outcome, by_others = EVALUATORS[name].outcome, made.rules[name] != today[name]
         found = {one.id: one for one in map(outcome, new[name]["results"])} if new[name] else {}
-        if not all(was.id in found and _is_kept(was, found[was.id]) for was in map(outcome, old[name]["results"])):
-            return True
+        for was in map(outcome, old[name]["results"]):
+            one = found.get(was.id)
+            if one is None or not _is_kept(was, one):
+                return True
+            if by_others and (one.case, one.output) != (was.case, was.output):
+                return True
     return False
 
 
 def _is_kept(was: Outcome, now: Outcome) -> bool:
-    """Tell whether a case does as well as it did, in all that a run may be held to."""
+    """Tell whether a case does as well as it did, in all that a run may be held to, and counts with no others."""
     is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
-    return is_as_good and now.violations <= was.violations
+    return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 
 
 def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:

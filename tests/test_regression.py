@@ -150,6 +150,13 @@ def test_without_the_outputs_of_a_baseline_rules_and_outputs_are_told_apart_only
     assert untold["safe_v0"]["cases"]["unseparated"] == 1
 
 
+def test_the_same_rules_explain_no_other_result_of_the_same_output() -> None:
+    base, head = part(result("1", (1, 1, 1))), part(result("1", (0, 1, 1)))
+    base["safe_v0"]["results"][0]["digests"] = head["safe_v0"]["results"][0]["digests"]
+    for same, change in ((SAME, "newly failing"), ({"safe_v0": False, "synthesis": True}, "still failing")):
+        assert ids(compare(base, None, head, Guards(), same), change) == ["1"]
+
+
 @pytest.mark.parametrize(
     ("worse", "min_drop", "said", "broken"),
     [

@@ -18,7 +18,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.options import Options, settings
 from safe_gate.render import console, markdown
 from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, outputs
 from tests.test_baselines import commit, git
 
@@ -751,6 +751,35 @@ def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
     Path("safe.config.json").write_text(json.dumps(lax | {"baseline": "other.json"}), "utf-8")
     assert safe_gate("run").code == 0
     assert replaced in section()
+
+
+def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_told(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "baseline": "base.json"}
+    Path("safe.config.json").write_text(json.dumps(lax | {"cluster-key": "x_topic"}), "utf-8")
+    a, b = (turn(one, x_topic=one) for one in "ab")
+    worse = b | {"assistant": GOOD + " I know how you feel."}
+    without = ("--rules-off", "reassurance-mind-reading", "--rules-off", "reassurance-learned")
+
+    def bless(*turns: dict[str, Any], flags: tuple[str, ...] = ()) -> None:
+        write_cases(Path("c.jsonl"), *turns)
+        assert safe_gate("run", *flags).code == 0
+        shutil.copy("reports/safe-gate.json", "base.json")
+
+    bless(a, b)
+    in_actions(payload=pull_request(commit()))
+    replaced = ("setting", "baseline", "base.json", "replaced")
+    longer = b | {"assistant": GOOD + " Take your time."}
+    for turns, flags, found in (
+        ((a, b), without, []),
+        ((a, longer), (), []),
+        ((a, worse), without, [replaced]),
+        ((a, b | {"x_topic": "a"}), (), [replaced]),
+    ):
+        bless(*turns, flags=flags)
+        assert safe_gate("run").code == 0
+        assert section() == found
 
 
 def test_what_the_base_commits_policy_judged_can_be_verified(
