@@ -174,7 +174,7 @@ def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]
             words = f"names {name!r}, which is no case's id, tag or archetype{suggestion(name, list(known))}"
             yield Problem(Place("protect"), words)
     if options.cluster_key and not any(outcome.cluster for outcome in results):
-        yield Problem(Place("cluster-key"), f"names {options.cluster_key!r}, a field that no case has")
+        yield Problem(Place("cluster-key"), f"names {options.cluster_key!r}, a field that no case has a value for")
 
 
 def _baseline(
