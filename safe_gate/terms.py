@@ -50,7 +50,11 @@ def _replaced(base: Baseline, before: Terms, options: Options, root: Path) -> li
     if base.root == HERE or not may_be_committed(path) or not files.exists(root / path):
         return []
     kept, now = str(base.root / path), str(root / path)
-    was, is_ = files.sha256(kept), files.sha256(now)
+    was = files.sha256(kept)
+    try:
+        is_ = files.sha256(now)
+    except CannotJudge:  # a folder, or a link to nowhere
+        is_ = "unreadable"
     if was == is_ or not _asks_less(kept, now, _rules_of_today(options, root)):
         return []
     return [Weakening("setting", "baseline", path, What.REPLACED, was[:12], is_[:12])]

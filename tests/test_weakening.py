@@ -751,6 +751,10 @@ def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
     Path("safe.config.json").write_text(json.dumps(lax | {"baseline": "other.json"}), "utf-8")
     assert safe_gate("run").code == 0
     assert replaced in section()
+    Path("base.json").unlink()
+    Path("base.json").symlink_to("nowhere")
+    assert safe_gate("run").code == 0
+    assert replaced in section()
 
 
 def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_told(
