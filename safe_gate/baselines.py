@@ -126,16 +126,16 @@ def _pave(root: Path, pattern: str) -> None:
 def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that files lie in while the working folder lies in none: a commit has other paths."""
     here = Path.cwd()
-    if repository.root(here) is None:
+    if _checkout(here) is None:
         paths = [here / path for path in (*files.expand(patterns)[0], *map(Path, patterns))]
-        for root in sorted({root for path in paths if (root := _checkout(path))}):
+        for root in sorted({root for path in paths if (root := _checkout(path.parent))}):
             words = "is a checkout, and the working folder lies in none: a commit has the files by other paths"
             yield Problem(Place(files.shown(root)), f"{words}; check out into the working folder itself")
 
 
-def _checkout(path: Path) -> Path | None:
+def _checkout(folder: Path) -> Path | None:
     try:
-        return repository.root(path.parent)
+        return repository.root(folder)
     except OSError:  # a name too long, a folder that may not be searched: said by whoever reads it
         return None
 

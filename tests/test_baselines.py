@@ -574,6 +574,16 @@ def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_fol
     assert github.requests == []
 
 
+def test_a_folder_above_the_working_folder_that_may_not_be_searched_is_no_checkout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def locked(folder: Path) -> Path | None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("safe_gate.github.repository.root", locked)
+    assert "main: is no .json file, and cannot be read as a commit" in refusal(open_("main"))
+
+
 def test_without_a_token_it_is_not_asked(work: Path) -> None:
     commit(work)
     where = context("pull_request", BASE, repository=REPOSITORY)
