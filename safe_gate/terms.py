@@ -47,7 +47,7 @@ def held_against(
 def _replaced(base: Baseline, before: Terms, options: Options, root: Path) -> list[Weakening]:
     """Return the report that a commit keeps as its baseline, if what stands there now asks less of any case."""
     path = before.settings.get("baseline", "")
-    if base.root == HERE or not may_be_committed(path) or not files.exists(root / path):
+    if not may_be_committed(path) or not files.exists(root / path):
         return []
     kept, now = str(base.root / path), str(root / path)
     was = files.sha256(kept)

@@ -786,6 +786,41 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
         assert section() == found
 
 
+def test_a_baseline_in_which_a_case_only_scores_worse_or_says_another_forbidden_term_is_told(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    asked = {
+        "signal_generation": {"must_find_signals": list("abcdefghij")},
+        "event_summary": {"must_contain_phrases": []},
+        "followup_questions": {"forbidden_terms": ["policy", "fault"]},
+    }
+    lax = {"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"], "min-pass-rate": 0, "baseline": "base.json"}
+
+    def bless(signals: str, question: str, *inputs: str) -> None:
+        said = {"signals": list(signals), "summary": "", "followup_questions": [question]}
+        write_batch(Path("b.json"), safe_case("s", expectations=asked, output=said))
+        assert safe_gate("run", "--config", "plain.json", "--safe-batch", "b.json", *inputs).code == 0
+        shutil.copy("reports/safe-gate.json", "base.json")
+
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
+    Path("plain.json").write_text('{"min-pass-rate": 0}', "utf-8")
+    both = ("--synthesis-cases", "c.jsonl")
+    bless("abcdefghi", "Whose fault?", *both)
+    in_actions(payload=pull_request(commit()))
+    replaced = ("setting", "baseline", "base.json", "replaced")
+    for signals, question, inputs, found in (
+        ("abcdefghij", "Whose fault is it?", both, []),
+        ("abcdefgh", "Whose fault?", both, [replaced]),
+        ("abcdefghi", "Which policy?", both, [replaced]),
+        ("abcdefghi", "Whose fault?", (), [replaced]),
+    ):
+        bless(signals, question, *inputs)
+        ran = safe_gate("run")
+        assert ran.code == 0, ran.log
+        assert section() == found
+
+
 def test_what_the_base_commits_policy_judged_can_be_verified(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
