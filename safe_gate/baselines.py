@@ -24,7 +24,7 @@ from safe_gate.github.contents import Contents
 from safe_gate.github.event import Context
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
-from safe_gate.trees import Commit, Entry, Kind, Missing, Selection
+from safe_gate.trees import Commit, Entry, Kind, Missing, Selection, is_data
 
 _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -68,7 +68,10 @@ def patterns_of(options: Options) -> tuple[str, ...]:
     batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
     beside = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
     report = [options.baseline] * may_be_committed(options.baseline)
-    return (*batches, *options.safe_outputs, *options.synthesis_cases, *options.rules, *beside, *report)
+    lines = (*options.safe_outputs, *options.synthesis_cases)
+    # A glob that ends in a wildcard leads to JSON and Parquet alone at a commit; what else it meets here is named.
+    others = (str(path) for path in files.expand(lines)[0] if not is_data(path.name))
+    return (*batches, *lines, *others, *options.rules, *beside, *report)
 
 
 @contextmanager

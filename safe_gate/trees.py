@@ -71,8 +71,7 @@ class Selection:
         """Tell whether a path is a file that is named, or the outputs beside a batch that is."""
         stem = path.removesuffix(".outputs.jsonl")
         names = {path} if stem == path else {path, f"{stem}.json"}
-        is_data = path.lower().endswith((".json", ".jsonl", ".parquet"))
-        patterns = [one for one in self.patterns if is_data or not one[-1].endswith(("*", "?", "]"))]
+        patterns = [one for one in self.patterns if is_data(path) or not one[-1].endswith(("*", "?", "]"))]
         if stem != path:  # of a batch with another suffix
             names.add(stem)
             patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]
@@ -86,6 +85,11 @@ class Selection:
     def meets(self, entry: Entry) -> bool:
         """Tell whether an entry is a file that is named, or a link or submodule that a glob might follow."""
         return self.has(entry.path) or (entry.kind is not Kind.FILE and self.leads_into(entry.path))
+
+
+def is_data(path: str) -> bool:
+    """Tell JSON and Parquet by the suffix."""
+    return path.lower().endswith((".json", ".jsonl", ".parquet"))
 
 
 def _names(pattern: tuple[str, ...], path: list[str]) -> bool:

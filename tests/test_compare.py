@@ -155,7 +155,10 @@ def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Cal
     assert "cluster-key: names 'x_topic', a field that no case has" in done.err
 
 
-@pytest.mark.parametrize(("name", "pattern"), [("c.ndjson", "c.ndjson"), ("c.ndjson", "*.ndjson"), ("cases", "cases")])
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("c.ndjson", "c.ndjson"), ("c.ndjson", "*.ndjson"), ("c.ndjson", "c.nd*"), ("cases", "cases"), ("cases", "case?")],
+)
 def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
     safe_gate: Callable[..., Ran], name: str, pattern: str
 ) -> None:
