@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from safe_gate import baselines, comparing, files, measure, packs, weakening
+from safe_gate import comparing, files, measure, packs, replaced, weakening
 from safe_gate.baselines import Baseline, may_be_committed
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
 from safe_gate.files import HERE
-from safe_gate.model import CannotJudge, JsonObject, Outcome
+from safe_gate.model import CannotJudge, JsonObject
 from safe_gate.options import Options
 from safe_gate.waivers import FATES
-from safe_gate.weakening import WEAKER, Asked, Rule, Terms, Weakening, What, settings_of
+from safe_gate.weakening import WEAKER, Asked, Rule, Terms, settings_of
 
 
 def held_against(
@@ -34,64 +34,14 @@ def held_against(
     if base is None:
         return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
     before = of(base, options_at)
-    replaced = [] if head.rules is None else _replaced(base, before, options, root)  # a report names no baseline
+    kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
     return weakening.section(
-        [*replaced, *weakening.weakenings(before, head)],
+        [*replaced.weakening(base, kept, options, root), *weakening.weakenings(before, head)],
         comparing.named(base, options, generated_at),
         partial=before.rules is None or head.rules is None,
         fails=weakening.fails(before, head),
         texts=options.text == "full",
     )
-
-
-def _replaced(base: Baseline, before: Terms, options: Options, root: Path) -> list[Weakening]:
-    """Return the report that a commit keeps as its baseline, if what stands there now asks less of any case."""
-    path = before.settings.get("baseline", "")
-    if not may_be_committed(path) or not files.exists(root / path):
-        return []
-    kept, now = str(base.root / path), str(root / path)
-    was = files.sha256(kept)
-    try:
-        is_ = files.sha256(now)
-    except CannotJudge:  # a folder, or a link to nowhere
-        is_ = "unreadable"
-    if was == is_ or not _asks_less(kept, now, _rules_of_today(options, root)):
-        return []
-    return [Weakening("setting", "baseline", path, What.REPLACED, was[:12], is_[:12])]
-
-
-def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
-    """Return the digests of what a run's scores follow from, as `comparing.Side` has them."""
-    parts = {"safe_v0": {"policy": measure.safe_policy(options).as_json()}, "synthesis": None}
-    return comparing.side(parts, comparing.narrowed(options, root), root=root).rules
-
-
-def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
-    """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell.
-
-    So it is where other rules than those of `today` judged another output: what they let pass fails by rules alone.
-    """
-    try:
-        old, new = baselines.report(kept), baselines.report(now)
-    except CannotJudge:  # as of an earlier version
-        return True
-    made = comparing.side_of_report(new)
-    for name in present(old):
-        outcome, by_others = EVALUATORS[name].outcome, made.rules[name] != today[name]
-        found = {one.id: one for one in map(outcome, new[name]["results"])} if new[name] else {}
-        for was in map(outcome, old[name]["results"]):
-            one = found.get(was.id)
-            if one is None or not _is_kept(was, one):
-                return True
-            if by_others and (one.case, one.output) != (was.case, was.output):
-                return True
-    return False
-
-
-def _is_kept(was: Outcome, now: Outcome) -> bool:
-    """Tell whether a case does as well as it did, in all that a run may be held to, and counts with no others."""
-    is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
-    return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 
 
 def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:

@@ -1,0 +1,69 @@
+"""Shell: a committed baseline report that a change replaces, and whether the new one asks for less. Reads files.
+
+A report under a change's control could hide what newly fails: by worse results, by results of laxer rules, by cases
+that are gone or counted together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from pathlib import Path
+
+from safe_gate import baselines, comparing, files, measure
+from safe_gate.baselines import Baseline, may_be_committed
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.model import CannotJudge, Outcome
+from safe_gate.options import Options
+from safe_gate.weakening import Weakening, What
+
+
+def weakening(base: Baseline, path: str, options: Options, root: Path) -> list[Weakening]:
+    """Return the report that a commit keeps as its baseline, if what stands in its place now asks less of any case.
+
+    `path` is what the commit's settings name as the baseline; the run's files lie below `root`, judged under `options`.
+    """
+    if not may_be_committed(path) or not files.exists(root / path):
+        return []
+    kept, now = str(base.root / path), str(root / path)
+    was = files.sha256(kept)
+    try:
+        is_ = files.sha256(now)
+    except CannotJudge:  # a folder, or a link to nowhere
+        is_ = "unreadable"
+    if was == is_ or not _asks_less(kept, now, _rules_of_today(options, root)):
+        return []
+    return [Weakening("setting", "baseline", path, What.REPLACED, was[:12], is_[:12])]
+
+
+def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
+    """Return the digests of what a run's scores follow from, as `comparing.Side` has them."""
+    parts = {"safe_v0": {"policy": measure.safe_policy(options).as_json()}, "synthesis": None}
+    return comparing.side(parts, comparing.narrowed(options, root), root=root).rules
+
+
+def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
+    """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell.
+
+    So it is where other rules than those of `today` judged another output: what they let pass fails by rules alone.
+    """
+    try:
+        old, new = baselines.report(kept), baselines.report(now)
+    except CannotJudge:  # as of an earlier version
+        return True
+    made = comparing.side_of_report(new)
+    for name in present(old):
+        outcome, by_others = EVALUATORS[name].outcome, made.rules[name] != today[name]
+        found = {one.id: one for one in map(outcome, new[name]["results"])} if new[name] else {}
+        for was in map(outcome, old[name]["results"]):
+            one = found.get(was.id)
+            if one is None or not _is_kept(was, one):
+                return True
+            if by_others and (one.case, one.output) != (was.case, was.output):
+                return True
+    return False
+
+
+def _is_kept(was: Outcome, now: Outcome) -> bool:
+    """Tell whether a case does as well as it did, in all that a run may be held to, and counts with no others."""
+    is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
+    return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
