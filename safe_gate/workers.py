@@ -24,14 +24,14 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     """Yield what a function returns for each item, in order, worked out by so many processes.
 
     A single item is not worth starting one. Where the system cannot fork there is one process. Raises CannotJudge if
-    a process dies or cannot be started.
+    they cannot be started, and if a process dies.
     """
     stream = iter(items)
     head = list(islice(stream, 2))
     if processes == 1 or len(head) < 2 or not hasattr(os, "fork"):
         yield from map(function, chain(head, stream))
         return
-    stream = chain(head, stream)
+    first, stream = head[0], chain(head[1:], stream)
     from concurrent.futures import Future, ProcessPoolExecutor
     from concurrent.futures.process import BrokenProcessPool
     from multiprocessing import active_children, get_context
@@ -39,20 +39,21 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     # Forked, so that rules are compiled already and a function need not be sent; there are no threads yet.
     context = get_context("fork")
     waiting: deque[Future[Any]] = deque()
-    with ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,)) as pool:
+    # An interrupt waits until they have started: half a pool cannot be ended. They never hear of it.
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        pool = ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,))
+        waiting.append(pool.submit(_apply, first))
+    except (OSError, RuntimeError) as error:  # too many processes, open files or threads
+        for process in active_children():  # the end of this one would wait for those that have started
+            process.kill()
+            process.join()
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        words = f"their processes cannot be started: {getattr(error, 'strerror', None) or error}; set fewer jobs and run again"
+        raise CannotJudge(Problem(Place("jobs"), words)) from None
+    with pool:
         try:
-            # An interrupt waits until they have started: half a pool cannot be ended. They never hear of it.
-            heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
-            try:
-                waiting.append(pool.submit(_apply, next(stream)))
-            except OSError as error:  # those that have started would be waited for without end
-                for process in active_children():
-                    process.kill()
-                    process.join()
-                words = f"{processes} processes could not be started: {error.strerror}; set fewer jobs and run again"
-                raise CannotJudge(Problem(Place("jobs"), words)) from None
-            finally:
-                signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
             for item in stream:
                 waiting.append(pool.submit(_apply, item))
                 if len(waiting) > 2 * processes:
