@@ -8,7 +8,7 @@ sees a harmless change rather than misses another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
@@ -296,26 +296,33 @@ def _waived(waiver: JsonObject) -> tuple[str, str]:
 
 
 def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
+    settings = base.settings, head.settings
+    named = {group for one in settings for key in ("protect", "archetypes", "tags") for group in one.get(key) or ()}
     for name in EVALUATORS:
         now = head.cases.get(name, {})
         for case_id, was in sorted(base.cases.get(name, {}).items(), key=lambda case: case[0]):
             if case_id not in now:
                 yield Weakening(name, case_id, "", What.DROPPED)
             elif was.digest != now[case_id].digest:
-                yield from _asked(name, case_id, was.asks, now[case_id].asks, base.settings, head.settings)
+                yield from _asked(name, case_id, was.asks, now[case_id].asks, settings, named)
 
 
 def _asked(
-    name: str, case_id: str, before: JsonObject | None, after: JsonObject | None, *settings: Mapping[str, Any]
+    name: str,
+    case_id: str,
+    before: JsonObject | None,
+    after: JsonObject | None,
+    settings: Sequence[Mapping[str, Any]],
+    named: Set[str],
 ) -> Iterator[Weakening]:
-    """Yield in what less is asked of a case."""
+    """Yield in what less is asked of a case; `named` are the groups that either's settings name."""
     if before is None or after is None:
         yield Weakening(name, case_id, "", What.CHANGED)
         return
     for key, was in before.items():
         is_ = after[key]
         if key == EVALUATORS[name].groups_key:
-            yield from (Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, settings))
+            yield from (Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, settings, named))
         elif isinstance(was, Mapping):
             for part in sorted(was):
                 if part not in is_ or was[part] != is_[part]:
@@ -330,13 +337,12 @@ def _asked(
 
 
 def _groups(
-    name: str, before: Any, after: Any, settings: Sequence[Mapping[str, Any]]
+    name: str, before: Any, after: Any, settings: Sequence[Mapping[str, Any]], named: Set[str]
 ) -> Iterator[tuple[What, Any, Any]]:
     """Yield what a change of a case's groups takes away, where something is asked of them by name.
 
     That is by `protect` or by limits of their own; a group may also say that the case is meant to fail.
     """
-    named = {group for one in settings for key in ("protect", "archetypes", "tags") for group in one.get(key) or ()}
     if isinstance(before, str):  # its one group, left for another
         if before != after and named & {before, after}:
             yield What.CHANGED, before, after

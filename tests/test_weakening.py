@@ -5,7 +5,7 @@ from __future__ import annotations
 import copy
 import json
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -158,7 +158,7 @@ def _value(name: str) -> st.SearchStrategy[Any]:
         return st.sampled_from(["", "a", "b"])
     if isinstance(default, tuple):
         return st.lists(st.sampled_from("abc"), unique=True).map(tuple)
-    if name == "rule_weights":
+    if name in ("rule_weights", "tags"):
         return st.none() | st.dictionaries(st.sampled_from("rs"), st.sampled_from([0.5, 1.0]))
     return st.sampled_from([0, 0.5, 1] + [None] * (default is None))
 
@@ -279,6 +279,23 @@ def test_a_group_that_something_is_asked_of_by_name_is_not_left_unseen() -> None
     assert found(asking("safe_v0", protected), asking("safe_v0", protected, archetype="B")) == changed
     laxer = {"archetypes": {"B": {"weights": {"CR": 1.0}}}}
     assert found(asking("safe_v0", laxer), asking("safe_v0", laxer, archetype="B")) == changed
+
+
+def test_the_groups_that_settings_name_are_gathered_once_however_many_cases_changed() -> None:
+    class Read(dict[str, Any]):
+        times = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.times += 1
+            return super().__iter__()
+
+    tags = Read({"x": {}})
+    base, head = (
+        Terms({"tags": tags}, {"synthesis": {str(n): Asked(tag, {"tags": [tag]}) for n in range(50)}}, {}, "")
+        for tag in "ab"
+    )
+    assert found(base, head) == []
+    assert tags.times < 10
 
 
 def test_a_negative_example_may_not_leave_where_their_passes_are_counted() -> None:
