@@ -214,7 +214,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
-    """Say in one sentence that safe-gate itself broke; for `run` in reports and to GitHub too. Returns 3."""
+    """Say in one sentence that safe-gate broke or ran out of memory; for `run` in reports and to GitHub too. Returns 3."""
     from safe_gate.model import Untrusted
     from safe_gate.render.untrusted import plain
 
@@ -222,6 +222,9 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
     advice = "this is a defect of safe-gate: please report it with the command and the input"
     words = f"{what}: {plain(Untrusted(str(error)))}; {advice}"
     problem = Problem(Place("safe-gate"), words, text_free=f"{what}; {advice}")
+    if isinstance(error, MemoryError):
+        words = "ran out of memory; give it more, set fewer jobs, or split the largest file"
+        problem = Problem(Place("safe-gate"), words)
     shown = problem.without_texts()
     with suppress(Exception):
         from safe_gate import app

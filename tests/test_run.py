@@ -413,6 +413,19 @@ def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch
     assert "##[" not in ran.err
 
 
+def test_a_run_without_memory_says_so(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("safe_gate.packs.load", full)
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert report()["verdict"] == "error"
+    words = "safe-gate: ran out of memory; give it more, set fewer jobs, or split the largest file"
+    assert ran.err.splitlines()[0] == words
+
+
 def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
