@@ -210,11 +210,14 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
-        return _surprised(error, arguments, os.environ)
+        with suppress(Exception):  # what broke may keep that from being said, too: no memory, no more open files
+            return _surprised(error, arguments, os.environ)
+        _print(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
+        return _COULD_NOT_JUDGE
 
 
 def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
-    """Say in one sentence that safe-gate broke or ran out of memory; for `run` in reports and to GitHub too. Returns 3."""
+    """Say in one sentence that safe-gate broke or is out of memory; for `run` in reports, to GitHub too. Returns 3."""
     from safe_gate.model import Untrusted
     from safe_gate.render.untrusted import plain
 

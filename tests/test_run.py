@@ -426,6 +426,17 @@ def test_a_run_without_memory_says_so(safe_gate: SafeGate, monkeypatch: pytest.M
     assert ran.err.splitlines()[0] == words
 
 
+def test_a_surprise_that_cannot_be_told_is_no_pass_either(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("safe_gate.packs.load", broken)
+    monkeypatch.setitem(sys.modules, "safe_gate.render.untrusted", None)
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert (ran.code, ran.err) == (3, "safe-gate: internal error: OSError\n")
+
+
 def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     def interrupted(*_: object, **__: object) -> None:
         raise KeyboardInterrupt
