@@ -38,13 +38,23 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
     try:
         # One thread and no reading ahead: what is held does not grow with the file.
         table = pyarrow.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BYTES)
-        for batch in _small(table.iter_batches(batch_size=rows, use_threads=False)):
+        for batch in _small(map(_spelt_out, table.iter_batches(batch_size=rows, use_threads=False))):
             sink = pyarrow.BufferOutputStream()
             with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
                 stream.write_batch(batch)
             yield batch.num_rows, sink.getvalue().to_pybytes()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise NotReadable(reason(error)) from None
+
+
+def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """Return a batch whose columns hold their values: some rows would carry a dictionary of all in their row group."""
+    import pyarrow
+
+    if not any(map(pyarrow.types.is_dictionary, batch.schema.types)):
+        return batch
+    columns = (one.dictionary_decode() if pyarrow.types.is_dictionary(one.type) else one for one in batch.columns)
+    return pyarrow.RecordBatch.from_arrays(list(columns), names=batch.schema.names)
 
 
 def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:

@@ -16,7 +16,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate import files
+from safe_gate import files, parquet
 from safe_gate.evaluators.synthesis import Case
 from safe_gate.model import Problem
 from tests.conftest import REPOSITORY, Ran, turn, write_cases
@@ -71,6 +71,19 @@ def test_rows_score_as_the_same_lines_do(safe_gate: SafeGate, rows: int) -> None
     assert (ran.code, ran.err) == (lines.code, "")
     assert bare("rows.json") == bare("lines.json")
     assert safe_gate("validate", "c.parquet").out == f"1 file valid, {len(cases)} cases\n"
+
+
+def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(safe_gate: SafeGate) -> None:
+    cases = [turn(f"c{number}", user=f"{number} {'I feel low. ' * 20}") for number in range(1_000)]
+    reports, sizes = [], []
+    for name, kind in (("plain.parquet", pa.string()), ("dictionary.parquet", pa.dictionary(pa.int32(), pa.string()))):
+        write(name, cases, COLUMNS.set(1, pa.field("user", kind)))
+        with Path(name).open("rb") as file:
+            sizes.append(sum(len(data) for _, data in parquet.batches(file, 50)))
+        assert safe_gate("eval", "--cases", name, "--out", "o.json").code in (0, 2)
+        reports.append(bare("o.json"))
+    assert reports[0] == reports[1]
+    assert sizes[1] < 1.1 * sizes[0]
 
 
 def test_a_run_on_rows_can_be_verified(safe_gate: SafeGate) -> None:
