@@ -192,13 +192,13 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     """
     failures = sorted(failing(baselines.report(path)))
     _refuse_unsound(grounds, today)
-    failed = [failure.case_id for failure in failures]
+    failed, wanted = {failure.case_id for failure in failures}, set(ids)
     if strangers := [one for one in ids if one not in failed]:
         words = "is the id of no case that fails unexpectedly"
         raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
     content = _waivers(target)
     there = {Waivable.of(waiver): waiver for waiver in content["waivers"]}
-    new = [one for one in failures if one not in there and (not ids or one.case_id in ids)]
+    new = [one for one in failures if one not in there and (not ids or one.case_id in wanted)]
     said = {name: getattr(grounds, name).strip() for name in ("reason", "owner", "expires")}
     added = ({"id": one.case_id, one.kind: one.name, **said} for one in new)
     missing = grounds.missing(*said)

@@ -12,6 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safe_gate import approval
+from safe_gate.approval import Grounds
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.test_hostile import commands_in
 from tests.test_verify import BAD, FAILING, REPORT, read, with_altered, write
@@ -289,6 +291,24 @@ Written: safe-gate.waivers.json
         ["0 waivers to add, 5 there already.", "Nothing is written."],
     )
     assert WAIVERS.read_bytes() == before
+
+
+def test_ids_are_looked_up_and_not_held_against_every_failure(safe_gate: SafeGate) -> None:
+    class Id(str):
+        __hash__ = str.__hash__
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Id.compared += 1
+            return str.__eq__(self, other)
+
+    ids = [Id(f"c{number}") for number in range(60)]
+    run(safe_gate, [turn(one, assistant="You must go.", checks=["agency_language"]) for one in ids])
+    grounds = Grounds("r", "o", "2030-01-31")
+    found = approval.waivers(str(REPORT), str(WAIVERS), grounds, ids=ids, today="2026-03-01")
+    assert found.content is not None
+    assert len(found.content["waivers"]) == len(ids)
+    assert Id.compared < 10 * len(ids)
 
 
 @pytest.mark.usefixtures("failed")
