@@ -49,7 +49,8 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
             process.kill()
             process.join()
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
-        words = f"their processes cannot be started: {getattr(error, 'strerror', None) or error}; set fewer jobs and run again"
+        why = getattr(error, "strerror", None) or error
+        words = f"their processes cannot be started: {why}; set fewer jobs and run again"
         raise CannotJudge(Problem(Place("jobs"), words)) from None
     with pool:
         try:
