@@ -422,15 +422,19 @@ def test_a_weakened_gate_is_shown_high_up_and_breaks_nothing_by_default(safe_gat
     assert "@octo" not in text
 
 
-def test_at_most_ten_ways_are_shown(safe_gate: SafeGate, base: str) -> None:
+def test_at_most_ten_ways_are_shown_and_the_others_folded(safe_gate: SafeGate, base: str) -> None:
     put(CONFIG | {"protect": []}, *(turn(f"t{i}") for i in range(13)), cases=(safe_case("s"),))
     many = commit()
     put(CONFIG | {"protect": []}, turn("t0"), cases=(safe_case("s"),))
     ran = safe_gate("run", "--baseline", many, "--allow-removed")
     assert len(section()) == 12
     text = Path("reports/safe-gate.md").read_text("utf-8")
-    assert text.count("| Synthesis case |") == 10
-    assert "… and 2 more: see the JSON report." in text
+    shown, folded = text.split("<details><summary>… and 2 more</summary>")
+    assert shown.count("| Synthesis case |") == 10
+    assert folded.split("</details>")[0].count("| Synthesis case |") == 2
+    without = next(one for one in markdown.rungs(report(), (), limit=len(text.encode()) - 1))
+    assert without.count("| Synthesis case |") == 10
+    assert "… and 2 more: see the JSON report." in without
     assert "... and 2 more: see the JSON report" in ran.out
     counts = [*markdown.rungs(report(), (), limit=10)][-1]
     assert "**This change weakens the gate** in 12 ways" in counts

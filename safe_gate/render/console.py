@@ -73,13 +73,13 @@ def scorecard(section: Section, *, everything: bool = False, reviews: bool = Fal
 def weakened(report: JsonObject) -> Iterator[str]:
     """Yield in what the gate itself got weaker, nothing where it did not."""
     if headline := weakening.headline(report):
-        table = weakening.table(report)
-        more = len(report["weakened"]["findings"]) - len(table.rows)
+        findings = report["weakened"]["findings"]
+        table, more = weakening.table(findings[: weakening.ROWS]), len(findings) - weakening.ROWS
         yield "\n".join(
             (
                 f"This change weakens the gate{quoted(headline)}",
                 _table(table, "simple_outline"),
-                *([f"... and {more} more: see the JSON report"] if more else ()),
+                *([f"... and {more} more: see the JSON report"] if more > 0 else ()),
                 "",
             )
         )

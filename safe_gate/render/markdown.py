@@ -136,7 +136,7 @@ def _lines(
     if problems:
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
-    yield from _weakened(report, rows)
+    yield from _weakened(report, rows, folded=folded)
     if "comparison" in report:
         yield from _compared(report["comparison"])
     if known := known_failures(report):
@@ -170,7 +170,7 @@ def _nameless(
     if problems:
         yield from _problems(problems, 0, origin)
     yield from _broken(report, named=False)
-    yield from _weakened(report, 0)
+    yield from _weakened(report, 0, folded=False)
     yield from (f"{_headline(section)}  " for section in shown)
     yield from ("", _NAMELESS)
     yield from _footer(report, origin)
@@ -255,8 +255,8 @@ def _broken(report: JsonObject, *, named: bool = True) -> Iterator[str]:
         yield ""
 
 
-def _weakened(report: JsonObject, rows: int) -> Iterator[str]:
-    """Yield in what the gate itself got weaker."""
+def _weakened(report: JsonObject, rows: int, *, folded: bool) -> Iterator[str]:
+    """Yield in what the gate itself got weaker: the first ways, and the others folded, lest ten hide an eleventh."""
     headline = weakening.headline(report)
     if not headline:
         return
@@ -264,9 +264,14 @@ def _weakened(report: JsonObject, rows: int) -> Iterator[str]:
     yield f"> **This change weakens the gate**{_phrase(headline)}"
     yield ""
     if rows:
-        table = weakening.table(report)
-        yield from _table(table)
-        yield from _more(len(report["weakened"]["findings"]) - len(table.rows))
+        findings = report["weakened"]["findings"]
+        others = findings[weakening.ROWS :]
+        yield from _table(weakening.table(findings[: weakening.ROWS]))
+        if others and folded:
+            yield ""
+            yield from _folded(f"… and {len(others)} more", _cut(weakening.table(others), rows))
+        else:
+            yield from _more(len(others))
         yield ""
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 from safe_gate.evaluators import EVALUATORS
@@ -12,7 +12,7 @@ from safe_gate.model import JsonObject, Phrase, Table, Untrusted, Words
 from safe_gate.render.comparison import baseline_words
 
 ROWS = 10
-"""Rows that are shown at most: the JSON report has all."""
+"""Ways that are shown at most before what is folded."""
 
 
 def headline(report: JsonObject) -> Phrase:
@@ -24,9 +24,9 @@ def headline(report: JsonObject) -> Phrase:
     return (f" in {ways}, compared with ", *_against(weakened), _limits(weakened))
 
 
-def table(report: JsonObject) -> Table:
-    """Return the first ways in which the gate got weaker, with values before and after where there are any."""
-    rows = [_row(one) for one in report["weakened"]["findings"][:ROWS]]
+def table(findings: Sequence[JsonObject]) -> Table:
+    """Return these ways in which the gate got weaker, with values before and after where there are any."""
+    rows = [_row(one) for one in findings]
     header = ("Weaker", "Which", "Part", "Change", "Before", "After")
     told = [place for place in range(len(header)) if any(row[place] for row in rows)]
     return Table(
