@@ -87,22 +87,21 @@ def _step(folders: Iterable[Path], name: str, unread: Unread) -> Iterator[Path]:
 
 def _folders(tops: Iterable[Path], unread: Unread) -> Iterator[Path]:
     """Yield folders and those below them, each once, by its own path before those of links to it."""
+    here, behind_links = deque(tops), deque[Path]()
     seen: set[tuple[int, int]] = set()
-    for top in tops:
-        here, behind_links = deque([top]), deque[Path]()
-        while here or behind_links:
-            folder = (here or behind_links).popleft()
-            try:
-                found = folder.stat()
-            except (OSError, ValueError):  # ValueError: a name that no file can have
-                continue
-            if (found.st_dev, found.st_ino) in seen:
-                continue
-            seen.add((found.st_dev, found.st_ino))
-            yield folder
-            for entry in _entries(folder, unread):
-                if entry.name[0] != "." and is_folder(entry):
-                    (behind_links if entry.is_symlink() else here).append(folder / entry.name)
+    while here or behind_links:
+        folder = (here or behind_links).popleft()
+        try:
+            found = folder.stat()
+        except (OSError, ValueError):  # ValueError: a name that no file can have
+            continue
+        if (found.st_dev, found.st_ino) in seen:
+            continue
+        seen.add((found.st_dev, found.st_ino))
+        yield folder
+        for entry in _entries(folder, unread):
+            if entry.name[0] != "." and is_folder(entry):
+                (behind_links if entry.is_symlink() else here).append(folder / entry.name)
 
 
 def _entries(folder: Path, unread: Unread) -> list[os.DirEntry[str]]:

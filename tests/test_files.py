@@ -77,6 +77,9 @@ def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_ga
         Path(link).symlink_to(target)
     assert named("a/**/*.jsonl") == ["a/b/c.jsonl"]
     assert safe_gate("eval", "--cases", "a/**/*.jsonl").code == 0
+    Path("0").mkdir()
+    Path("0/a").symlink_to("../a")
+    assert named("*/**/*.jsonl") == ["a/b/c.jsonl"]
 
 
 def test_a_folder_behind_a_link_alone_is_read(safe_gate: SafeGate, tmp_path: Path) -> None:
