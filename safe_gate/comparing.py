@@ -136,9 +136,9 @@ def against(
         raise at_baseline(base, error) from None
     if not any(old.parts.values()):
         return none
-    if old.is_withheld or head.is_withheld:  # stand-ins can be compared with stand-ins alone
-        old, head = _withheld(old), _withheld(head)
-        today = _withheld(today) if today else None
+    old, head = alike(old, head)
+    if today and head.is_withheld:
+        today = _withheld(today)
     if problems := tuple(_named_nothing(old, head, options)):
         raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
@@ -193,11 +193,17 @@ def _baseline(
     return old, replace(today, parts=parts)
 
 
+def alike(old: Side, new: Side) -> tuple[Side, Side]:
+    """Return two runs, both without texts if one is: stand-ins can be compared with stand-ins alone."""
+    return (_withheld(old), _withheld(new)) if old.is_withheld or new.is_withheld else (old, new)
+
+
 def _withheld(one: Side) -> Side:
     """Return a run with stand-ins for texts: its own where it has some, for one of one would be another."""
     if one.is_withheld:
         return one
-    return replace(one, parts={name: part and without_texts(name, part) for name, part in one.parts.items()})
+    parts = {name: part and without_texts(name, part) for name, part in one.parts.items()}
+    return replace(one, parts=parts, is_withheld=True)
 
 
 def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:

@@ -6,12 +6,12 @@ that are gone or counted together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from safe_gate import baselines, comparing, files, measure
 from safe_gate.baselines import Baseline, may_be_committed
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.model import CannotJudge, Outcome
 from safe_gate.options import Options
 from safe_gate.weakening import Weakening, What
@@ -47,20 +47,25 @@ def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
     So it is where other rules than those of `today` judged another output: what they let pass fails by rules alone.
     """
     try:
-        old, new = baselines.report(kept), baselines.report(now)
+        reports = baselines.report(kept), baselines.report(now)
     except CannotJudge:  # as of an earlier version
         return True
-    made = comparing.side_of_report(new)
-    for name in present(old):
-        outcome, by_others = EVALUATORS[name].outcome, made.rules[name] != today[name]
-        found = {one.id: one for one in map(outcome, new[name]["results"])} if new[name] else {}
-        for was in map(outcome, old[name]["results"]):
+    old, new = comparing.alike(*map(comparing.side_of_report, reports))
+    for name in EVALUATORS:
+        by_others = new.rules[name] != today[name]
+        found = {one.id: one for one in _outcomes(new, name)}
+        for was in _outcomes(old, name):
             one = found.get(was.id)
             if one is None or not _is_kept(was, one):
                 return True
             if by_others and (one.case, one.output) != (was.case, was.output):
                 return True
     return False
+
+
+def _outcomes(run: comparing.Side, name: str) -> Iterator[Outcome]:
+    part = run.parts[name]
+    return map(EVALUATORS[name].outcome, part["results"] if part else ())
 
 
 def _is_kept(was: Outcome, now: Outcome) -> bool:

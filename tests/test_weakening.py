@@ -798,6 +798,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
     longer = b | {"assistant": GOOD + " Take your time."}
     for turns, flags, found in (
         ((a, b), without, []),
+        ((a, b), ("--text", "none"), []),
         ((a, longer), (), []),
         ((a, worse), without, [replaced]),
         ((a, b | {"x_topic": "a"}), (), [replaced]),
@@ -832,6 +833,7 @@ def test_a_baseline_in_which_a_case_only_scores_worse_or_says_another_forbidden_
     replaced = ("setting", "baseline", "base.json", "replaced")
     for signals, question, inputs, found in (
         ("abcdefghij", "Whose fault is it?", both, []),
+        ("abcdefghi", "Whose fault?", (*both, "--text", "none"), []),
         ("abcdefgh", "Whose fault?", both, [replaced]),
         ("abcdefghi", "Which policy?", both, [replaced]),
         ("abcdefghi", "Whose fault?", (), [replaced]),
