@@ -17,6 +17,9 @@ from safe_gate.options import Options, Setting, settings
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""
 
+_KEPT = (f"{_IN_CONTAINER}/", "/github/runner_temp/")
+"""The machine's folders in that container; the runner spells paths of theirs in inputs so."""
+
 Facts = list[tuple[str, Words]]
 """Named facts in reading order."""
 
@@ -43,9 +46,9 @@ def no_comment(options: Options, context: Context) -> str:
 
 
 def lost_reports(options: Options, context: Context) -> str:
-    """Return what becomes of reports that are written beside the workspace of an action's container, or nothing."""
+    """Return what becomes of reports that an action's container keeps to itself, or nothing."""
     path = posixpath.normpath(posixpath.join(context.workspace, options.report_dir))
-    if context.workspace != _IN_CONTAINER or f"{path}/".startswith(f"{_IN_CONTAINER}/"):
+    if context.workspace != _IN_CONTAINER or f"{path}/".startswith(_KEPT):
         return ""
     return "outside of the workspace, where no later step finds them: they go with the action's container"
 

@@ -134,7 +134,8 @@ def test_the_doctor_tells_what_the_token_may_do_as_far_as_it_can_be_seen(
 
 
 @pytest.mark.parametrize(
-    ("where", "is_lost"), [("", False), ("/github/workspace/r", False), ("../r", True), ("/r", True)]
+    ("where", "is_lost"),
+    [("", False), ("/github/workspace/r", False), ("/github/runner_temp/r", False), ("../r", True), ("/r", True)],
 )
 def test_the_doctor_says_which_reports_go_with_the_actions_container(
     safe_gate: SafeGate, job: Callable[..., None], where: str, is_lost: bool
