@@ -24,7 +24,7 @@ from safe_gate.github.contents import Contents
 from safe_gate.github.event import Context
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
-from safe_gate.trees import Commit, Entry, Kind, Missing, Selection, is_data
+from safe_gate.trees import Commit, Entry, Kind, Missing, Pattern, Selection
 
 _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"
@@ -63,21 +63,19 @@ class Repository(Protocol):
         """Yield the bytes of a commit's files, in their order."""
 
 
-def patterns_of(options: Options) -> tuple[str, ...]:
+def patterns_of(options: Options) -> tuple[Pattern, ...]:
     """Return the paths and globs of all files that a run under these options reads, from the working folder."""
     batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
     beside = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
     report = [options.baseline] * may_be_committed(options.baseline)
-    lines = (*options.safe_outputs, *options.synthesis_cases)
-    # A glob that ends in a wildcard leads to JSON and Parquet alone at a commit; what else it meets here is named.
-    others = (str(path) for path in files.expand(lines)[0] if not is_data(path.name))
-    return (*batches, *lines, *others, *options.rules, *beside, *report)
+    others = (*options.safe_outputs, *options.synthesis_cases, *options.rules, *beside, *report)
+    return (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, others))
 
 
 @contextmanager
 def opened(
     spec: str,
-    patterns: Sequence[str],
+    patterns: Sequence[Pattern],
     context: Context,
     connect: Callable[[], Api],
     options: Options,
@@ -108,11 +106,12 @@ def opened(
             (top / ".git").mkdir()  # the top of a repository, as `files.outside` knows it
             root = top / folder
             root.mkdir(parents=True, exist_ok=True)
-            outside = (one for pattern in patterns if (one := files.outside(pattern, root)))
-            if refused := (*outside, *_strays(patterns)):
+            paths = [pattern.path for pattern in patterns]
+            outside = (one for path in paths if (one := files.outside(path, root)))
+            if refused := (*outside, *_strays(paths)):
                 raise CannotJudge(*refused)
-            for pattern in patterns:
-                _pave(root, pattern)
+            for path in paths:
+                _pave(root, path)
             commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
             yield Baseline(spec, commit.sha, commit.made_at, root=root)
 

@@ -29,6 +29,7 @@ from safe_gate.evaluators import EVALUATORS, synthesis
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
 from safe_gate.options import CONFIG_FILE, Options
+from safe_gate.trees import Pattern
 
 SCHEMA_VERSION = 1
 
@@ -109,7 +110,7 @@ def baseline(
     patterns = baselines.patterns_of(options)
     with ExitStack() as stack:
         base = stack.enter_context(_opened(spec, patterns, options, effects))
-        own: tuple[str, ...] = ()
+        own: tuple[Pattern, ...] = ()
         if base is not None and base.report is None:
             with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
                 own = baselines.patterns_of(options_at(base.root))
@@ -119,7 +120,7 @@ def baseline(
 
 
 def _opened(
-    spec: str, patterns: Sequence[str], options: Options, effects: Effects
+    spec: str, patterns: Sequence[Pattern], options: Options, effects: Effects
 ) -> AbstractContextManager[baselines.Baseline | None]:
     """Give a baseline with the files that patterns name, as `baselines.opened` does."""
     connect = partial(effects.connect, effects.context.api_url, options, effects.out)
@@ -332,7 +333,8 @@ def _weakened(
 def _is_needed_by_base(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> bool:
     """Tell whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
     if effects.context.subject.base_sha:
-        with suppress(CannotJudge), _opened("base", [options.config or CONFIG_FILE], options, effects) as base:
+        config = Pattern(options.config or CONFIG_FILE)
+        with suppress(CannotJudge), _opened("base", [config], options, effects) as base:
             return base is not None and options_at(base.root).on_weakened == "fail"
     return False
 

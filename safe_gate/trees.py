@@ -12,6 +12,7 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import accumulate
 from operator import or_
+from typing import NamedTuple
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,13 +45,20 @@ class Missing(Exception):
     """A commit or some of its objects are not here; the words say of the place that was asked why not."""
 
 
+class Pattern(NamedTuple):
+    """A path or a glob, and whether it means batches: of what meets a wildcard at its end JSON alone is read."""
+
+    path: str
+    is_batch: bool = False
+
+
 @dataclass(frozen=True, slots=True)
 class Selection:
     """The files that patterns name in a repository, each pattern as its segments from the root.
 
-    Where a pattern ends in a wildcard these are JSON and Parquet alone.
+    Of `narrow` ones JSON alone is meant.
 
-    >>> chosen = Selection.of(["clinical/*_batch_*", "../shared/**/*.jsonl"], "evals")
+    >>> chosen = Selection.of([Pattern("clinical/*_batch_*", is_batch=True), Pattern("../shared/**/*.jsonl")], "evals")
     >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")
     (True, True)
     >>> chosen.has("shared/a/b/c.jsonl"), chosen.has("evals/clinical/README.md"), chosen.has("evals/c.jsonl")
@@ -60,18 +68,26 @@ class Selection:
     """
 
     patterns: tuple[tuple[str, ...], ...]
+    narrow: frozenset[tuple[str, ...]]
 
     @classmethod
-    def of(cls, patterns: Iterable[str], folder: str) -> Selection:
+    def of(cls, patterns: Iterable[Pattern], folder: str) -> Selection:
         """Return what patterns name that start from a folder of the repository; a suffix `.json` may be left out."""
-        paths = {posixpath.normpath(posixpath.join(folder, pattern)) for pattern in patterns if pattern}
-        return cls(tuple(tuple(path.split("/")) for path in sorted(paths | {f"{path}.json" for path in paths})))
+        paths = {(posixpath.normpath(posixpath.join(folder, one.path)), one.is_batch) for one in patterns if one.path}
+        narrow = {path for path, is_batch in paths if is_batch and path.endswith(("*", "?", "]"))}
+        narrow -= {path for path, is_batch in paths if not is_batch}
+        named = {path for path, _ in paths}
+        return cls(
+            tuple(tuple(path.split("/")) for path in sorted(named | {f"{path}.json" for path in named})),
+            frozenset(tuple(path.split("/")) for path in narrow),
+        )
 
     def has(self, path: str) -> bool:
         """Tell whether a path is a file that is named, or the outputs beside a batch that is."""
         stem = path.removesuffix(".outputs.jsonl")
         names = {path} if stem == path else {path, f"{stem}.json"}
-        patterns = [one for one in self.patterns if is_data(path) or not one[-1].endswith(("*", "?", "]"))]
+        is_json = path.lower().endswith((".json", ".jsonl"))
+        patterns = [one for one in self.patterns if is_json or one not in self.narrow]
         if stem != path:  # of a batch with another suffix
             names.add(stem)
             patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]
@@ -85,11 +101,6 @@ class Selection:
     def meets(self, entry: Entry) -> bool:
         """Tell whether an entry is a file that is named, or a link or submodule that a glob might follow."""
         return self.has(entry.path) or (entry.kind is not Kind.FILE and self.leads_into(entry.path))
-
-
-def is_data(path: str) -> bool:
-    """Tell JSON and Parquet by the suffix."""
-    return path.lower().endswith((".json", ".jsonl", ".parquet"))
 
 
 def _names(pattern: tuple[str, ...], path: list[str]) -> bool:

@@ -22,7 +22,7 @@ from safe_gate.github.client import Client
 from safe_gate.github.event import Context, Subject
 from safe_gate.model import CannotJudge
 from safe_gate.options import Options
-from safe_gate.trees import Kind
+from safe_gate.trees import Kind, Pattern
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import BASE, CONTENTS, REPOSITORY, TOKEN, Answer, GitHub, ok
 
@@ -682,5 +682,6 @@ def test_the_patterns_of_a_run_are_all_that_it_reads() -> None:
     options = Options(
         safe_batch=("a", "/b"), safe_test_dir="t", safe_outputs=("o",), synthesis_cases=("c",), rules=("r",), config="k"
     )
-    assert patterns_of(options) == ("t/a", "/b", "o", "c", "r", "k", "safe-gate.waivers.json")
-    assert patterns_of(Options()) == ("safe.config.json", "safe-gate.waivers.json")
+    others = map(Pattern, ("o", "c", "r", "k", "safe-gate.waivers.json"))
+    assert patterns_of(options) == (Pattern("t/a", is_batch=True), Pattern("/b", is_batch=True), *others)
+    assert patterns_of(Options()) == (Pattern("safe.config.json"), Pattern("safe-gate.waivers.json"))

@@ -172,6 +172,15 @@ def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
     assert broken(report()) == {("max-regressions", "synthesis"), ("on-weakened", "gate")}
 
 
+def test_a_file_of_cases_that_is_gone_is_told_whatever_its_suffix(safe_gate: Callable[..., Ran]) -> None:
+    for case_id in "ab":
+        write_cases(Path(f"{case_id}.ndjson"), turn(case_id))
+    base = commit()
+    Path("b.ndjson").unlink()
+    assert safe_gate("run", "--synthesis-cases", "?.*", "--baseline", base).code == 1
+    assert broken(report()) == {("allow-removed", "synthesis")}
+
+
 @pytest.mark.parametrize(("name", "pattern"), [("b.JSON", "*.JSON"), ("b.JSON", "b.JSON"), ("b.batch", "b.batch")])
 def test_outputs_beside_a_batch_of_a_commit_are_read_whatever_its_suffix(
     safe_gate: Callable[..., Ran], name: str, pattern: str

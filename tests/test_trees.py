@@ -9,7 +9,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safe_gate import batches, files
-from safe_gate.trees import Entry, Kind, Selection
+from safe_gate.trees import Entry, Kind, Pattern, Selection
 
 NAMES = st.sampled_from(["a", "b", "a.b", "[a]", ".a"])
 SEGMENTS = st.sampled_from(["a", "b", "*", "**", "?", "[ab]", "a*", "..", ".", "**.b", "[a]", "[[]a]", "a.b", ".*"])
@@ -37,7 +37,7 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
         read = {*files.expand([pattern], root=root)[0], *batches.expand_batches([pattern], Path(), (), root=root)[0]}
         beside = {path.with_suffix(".outputs.jsonl") for path in read if path.suffix == ".json"}
         wanted = {path.resolve().relative_to(top).as_posix() for path in read | beside if path.is_file()}
-    chosen = Selection.of([pattern], "/".join(folder))
+    chosen = Selection.of([Pattern(pattern, is_batch=True)], "/".join(folder))
     for path in wanted:
         assert chosen.has(path)
         folders = [parent.as_posix() for parent in Path(path).parents]
@@ -59,11 +59,11 @@ def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> Non
         top.joinpath(*link).symlink_to(elsewhere)
         follows = any(path.resolve().is_relative_to(elsewhere) for path in files.expand([pattern], root=top)[0])
     if follows:
-        assert Selection.of([pattern], "").meets(Entry("/".join(link), Kind.LINK, ""))
+        assert Selection.of([Pattern(pattern)], "").meets(Entry("/".join(link), Kind.LINK, ""))
 
 
 def test_a_file_that_is_not_named_is_not_met() -> None:
-    chosen = Selection.of(["a/*/b.jsonl", ""], "")
+    chosen = Selection.of([Pattern("a/*/b.jsonl"), Pattern("")], "")
     assert not chosen.meets(Entry("a/x", Kind.FILE, ""))
     assert chosen.meets(Entry("a/x", Kind.SUBMODULE, ""))
     assert chosen.meets(Entry("a/x/b.jsonl", Kind.FILE, ""))
@@ -71,6 +71,6 @@ def test_a_file_that_is_not_named_is_not_met() -> None:
 
 
 def test_a_pattern_of_many_folders_of_any_depth_is_soon_decided() -> None:
-    chosen = Selection.of(["**/" * 12 + "x.json"], "")
+    chosen = Selection.of([Pattern("**/" * 12 + "x.json")], "")
     assert not chosen.has("/".join("a" * 40) + "/y.json")
     assert chosen.has("/".join("a" * 40) + "/x.json")
