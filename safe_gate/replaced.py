@@ -44,7 +44,7 @@ def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
 def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
     """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell.
 
-    So it is where other rules than those of `today` judged another output: what they let pass fails by rules alone.
+    So it is where other rules than `today`'s judged another text or output: what they let pass fails by rules alone.
     """
     try:
         reports = baselines.report(kept), baselines.report(now)

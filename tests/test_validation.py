@@ -395,6 +395,8 @@ def test_validate_reads_lines_whatever_the_suffix(safe_gate: SafeGate, name: str
     batches(ids=("a", "b"))
     Path("b.outputs.jsonl").rename("all.txt")
     assert safe_gate("validate", "b.json", "all.txt").out == "2 files valid, 2 cases\n"
+    Path("lines.json").write_text(f'{{"test_cases": [\n{json.dumps(safe_case("c"))}\n]}}', "utf-8")
+    assert safe_gate("validate", "lines.json").out == "1 file valid, 1 case\n"
 
 
 def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:

@@ -801,6 +801,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
         ((a, b), ("--text", "none"), []),
         ((a, longer), (), []),
         ((a, worse), without, [replaced]),
+        ((a, b | {"user": "I feel low today."}), without, [replaced, ("synthesis", "b", "user", "changed")]),
         ((a, b | {"x_topic": "a"}), (), [replaced]),
     ):
         bless(*turns, flags=flags)

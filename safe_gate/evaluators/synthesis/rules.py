@@ -23,7 +23,7 @@ from safe_gate.text import Normalised, asks, normalise
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
 _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
-# RE2 is quadratic in the alternatives of a pattern when it compiles it: this many characters take a second or two.
+# RE2 is quadratic in the alternatives of a pattern when it compiles it: this many characters take seconds.
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 10_000
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 # A hit may start a clause right after one of these; "start" rules look for nothing else.
