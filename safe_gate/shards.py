@@ -130,7 +130,7 @@ def read(patterns: Sequence[str]) -> Shards:
                 if not shard.has(name, case_id):
                     words = f"has a result here, and is not of shard {shard.index} of {shard.of}; run the shard again"
                     problems.append(Problem(Place(files.shown(path)), words, case_id))
-    if problems := problems or [*_no_whole(parts), *_uncounted(parts, counts)]:
+    if problems := problems or [*_no_whole(parts)] or [*_uncounted(parts, counts)]:
         raise CannotJudge(*problems)
     return Shards(entries, terms)
 
