@@ -82,7 +82,7 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     if rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
         what = "a comma stands before the closing bracket"
     elif not rest.strip() or error.msg.startswith("Unterminated"):
-        what = "it breaks off"
+        what, position = "it breaks off", min(position, len(text.rstrip()))  # not on the line after
     elif error.msg.startswith("Invalid control"):
         what = "a text holds a raw line break or control character"
     elif "escape" in error.msg:
