@@ -87,7 +87,10 @@ def _step(folders: Iterable[Path], name: str, unread: Unread) -> Iterator[Path]:
 
 def _folders(tops: Iterable[Path], unread: Unread) -> Iterator[Path]:
     """Yield folders and those below them, each once, by its own path before those of links to it."""
-    here, behind_links = deque(tops), deque[Path]()
+    here, behind_links = deque[Path](), deque[Path]()
+    for top in tops:
+        is_behind_link = any(map(os.path.islink, (top, *top.parents)))
+        (behind_links if is_behind_link else here).append(top)
     seen: set[tuple[int, int]] = set()
     while here or behind_links:
         folder = (here or behind_links).popleft()

@@ -79,7 +79,8 @@ def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_ga
     assert safe_gate("eval", "--cases", "a/**/*.jsonl").code == 0
     Path("0").mkdir()
     Path("0/a").symlink_to("../a")
-    assert named("*/**/*.jsonl") == ["a/b/c.jsonl"]
+    Path("00").symlink_to("a")
+    assert named("*/**/*.jsonl") == named("*/*/**/*.jsonl") == ["a/b/c.jsonl"]
 
 
 def test_a_folder_behind_a_link_alone_is_read(safe_gate: SafeGate, tmp_path: Path) -> None:
