@@ -18,6 +18,7 @@ Path = tuple[str | int, ...]
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:\n]|[^\s\[\]{},:"]++', re.DOTALL)
 _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
 _INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # as a value begins: what follows it may be no JSON
+_BLANKS = " \t\n\r"  # all that JSON knows
 _BETWEEN = re.compile(r"[\s,:]*+")
 _decoder = json.JSONDecoder()
 
@@ -81,8 +82,8 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     hidden = ""
     if rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
         what = "a comma stands before the closing bracket"
-    elif not rest.strip() or error.msg.startswith("Unterminated"):
-        what, position = "it breaks off", min(position, len(text.rstrip()))  # not on the line after
+    elif not rest.strip(_BLANKS) or error.msg.startswith("Unterminated"):
+        what, position = "it breaks off", min(position, len(text.rstrip(_BLANKS)))  # not on the line after
     elif error.msg.startswith("Invalid control"):
         what = "a text holds a raw line break or control character"
     elif "escape" in error.msg:

@@ -430,6 +430,7 @@ def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, name
         ("{'a': 1}", "a single quote stands where JSON has double quotes, at column 2"),
         ('{"a": "C:\\evals"}', "a backslash starts no escape"),
         ('{"a": 1} 2', "more follows after the value, at column 10"),
+        ('{"a": 1}\u00a0', "more follows after the value, at column 9"),
         ('{"a": 1\n', "c.json:1: is not valid JSON: it breaks off, at column 8"),
         ("", "c.json:1: is not valid JSON: it is empty"),
         ('{"a": tru}', '"t" is not expected here, at column 7'),
