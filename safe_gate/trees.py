@@ -86,8 +86,8 @@ class Selection:
         """Tell whether a path is a file that is named, or the outputs beside a batch that is."""
         stem = path.removesuffix(".outputs.jsonl")
         names = {path} if stem == path else {path, f"{stem}.json"}
-        is_json = path.lower().endswith((".json", ".jsonl"))
-        patterns = [one for one in self.patterns if is_json or one not in self.narrow]
+        is_json, own = path.lower().endswith((".json", ".jsonl")), tuple(path.split("/"))
+        patterns = [one for one in self.patterns if is_json or one not in self.narrow or one == own]
         if stem != path:  # of a batch with another suffix
             names.add(stem)
             patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]

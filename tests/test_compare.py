@@ -181,12 +181,14 @@ def test_a_file_of_cases_that_is_gone_is_told_whatever_its_suffix(safe_gate: Cal
     assert broken(report()) == {("allow-removed", "synthesis")}
 
 
-@pytest.mark.parametrize(("name", "pattern"), [("b.JSON", "*.JSON"), ("b.JSON", "b.JSON"), ("b.batch", "b.batch")])
+@pytest.mark.parametrize(
+    ("name", "pattern"), [("b.JSON", "*.JSON"), ("b.JSON", "b.JSON"), ("b.batch", "b.batch"), ("b[1]", "b[1]")]
+)
 def test_outputs_beside_a_batch_of_a_commit_are_read_whatever_its_suffix(
     safe_gate: Callable[..., Ran], name: str, pattern: str
 ) -> None:
     case = safe_case("S")
-    write_cases(Path("b.outputs.jsonl"), {"test_id": "S", "output": case.pop("output")})
+    write_cases(Path(f"{Path(name).stem}.outputs.jsonl"), {"test_id": "S", "output": case.pop("output")})
     write_batch(Path(name), case)
     assert safe_gate("run", "--safe-batch", pattern, "--baseline", commit()).code == 0
     assert report()["comparison"]["safe_v0"]["cases"]["both"] == 1
