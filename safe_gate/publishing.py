@@ -45,7 +45,8 @@ def tell(
         posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
         file = "" if options.shard else _leave_behind(report, draft, options, effects)
         if context.broken_event_file and posted.status == "skipped-no-pull-request":
-            _warn(f"The event file {context.broken_event_file} cannot be read: no pull request is known", effects)
+            why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
+            _warn(f"The comment was not posted: {why}", effects)
     if context.summary_file and not options.dry_run:
         texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
