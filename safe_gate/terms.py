@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -134,7 +135,28 @@ def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
     around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
     if "rules" in pack:
         for rule in pack["rules"]:
-            yield rule["id"], Rule(digest({**around, "rule": rule}), pack["group"] in synthesis.IN_FAVOUR)
+            yield rule["id"], Rule(digest({**around, "rule": rule}), _lets_pass(pack, rule))
     else:  # a correction's weights go both ways
         lets_pass = "corrects" in pack or not synthesis.IN_FAVOUR.isdisjoint(pack["groups"])
         yield pack["pack"], Rule(digest(around), lets_pass)
+
+
+def _lets_pass(pack: packs.Pack, rule: JsonObject) -> bool:
+    """Tell whether a hit of a rule can let a reply pass: in its favour, or in the place of a shorter, weightier one."""
+    weight = _weight(pack, rule)
+    return pack["group"] in synthesis.IN_FAVOUR or 0 < weight < _weightiest()[pack["group"]]
+
+
+@cache
+def _weightiest() -> Mapping[str, float]:
+    """Return the most that a hit of a shipped hand-written rule weighs, by group."""
+    found: dict[str, float] = {}
+    for pack in packs.shipped():
+        for rule in pack.get("rules", ()):
+            found[pack["group"]] = max(_weight(pack, rule), found.get(pack["group"], 0))
+    return found
+
+
+def _weight(pack: packs.Pack, rule: JsonObject) -> float:
+    weight: float = rule.get("weight", pack.get("weight", 1))
+    return weight

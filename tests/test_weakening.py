@@ -544,6 +544,18 @@ def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str
     assert section() == [("rule", id_, "", "added") for id_ in ("kind/a", "team-agency")]
 
 
+@pytest.mark.parametrize(("weights", "is_told"), [({}, False), ({"weight": 0.001}, True), ({"weight": 0}, False)])
+def test_a_light_rule_is_named_as_its_hits_may_cover_weightier_ones(
+    safe_gate: SafeGate, base: str, weights: dict[str, Any], is_told: bool
+) -> None:
+    cover = {**PACK, **weights, "pack": "cover", "rules": [{**PACK["rules"][0], "id": "cover/a"}]}
+    Path("cover.json").write_text(json.dumps(cover), "utf-8")
+    more = {**CONFIG, "rules": ["ours.json", "cover.json"]}
+    put(more, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
+    assert safe_gate("run", "--baseline", base).code == 0
+    assert section() == [("rule", "cover/a", "", "added")] * is_told
+
+
 def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, base: str) -> None:
     assert safe_gate("run", "--report-dir", "old").code == 0
     weaken(thresholds={"CR": {"pass": 0.7}}, strictAH=True, weights={"AC": 2})
