@@ -6,11 +6,11 @@ Pure. Says yes rather than no: what is fetched is matched again by `files` as in
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import or_
 from typing import NamedTuple
 
@@ -56,7 +56,8 @@ class Pattern(NamedTuple):
 class Selection:
     """The files that patterns name in a repository, each pattern as its segments from the root.
 
-    Of `narrow` ones JSON alone is meant.
+    Of `narrow` ones JSON alone is meant, and the file whose name is the pattern. `left` are folders that they go
+    through and leave by `..`: behind a link that leads elsewhere.
 
     >>> chosen = Selection.of([Pattern("clinical/*_batch_*", is_batch=True), Pattern("../shared/**/*.jsonl")], "evals")
     >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")
@@ -69,10 +70,12 @@ class Selection:
 
     patterns: tuple[tuple[str, ...], ...]
     narrow: frozenset[tuple[str, ...]]
+    left: tuple[tuple[str, ...], ...] = ()
 
     @classmethod
     def of(cls, patterns: Iterable[Pattern], folder: str) -> Selection:
         """Return what patterns name that start from a folder of the repository; a suffix `.json` may be left out."""
+        patterns = tuple(patterns)
         paths = {(posixpath.normpath(posixpath.join(folder, one.path)), one.is_batch) for one in patterns if one.path}
         narrow = {path for path, is_batch in paths if is_batch and path.endswith(("*", "?", "]"))}
         narrow -= {path for path, is_batch in paths if not is_batch}
@@ -80,6 +83,7 @@ class Selection:
         return cls(
             tuple(tuple(path.split("/")) for path in sorted(named | {f"{path}.json" for path in named})),
             frozenset(tuple(path.split("/")) for path in narrow),
+            tuple(sorted({left for one in patterns for left in _left(folder, one.path)})),
         )
 
     def has(self, path: str) -> bool:
@@ -94,13 +98,21 @@ class Selection:
         return any(_names(pattern, name.split("/")) for pattern in patterns for name in names)
 
     def leads_into(self, folder: str) -> bool:
-        """Tell whether something below a folder may be named; "" is the root."""
+        """Tell whether something below a folder may be named, or a path goes through it; "" is the root."""
         parts = folder.split("/") if folder else []
-        return any(_leads_into(pattern, parts) for pattern in self.patterns)
+        return any(_leads_into(pattern, parts) for pattern in (*self.patterns, *self.left))
 
     def meets(self, entry: Entry) -> bool:
-        """Tell whether an entry is a file that is named, or a link or submodule that a glob might follow."""
+        """Tell whether an entry is a file that is named, or a link or submodule that a pattern might follow."""
         return self.has(entry.path) or (entry.kind is not Kind.FILE and self.leads_into(entry.path))
+
+
+def _left(folder: str, path: str) -> Iterator[tuple[str, ...]]:
+    """Yield each folder that a path goes through and leaves by `..`, with a wildcard for what lies in it."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    for place, (inner, part) in enumerate(pairwise(parts), 1):
+        if part == ".." != inner:
+            yield (*posixpath.normpath(posixpath.join(folder, *parts[:place])).split("/"), "*")
 
 
 def _names(pattern: tuple[str, ...], path: list[str]) -> bool:
