@@ -142,9 +142,12 @@ def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
 
 
 def _lets_pass(pack: packs.Pack, rule: JsonObject) -> bool:
-    """Tell whether a hit of a rule can let a reply pass: in its favour, or in the place of a shorter, weightier one."""
+    """Tell whether a hit of a rule can let a reply pass: in its favour, or in the place of a shorter, weightier one.
+
+    A hit of 1, as a rule without a weight has it, fails a reply wherever one hit can, unless the gate is lenient.
+    """
     weight = _weight(pack, rule)
-    return pack["group"] in synthesis.IN_FAVOUR or 0 < weight < _weightiest()[pack["group"]]
+    return pack["group"] in synthesis.IN_FAVOUR or 0 < weight < min(1, _weightiest()[pack["group"]])
 
 
 @cache
