@@ -144,7 +144,7 @@ def test_the_doctor_says_which_reports_go_with_the_actions_container(
     found = facts(safe_gate("doctor", "--report-dir", where).out)["reports"]
     assert found.startswith(f"in {where or './reports'}")
     assert (", outside of the workspace, where no later step finds them" in found) is is_lost
-    job(GITHUB_WORKSPACE="/home/runner/work/app/app")
+    job(GITHUB_WORKSPACE="/elsewhere")
     assert facts(safe_gate("doctor", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
 
 
