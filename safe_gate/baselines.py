@@ -110,36 +110,22 @@ def opened(
             outside = (one for path in paths if (one := files.outside(path, root)))
             if refused := (*outside, *_strays(paths)):
                 raise CannotJudge(*refused)
-            for path in paths:
-                _pave(root, path)
-            commit = _fetched(spec, ref, Selection.of(patterns, folder), top, _sources(context, connect, options))
+            selection = Selection.of(patterns, folder)
+            for passed in selection.left:  # nothing in them may be fetched
+                with suppress(OSError, ValueError):  # a name that no folder can have names nothing
+                    top.joinpath(*passed[:-1]).mkdir(parents=True, exist_ok=True)
+            commit = _fetched(spec, ref, selection, top, _sources(context, connect, options))
             yield Baseline(spec, commit.sha, commit.made_at, root=root)
-
-
-def _pave(root: Path, pattern: str) -> None:
-    """Make the folders that a pattern goes through and leaves by `..`: nothing in them may be fetched."""
-    parts = PurePath(pattern).parts
-    for place, part in enumerate(parts):
-        if part == "..":
-            with suppress(OSError, ValueError):  # a name that no folder can have names nothing
-                root.joinpath(*parts[:place]).mkdir(parents=True, exist_ok=True)
 
 
 def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that files lie in while the working folder lies in none: a commit has other paths."""
     here = Path.cwd()
-    if _checkout(here) is None:
+    if repository.root_in_sight(here) is None:
         paths = [here / path for path in (*files.expand(patterns)[0], *map(Path, patterns))]
-        for root in sorted({root for path in paths if (root := _checkout(path.parent))}):
+        for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
             words = "is a checkout, and the working folder lies in none: a commit has the files by other paths"
             yield Problem(Place(files.shown(root)), f"{words}; check out into the working folder itself")
-
-
-def _checkout(folder: Path) -> Path | None:
-    try:
-        return repository.root(folder)
-    except OSError:  # a name too long, a folder that may not be searched: said by whoever reads it
-        return None
 
 
 def is_report_to_come(spec: str) -> bool:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import os
 import re
 from collections.abc import Iterable
-from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.github import repository
@@ -29,16 +28,9 @@ def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:
     if context.event != "pull_request_target":
         return ""
     trusted = {context.sha, context.subject.base_sha} - {""}
-    roots = {_root(path) for path in paths} - {None}
+    roots = {repository.root_in_sight(Path(os.path.realpath(path))) for path in paths} - {None}
     foreign = sorted(os.path.relpath(root) for root in roots if root and _head(_git_folder(root)) not in trusted)
     return foreign[0] if foreign else ""
-
-
-def _root(path: Path) -> Path | None:
-    """Return the checkout that a file lies in, None also where nobody may look, for nothing is read from there."""
-    with suppress(OSError):
-        return repository.root(Path(os.path.realpath(path)))
-    return None
 
 
 def _git_folder(folder: Path) -> Path:
