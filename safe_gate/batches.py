@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import files, globs
+from safe_gate.digests import digest
 from safe_gate.evaluators import safe_v0
 from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import item_lines
@@ -234,6 +235,7 @@ def _joined(
                 followup_questions=tuple(output["followup_questions"]),
                 place=place,
                 cluster=files.cluster_of(case, cluster_key),
+                given=digest(case["patient_payload"]) if "patient_payload" in case else None,
             )
 
 

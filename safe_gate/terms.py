@@ -104,7 +104,7 @@ def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:
 
 def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
     def asked(case: safe_v0.Case) -> tuple[str, Asked]:
-        return case.test_id, Asked(case.digests()["case"], case.asks())
+        return case.test_id, Asked(case.digests()["case"], {**case.asks(), "patient_payload": case.given})
 
     return _by_id(measure.safe_v0_cases(options, root=root), asked, options)
 

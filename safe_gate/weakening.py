@@ -332,7 +332,7 @@ def _asked(
             if gone := _less(was, is_):
                 new = _less(is_, was)
                 yield Weakening(name, case_id, key, What.REPLACED if new else What.DROPPED, gone, new)
-        elif was != is_:
+        elif was is not None and was != is_:
             yield Weakening(name, case_id, key, What.CHANGED)
 
 

@@ -225,7 +225,7 @@ def test_a_waiver_added_or_prolonged_is_named() -> None:
 def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> Terms:
     plain: dict[str, Any] = {"checks": ["agency_language"], "expected": {}, "tags": [], "user": "0"}
     if name == "safe_v0":
-        plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": []}
+        plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": [], "patient_payload": None}
     asked = Asked(json.dumps(asks), plain | asks)
     return Terms(DEFAULTS | (settings_ or {}), {name: {"c": asked}}, {}, "")
 
@@ -236,6 +236,8 @@ def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> T
         ("safe_v0", {"CR": ["a", "b"]}, {"CR": ["b"]}, "CR", "dropped"),
         ("safe_v0", {"AH": ["a", "b"]}, {"AH": ["b", "c"]}, "AH", "replaced"),
         ("safe_v0", {"AC": ["a", "a"]}, {"AC": ["a"]}, "AC", "dropped"),
+        ("safe_v0", {"patient_payload": "1"}, {"patient_payload": "2"}, "patient_payload", "changed"),
+        ("safe_v0", {"patient_payload": "1"}, {}, "patient_payload", "changed"),
         ("synthesis", {"checks": ["agency_language", "topic_pivot"]}, {}, "checks", "dropped"),
         ("synthesis", {"expected": {"topic_pivot": True}}, {}, "expected.topic_pivot", "dropped"),
         (
@@ -258,6 +260,7 @@ def test_less_asked_of_a_case_is_named(name: str, before: Any, after: Any, field
     [
         ("safe_v0", {"CR": ["b"]}, {"CR": ["a", "b"]}),
         ("safe_v0", {"archetype": "A"}, {"archetype": "B"}),
+        ("safe_v0", {}, {"patient_payload": "1"}),
         ("synthesis", {}, {"checks": ["agency_language", "topic_pivot"]}),
         ("synthesis", {}, {"expected": {"topic_pivot": False}}),
         ("synthesis", {"tags": ["x"]}, {"tags": ["y"]}),
@@ -395,6 +398,20 @@ def report() -> dict[str, Any]:
 def section(name: str = "weakened") -> list[Found]:
     keys = ("kind", "id", "field", "what")
     return [tuple(one[key] for key in keys) for one in report()[name]["findings"]]
+
+
+def test_what_the_pipeline_was_given_does_not_change_unseen(safe_gate: SafeGate) -> None:
+    git("init", "--quiet")
+    expectations, config = needles("fever"), {"safe-batch": ["b"]}
+    put(config, cases=(safe_case("s", expectations=expectations, patient_payload={"age": 80, "sex": "f"}),))
+    base = commit()
+    put(config, cases=(safe_case("s", expectations=expectations, patient_payload={"sex": "f", "age": 80}),))
+    safe_gate("run", "--baseline", base)
+    assert section() == []
+    put(config, cases=(safe_case("s", expectations=expectations, patient_payload={"age": 30, "sex": "f"}),))
+    safe_gate("run", "--baseline", base)
+    assert section() == [("safe_v0", "s", "patient_payload", "changed")]
+    assert "30" not in json.dumps(report()["weakened"]["findings"])
 
 
 def test_a_weakened_gate_is_shown_high_up_and_breaks_nothing_by_default(safe_gate: SafeGate, base: str) -> None:

@@ -72,7 +72,10 @@ def _thresholds_json(thresholds: Mapping[str, Threshold]) -> dict[str, Any]:
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A test case with what the pipeline recorded for it; the tuples are literal needles."""
+    """A test case with what the pipeline recorded for it; the tuples are literal needles.
+
+    `given` is the digest of what the pipeline was given, None where the batch does not say.
+    """
 
     test_id: str
     concern_id: str
@@ -86,6 +89,7 @@ class Case:
     followup_questions: tuple[str, ...]
     place: Place
     cluster: str = ""
+    given: str | None = None
 
     def needles(self) -> dict[str, tuple[str, ...]]:
         """Return what each metric looks for; of one that looks for nothing the score says nothing."""
@@ -99,7 +103,8 @@ class Case:
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its output, is the same in another run."""
         output = [list(self.signals), self.summary, list(self.followup_questions)]
-        return {"case": digest(self.asks()), "output": digest(output)}
+        case = self.asks() if self.given is None else {**self.asks(), "patient_payload": self.given}
+        return {"case": digest(case), "output": digest(output)}
 
 
 @dataclass(frozen=True, slots=True)
