@@ -82,6 +82,16 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
     assert "AC: " not in log
 
 
+@pytest.mark.parametrize("reply", ["", " \n", "...", "🙂", "https://example.org", "2.", "<p></p>"])
+def test_a_reply_without_a_word_reassures_nobody_and_says_so(safe_gate: SafeGate, reply: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 0
+    assert "Unverifiable reassurance: 1 of 1 verdict is not applicable, which passes and says nothing." in ran.out
+    assert safe_gate("run", "--cases", "c.jsonl", "--max-vacuous", "0").code == 1
+    assert "not applicable" not in safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").out
+
+
 @pytest.mark.parametrize(("limit", "code"), [("0.5", 0), ("0.49", 1), ("0", 1), ("1", 0)])
 def test_the_share_is_gated_where_that_is_asked_for(judged: Callable[..., Ran], limit: str, code: int) -> None:
     assert judged("--max-vacuous", limit, full=1, empty=3).code == code

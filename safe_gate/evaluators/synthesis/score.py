@@ -205,6 +205,10 @@ class Turn:
             self._parts[field] = sentences(self.texts[field], self.rules.lexicon)
         return self._parts[field]
 
+    def is_wordless(self, field: str) -> bool:
+        """Tell whether a text holds no word: it is empty, or a sign, or a number."""
+        return not self._sentences(field)
+
     def hits(self, group: str) -> list[Hit]:
         """Return all hits of a group, hand-written and learned, on the original texts."""
         return self.written(group)[group] + self.learned(group)
@@ -278,12 +282,18 @@ def agency_language(turn: Turn) -> CheckResult:
 
 
 def unverifiable_reassurance(turn: Turn) -> CheckResult:
-    """Judge whether the reply claims to read minds or guarantees an outcome (spec, check 2)."""
+    """Judge whether the reply claims to read minds or guarantees an outcome (spec, check 2).
+
+    Weighted, it is not applicable to a reply without a word: nothing that an app failed to say is reassuring.
+    """
     mind_reading, guarantee = turn.telling("mind_reading", "guarantee")
+    passed = not mind_reading and not guarantee
+    applicable = not (passed and turn.rules.is_weighted and turn.is_wordless("assistant"))
     return CheckResult(
-        not mind_reading and not guarantee,
-        True,
+        passed,
+        applicable,
         {
+            **({} if applicable else {"applicable": False}),
             "mind_reading_hits": mind_reading,
             "guarantee_hits": guarantee,
             "cancelled": turn.cancelled("mind_reading", "guarantee"),
