@@ -410,6 +410,10 @@ class _Parser(argparse.ArgumentParser):
 
 def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     """Return what the command line says, by name. Raises CannotJudge for words that no option takes."""
+    first = argv[0].partition("=")[0] if argv else ""
+    if first.startswith("-") and first not in ("-h", "--help", "--version"):  # what follows it may be a token
+        words = f"{first} comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help"
+        raise CannotJudge(Problem(Place("command line"), words))
     namespace, unknown = _parser(argv).parse_known_args(argv)
     arguments = vars(namespace)
     if not unknown:
