@@ -306,11 +306,13 @@ def test_nobody_listening_is_a_warning(gate: Gate, verdict: str) -> None:
     assert f"GET {COMMENTS}?per_page=100: no connection." in step.warnings[0]
 
 
-@pytest.mark.parametrize("url", ["not a url", "ftp://127.0.0.1", "http://[::1", "http://"])
+@pytest.mark.parametrize(
+    "url", ["not a url", "ftp://127.0.0.1", "http://[::1", "http://", f"http://{'a' * 64}.invalid"]
+)
 def test_an_address_that_is_none_is_a_warning(gate: Gate, url: str) -> None:
     step = gate(GITHUB_API_URL=url)
     assert_only_warned(step, "failed")
-    assert "the address of the API is none: correct GITHUB_API_URL" in step.warnings[0]
+    assert "is none of http or https: correct GITHUB_API_URL" in step.warnings[0]
 
 
 def test_a_token_that_no_header_can_hold_is_a_warning(gate: Gate, github: GitHub) -> None:
@@ -333,6 +335,7 @@ def test_a_certificate_bundle_that_is_not_there_is_a_warning(
     [
         ("http://127.0.0.1:1", "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
         ("http://", "the proxy's address is none: correct HTTPS_PROXY"),
+        ("socks5://127.0.0.1:1", "or of a proxy is none of http or https: correct GITHUB_API_URL or HTTPS_PROXY"),
     ],
 )
 def test_a_proxy_that_does_not_work_is_a_warning(

@@ -16,7 +16,7 @@ from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
-from urllib3.exceptions import HTTPError, ReadTimeoutError
+from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
 
 from safe_gate.github import ApiError, Refusal
 
@@ -264,7 +264,7 @@ def _is_passing(error: Exception) -> bool:
     )
 
 
-_NO_ADDRESS = "the address of the API is none: correct GITHUB_API_URL"
+_NO_ADDRESS = "the address of the API or of a proxy is none of http or https: correct GITHUB_API_URL or HTTPS_PROXY"
 # The first kind that an error is of; the narrower ones come first.
 _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.Timeout, "no answer in time"),
@@ -278,6 +278,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.MissingSchema, _NO_ADDRESS),
     (requests.exceptions.InvalidSchema, _NO_ADDRESS),
     (requests.exceptions.InvalidURL, _NO_ADDRESS),
+    (LocationValueError, _NO_ADDRESS),
     (requests.exceptions.InvalidHeader, "the token holds a character that no token has: correct github-token"),
     (requests.ConnectionError, "no connection"),
     (requests.RequestException, "the answer broke off"),
