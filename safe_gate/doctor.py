@@ -7,7 +7,7 @@ from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
-from safe_gate import baselines, batches, cluster, files, judging, measure, publication, shards
+from safe_gate import baselines, batches, cluster, files, judging, measure, publication, publishing, shards
 from safe_gate.effects import Effects
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, Problem, Untrusted
@@ -18,7 +18,7 @@ from safe_gate.outlook import Facts
 def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
     if options.mode == "publish":
-        return [("the report of another run", Untrusted((Path(options.report_dir) / publication.NAME).as_posix()))], []
+        return _of_another_run(options, effects)
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     if options.safe_batch:
         expand = partial(
@@ -51,6 +51,18 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
         except CannotJudge as error:
             problems += measure.as_shown(error.problems, options)
     return facts, problems
+
+
+def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
+    """Return what `publish` would read, and what keeps it from being published."""
+    problems: list[Problem] = []
+    try:
+        publishing.left_behind(options, effects.context)
+    except CannotJudge as error:
+        problems += error.problems
+    return [
+        ("the report of another run", Untrusted((Path(options.report_dir) / publication.NAME).as_posix()))
+    ], problems
 
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:

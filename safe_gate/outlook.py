@@ -60,14 +60,20 @@ def channels(options: Options, context: Context) -> Facts:
     if not skipped and context.is_read_only:
         comment += "; GitHub will refuse it unless the token is one of your own"
     dry = "no: this is a dry run" if options.dry_run else ""
+    if options.mode == "publish":
+        return [("comment", comment), ("step outputs", _step_outputs(context))]
     return [
         ("comment", comment),
         ("annotations", dry or ("yes" if context.in_actions else "no: this is no job of GitHub Actions")),
         ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
-        ("step outputs", "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"),
+        ("step outputs", _step_outputs(context)),
         ("reports", Untrusted(", ".join(filter(None, (f"in {options.report_dir}", lost_reports(options, context)))))),
         ("recorded text", "shown" if options.text == "full" else "withheld: a hash stands for each"),
     ]
+
+
+def _step_outputs(context: Context) -> str:
+    return "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"
 
 
 def github_facts(options: Options, context: Context, folder: str) -> Facts:

@@ -236,22 +236,11 @@ def post_later(options: Options, effects: Effects) -> bool:
     whose commit is no longer the head of a pull request is not posted. Returns whether the comment is
     as it should be. Raises CannotJudge with every problem of what was left.
     """
-    context = effects.context.of_trigger()
     try:
-        found = publication.read(Path(options.report_dir) / publication.NAME)
-        if problems := tuple(_strangers(found, effects.context)):
-            raise CannotJudge(*problems)
-        context = replace(context, run=found.run)  # a job that was not run again left it in an earlier attempt
-        origin = context.origin(found.folder, options.gate_id or found.gate)
-        draft = _draft(found.report, found.problems, options, context, origin, job=found.job)
+        found, context, draft = left_behind(options, effects.context)
     except CannotJudge as error:
         tell_of_refusal(error.problems, options, effects)
         raise
-    except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
-        words = "holds figures that cannot be; expected what safe-gate run writes"
-        problem = Problem(Place(publication.NAME), words)
-        tell_of_refusal((problem,), options, effects)
-        raise CannotJudge(problem) from None
     if options.dry_run:
         effects.out("Dry run: no comment is made; step outputs are.")
         _show(draft.bodies[0], effects)
@@ -265,6 +254,21 @@ def post_later(options: Options, effects: Effects) -> bool:
         values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
         _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
     return posted.status not in _NOT_POSTED
+
+
+def left_behind(options: Options, context: Context) -> tuple[Publication, Context, comment.Draft]:
+    """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
+    try:
+        found = publication.read(Path(options.report_dir) / publication.NAME)
+        if problems := tuple(_strangers(found, context)):
+            raise CannotJudge(*problems)
+        # A job that was not run again left it in an earlier attempt.
+        theirs = replace(context.of_trigger(), run=found.run)
+        origin = theirs.origin(found.folder, options.gate_id or found.gate)
+        return found, theirs, _draft(found.report, found.problems, options, theirs, origin, job=found.job)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
+        words = "holds figures that cannot be; expected what safe-gate run writes"
+        raise CannotJudge(Problem(Place(publication.NAME), words)) from None
 
 
 def _moved_on(context: Context, posted: comment.Posted) -> str:

@@ -272,8 +272,8 @@ def test_the_doctor_refuses_a_head_checkout_as_a_run_does(
     ran = safe_gate("doctor", "--cases", "cases.jsonl")
     assert (ran.code, ran.err) == (3, safe_gate("run", "--cases", "cases.jsonl").err)
     assert safe_gate("doctor", "--cases", "cases.jsonl", "--allow-head-checkout").code == 0
-    monkeypatch.setenv("SAFE_GATE_MODE", "publish")
-    assert safe_gate("doctor", "--cases", "cases.jsonl").code == 0
+    monkeypatch.setenv("SAFE_GATE_MODE", "publish")  # which reads no case
+    assert "checkout" not in safe_gate("doctor", "--cases", "cases.jsonl").err
 
 
 def test_a_path_that_goes_round_is_a_problem_under_pull_request_target_as_elsewhere(
