@@ -180,6 +180,18 @@ def test_the_doctor_says_what_would_be_posted(
     assert found["recorded text"] == "shown"
 
 
+def test_the_doctor_promises_no_annotations_of_a_shard(
+    safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path
+) -> None:
+    write_cases(tmp_path / "c.jsonl", turn("a", assistant=BAD))
+    job()
+    assert (
+        facts(safe_gate("doctor", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"] == "no: merge makes them"
+    )
+    ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
+    assert (ran.code, "::" in ran.out) == (0, False)
+
+
 def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("doctor", "--text", "none", "--cases", "c.jsonl")
