@@ -14,7 +14,7 @@ from pathlib import Path
 from safe_gate import files, outlook, publication
 from safe_gate.effects import Effects
 from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
-from safe_gate.github.event import Context
+from safe_gate.github.event import NO_RUN, Context
 from safe_gate.model import CannotJudge, JsonObject, Origin, Place, Problem, Untrusted, Verdict
 from safe_gate.options import Options
 from safe_gate.publication import Publication
@@ -297,6 +297,9 @@ def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
     if context.event != "workflow_run":
         event = context.event or "no event of GitHub"
         yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")
+    elif subject.trigger == NO_RUN:
+        words = "names no run that started this workflow; expected the event of a workflow_run in GITHUB_EVENT_PATH"
+        yield Problem(Place(context.broken_event_file or "the event file"), words)
     elif found.run.id != subject.trigger.id or found.run > subject.trigger:
         expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or before"
         words = (

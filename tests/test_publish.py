@@ -322,6 +322,16 @@ def test_only_a_workflow_run_publishes(untrusted: Callable[..., None], publish: 
     assert "expected workflow_run" in published.log
 
 
+@pytest.mark.parametrize("content", [b"{", b'{"workflow_run": null}'])
+def test_an_event_that_names_no_run_is_not_blamed_on_the_file(
+    untrusted: Callable[..., None], publish: Publish, github: GitHub, content: bytes
+) -> None:
+    untrusted()
+    published = publish(payload=content)
+    assert (published.code, github.requests) == (3, [])
+    assert "names no run that started this workflow; expected the event of a workflow_run" in published.log
+
+
 @pytest.mark.parametrize("event", ["workflow_run", "pull_request"])
 @pytest.mark.parametrize("is_there", [True, False])
 def test_the_doctor_refuses_what_publish_would_refuse_and_promises_no_more_than_it_does(
