@@ -166,8 +166,9 @@ def unknown_base(context: Context) -> str:
         return ""
     if not context.in_actions:
         return "of a GitHub event, and this is no job of GitHub Actions"
-    # A workflow_run names no pull request whose head is in a fork, though there is one.
-    if context.broken_event_file or {context.event, context.subject.trigger_event} & _NAMED_BY:
+    # A workflow_run names neither a fork's pull request nor what a push started from, though there is one.
+    is_named = context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}
+    if context.broken_event_file or is_named:
         return f"of the event {context.event}, whose file does not name it"
     return ""
 

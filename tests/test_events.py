@@ -111,7 +111,7 @@ def test_an_event_without_a_commit_is_about_no_pull_request(gate: Gate, github: 
         (("--policy-ref", "base"), "policy-ref: asks for", "set head here", 3),
     ],
 )
-def test_a_workflow_run_that_does_not_name_its_pull_requests_base_is_an_error(
+def test_a_workflow_run_that_does_not_name_the_base_of_what_started_it_is_an_error(
     safe_gate: Callable[..., Ran],
     in_actions: Callable[..., None],
     tmp_path: Path,
@@ -122,12 +122,12 @@ def test_a_workflow_run_that_does_not_name_its_pull_requests_base_is_an_error(
 ) -> None:
     write_cases(tmp_path / "cases.jsonl", turn("a"))
     words = f"{said} the base commit of the event workflow_run, whose file does not name it; {advised}\n"
-    for event, code in (("pull_request", 3), ("schedule", elsewhere)):
+    for event, code in (("pull_request", 3), ("push", 3), ("schedule", elsewhere)):
         in_actions("workflow_run", workflow_run(event=event))
         for command in (("run", "--comment", "never"), ("doctor",)):
             ran = safe_gate(*command, "--cases", "cases.jsonl", *setting)
             assert ran.code == code
-            assert (words in ran.err) == (event == "pull_request")
+            assert (words in ran.err) == (event != "schedule")
 
 
 def left(event: str, payload: Mapping[str, Any], gate: Gate) -> tuple[object, ...]:
