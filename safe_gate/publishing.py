@@ -91,7 +91,7 @@ _REFUSED = {
         "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
     ),
     Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
-    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting would take too long"),
+    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
 }
 """The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
 

@@ -505,7 +505,7 @@ REFUSALS = [
     (Answer(404, '{"message": "Not Found"}'), "or the token does not see it: that needs contents: read"),
     (Answer(500, ""), "HTTP 500"),
     (Answer(200, "<html>"), "the answer is not GitHub's"),
-    (Answer(403, "{}", {"Retry-After": "999"}), "and waiting would take too long"),
+    (Answer(403, "{}", {"Retry-After": "999"}), "and waiting did not help or would take too long"),
 ]
 
 

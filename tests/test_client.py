@@ -68,6 +68,8 @@ def test_limits_are_waited_for_within_reason(
         f"GitHub is asked again in {seconds} s." for seconds in waited
     ]
     assert len(step.warnings) == (status != "created")
+    if status == "skipped-rate-limit":
+        assert "and waiting did not help or would take too long" in step.warnings[0]
 
 
 def test_a_run_waits_for_a_minute_in_all_whatever_it_asks_for(gate: Gate, github: GitHub) -> None:

@@ -26,7 +26,7 @@ _ADVICE = {
     Refusal.PERMISSION: "; the token needs contents: read",
     Refusal.NOT_FOUND: "; it has no such commit, or the token does not see it: that needs contents: read",
     Refusal.INVALID: "; it has no such commit",
-    Refusal.RATE_LIMIT: ", and waiting would take too long",
+    Refusal.RATE_LIMIT: ", and waiting did not help or would take too long",
 }
 
 
