@@ -657,12 +657,12 @@ def _canonical_keys(content: Mapping[str, Any], name: str, text: str) -> tuple[d
 def _of_setting(fault: Fault) -> Fault:
     """Return a config's fault, that of a setting which belongs elsewhere with the places it belongs to."""
     for setting in settings():
-        if [_bare(str(key)) for key in fault.path] != [_bare(setting.name)]:
+        if len(fault.path) != 1 or _bare(str(fault.path[0])) not in map(_bare, setting.names):
             continue
         if not setting.key:
             places = (*(f"the flag {flag}" for flag in setting.flags_of("run")), f"the variable {setting.env[0]}")
             return Fault(fault.path, f"cannot be set in the config file; use {' or '.join(places)}")
-        if len(setting.key) > 1:
+        if fault.path != setting.key:
             return Fault(fault.path, f"is not a known field; it is set as {'.'.join(setting.key)} here")
     return fault
 

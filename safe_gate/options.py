@@ -50,6 +50,11 @@ class Setting:
         return self.name.replace("_", "-")
 
     @property
+    def names(self) -> frozenset[str]:
+        """The names people try for the option anywhere, in kebab-case: its own and those of its flags."""
+        return frozenset({self.input, *(flag.removeprefix("--") for flags in self.flags.values() for flag in flags)})
+
+    @property
     def is_input(self) -> bool:
         """Whether the action has an input for the option: all that `run` reads and is not for the config file alone."""
         return bool(self.env) and (not self.flags or "run" in self.flags)

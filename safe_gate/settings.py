@@ -293,17 +293,17 @@ def _flag(name: str, command: str) -> str:
 def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
     """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
     known = {name for setting in settings() for name in _environment_names(setting)} | _RUNNER_INPUTS
-    inputs = {
-        name.removeprefix("INPUT_"): setting.input
+    inputs = {name.upper(): setting.input for setting in settings() if setting.is_input for name in setting.names}
+    variables = {
+        name.upper().replace("-", "_"): setting.env[0]
         for setting in settings()
-        for name in _environment_names(setting)
-        if name.startswith("INPUT_")
+        if setting.env
+        for name in (*setting.names, *map(_bare, setting.env))
     }
-    variables = {_bare(name): name for name in known if name.startswith(_PREFIXES)}
     for name in sorted(environ.keys() - known):
         given = name.removeprefix("INPUT_")
         if is_action and given != name:
-            what = f"input {given.lower()}{suggestion(given, inputs, quoted=False)}"
+            what = f"input {given.lower()}{suggestion(given.replace('_', '-'), inputs, quoted=False)}"
         elif name.startswith(_PREFIXES):
             what = f"variable of this name{suggestion(_bare(name), variables, quoted=False)}"
         else:
