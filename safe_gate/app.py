@@ -422,6 +422,7 @@ def bless(
 def validate(paths: Sequence[str], effects: Effects) -> int:
     """Check input files alone: their shapes, and whether cases and outputs, settings, waivers fit. Returns 0 or 3."""
     from safe_gate.evaluators import safe_v0, synthesis
+    from safe_gate.render import console
 
     problems: list[Problem] = []
     cases = 0
@@ -430,7 +431,8 @@ def validate(paths: Sequence[str], effects: Effects) -> int:
             problems.append(item)
         cases += isinstance(item, safe_v0.Case | synthesis.Case)
     if problems:
-        return complain(problems, effects)
+        effects.err(console.problems(problems, most=len(problems)))  # no report holds the rest
+        return EXIT_CODES[Verdict.ERROR]
     effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
     return EXIT_CODES[Verdict.PASS]
 

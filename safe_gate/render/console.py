@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 20
-"""Problems are shown so many a file: the JSON report has all."""
+"""Problems are shown so many a file: the JSON report has all, and `validate` names all."""
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
@@ -187,16 +187,16 @@ def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
     return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
 
 
-def problems(found: Sequence[Problem]) -> str:
+def problems(found: Sequence[Problem], *, most: int = MOST_PROBLEMS) -> str:
     """Return problems as lines `path:line: id: field: message`, so many a file, then what they add up to."""
     files: dict[str, list[Problem]] = {}
     for one in in_order(found):
         files.setdefault(one.place.path, []).append(one)
     lines = []
     for path, some in files.items():
-        lines += [problem(one) for one in some[:MOST_PROBLEMS]]
-        if len(some) > MOST_PROBLEMS:
-            lines.append(f"... and {len(some) - MOST_PROBLEMS} more in {plain(Untrusted(path))}")
+        lines += [problem(one) for one in some[:most]]
+        if len(some) > most:
+            lines.append(f"... and {len(some) - most} more in {plain(Untrusted(path))}")
     for path, some in files.items():
         numbers = sorted({one.place.line for one in some})
         places = ", ".join(f"line {number}" for number in numbers[:10] if number)
