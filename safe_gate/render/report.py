@@ -253,7 +253,7 @@ def departures(report: JsonObject) -> list[Phrase]:
     policy = report["provenance"]["policy"]
     sentences: list[Phrase] = []
     if commit := report["provenance"].get("policy_commit"):
-        judged_by = "Judged by the config file and the rule packs of the base commit ("
+        judged_by = "Judged by the config file, the rule packs and the waivers of the base commit ("
         sentences.append((judged_by, Untrusted(commit[:7]), "), not by this change's own."))
     if policy.get("text") == "none":
         sentences.append(("Recorded text is withheld: a hash stands for each.",))
