@@ -693,7 +693,7 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
             siblings += path.parent.iterdir()
         close = suggestion(path.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
-        hint = f"matches no file{close}; nothing to judge is never a pass: correct the path or the pattern{slashes}"
+        hint = f"matches no file{close}, which is never a pass; correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint)
 
 
