@@ -171,7 +171,8 @@ def _stale(report: JsonObject) -> Iterator[Phrase]:
 
 def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -> Iterator[Phrase]:
     if old is None:
-        yield ("There is no baseline yet: failing cases are all there is to show.",)
+        shown = ": failing cases are all there is to show" if counts else ", and no case fails unexpectedly"
+        yield (f"There is no baseline yet{shown}.",)
     elif not counts:
         yield ("No case is new, gone, asked otherwise, or ends otherwise.",)
     else:

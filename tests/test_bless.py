@@ -40,7 +40,7 @@ def test_a_report_that_passed_becomes_the_baseline_byte_for_byte(safe_gate: Safe
     assert (ran.code, ran.err) == (0, "")
     assert ran.out == (
         "The baseline evals/baseline.json becomes reports/safe-gate.json, verdict pass:\n"
-        "There is no baseline yet: failing cases are all there is to show.\n"
+        "There is no baseline yet, and no case fails unexpectedly.\n"
         "Written: evals/baseline.json\n"
     )
     assert BASELINE.read_bytes() == REPORT.read_bytes()
@@ -55,6 +55,7 @@ def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
         assert ran.code == 1
         assert "│ failing │ t    │ fails │" in ran.out
         assert "│ n " not in ran.out
+        assert "There is no baseline yet: failing cases are all there is to show.\n" in ran.out
         words = "the gate failed; approve that with --reason TEXT"
         assert ran.err == f"safe-gate: refused, nothing is written: {words}\n"
         assert not BASELINE.exists()
