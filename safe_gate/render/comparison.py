@@ -74,8 +74,10 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
     """Yield what must be known before a figure is read: what the comparison says, and what it cannot say."""
     if comparison["status"] == "none":
         base = comparison["baseline"]
-        name: Words = "the event's base commit" if base["name"] == "base" else Untrusted(base["name"])
-        lacks = "holds none of these cases" if base["made_at"] else "is not there"
+        is_found, is_base = bool(base["made_at"]), base["name"] == "base"
+        commit = "the event's base commit" if is_found else "this event"
+        lacks = "holds none of these cases" if is_found else "has no base commit" if is_base else "is not there"
+        name: Words = commit if is_base else Untrusted(base["name"])
         yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
     for missing in comparison["without_baseline"]:
