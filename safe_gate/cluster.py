@@ -74,8 +74,8 @@ def checked(scheduler: str) -> Mapping[str, str]:
 
         own = _software()
     except ImportError as error:
-        words = f"is dask, which needs {error.name}, which is not installed; install the extra: pip install"
-        raise CannotJudge(Problem(Place("engine"), f"{words} 'safe-gate[dask]'")) from None
+        words = f"is dask, which needs {error.name}, which is not installed; {files.NO_EXTRA}"
+        raise CannotJudge(Problem(Place("engine"), words)) from None
     found = _ADDRESS.fullmatch(scheduler)
     if not found or not 0 < int(found["port"]) < 1 << 16:
         raise _broken(scheduler, "is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")

@@ -65,6 +65,11 @@ class Part:
 OUTPUTS = ".outputs.jsonl"
 """How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
 
+NO_EXTRA = (
+    "install the extra: pip install 'safe-gate[dask]', and run the command instead of the action, whose image lacks it"
+)
+"""What is to be done where dask or pyarrow is missing."""
+
 _LARGEST_DOCUMENT = 16 << 20  # bytes
 _DEVICES = Path("/dev")
 
@@ -480,8 +485,8 @@ def _parts(path: Path, kind: str, root: Path, size: int = PART_LINES) -> Iterato
         yield Problem(Place(name), f"is no Parquet file that can be read: {error}")
         return
     except ModuleNotFoundError as error:
-        words = f"is Parquet, which needs {error.name}, which is not installed"
-        yield Problem(Place(name), f"{words}; install the extra: pip install 'safe-gate[dask]'")
+        words = f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}"
+        yield Problem(Place(name), words)
         return
     yield InputFile(name, digest.hexdigest(), kind)
 
