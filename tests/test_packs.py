@@ -271,7 +271,10 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
 @pytest.mark.parametrize(
     ("fields", "expected"),
     [
-        ({"pack": "Team-2"}, "an id of lower-case words joined by hyphens, such as team-agency-positive"),
+        (
+            {"pack": "Team-2"},
+            "an id of lower-case words without digits joined by hyphens, such as team-agency-positive",
+        ),
         ({"id": "Team/2"}, "the pack's id, a slash and a name of lower-case letters, digits and hyphens"),
         ({"weight": -1}, "a number from 0 to 1000"),
         ({"miss": []}, "a list of at least one text, each once"),
