@@ -67,10 +67,18 @@ def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, An
     return Side(own, rules, policy["text"] != "full", policy["cluster_key"])
 
 
-def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Options, Path] | None = None) -> Parts:
+def measured(
+    options: Options,
+    generated_at: str,
+    *,
+    root: Path,
+    ruled: tuple[Options, Path] | None = None,
+    is_baseline: bool = False,
+) -> Parts:
     """Return what evaluators make of the inputs below a folder, by the rules of the options, or of `ruled` there.
 
-    A pattern that names no file below the folder counts for nothing. Raises CannotJudge with every problem.
+    A pattern that names no file below the folder counts for nothing, nor, of a baseline, does a concern that is of no
+    case: it may be new. Raises CannotJudge with every problem.
     """
     there = narrowed(options, root)
     scoring, rules_root = ruled or (there, root)
@@ -81,6 +89,9 @@ def measured(options: Options, generated_at: str, *, root: Path, ruled: tuple[Op
     if there.synthesis_cases:
         rules = measure.synthesis_rules(scoring, root=rules_root)
         found["synthesis"] = measure.synthesis_part(there, root=root, rules=rules)
+    no_case = measure.as_shown([measure.lacking(there)], there)
+    if is_baseline and "safe_v0" in found and found["safe_v0"].problems == no_case:
+        del found["safe_v0"]
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
     return {name: found[name].part if name in found else None for name in EVALUATORS}
@@ -184,10 +195,12 @@ def _baseline(
     if base.report is not None:
         return side_of_report(base.report), None
     own = replace(options_at(base.root), cluster_key=options.cluster_key)
-    old = side(measured(own, generated_at, root=base.root), narrowed(own, base.root), root=base.root)
+    found = measured(own, generated_at, root=base.root, is_baseline=True)
+    old = side(found, narrowed(own, base.root), root=base.root)
     if old.rules == head.rules:
         return old, old
-    today = side(measured(own, generated_at, root=base.root, ruled=(options, root)), options, root=root)
+    found = measured(own, generated_at, root=base.root, ruled=(options, root), is_baseline=True)
+    today = side(found, options, root=root)
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     parts = {name: part if today.rules[name] == head.rules[name] else None for name, part in today.parts.items()}
     return old, replace(today, parts=parts)

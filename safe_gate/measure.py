@@ -97,7 +97,7 @@ def safe_v0_part(
             yield safe_v0.Totals.of(found, policy)
 
     total = add_up(totals(), safe_v0.Totals())
-    problems = intake.problems or ([] if intake.count else [_lacking(options)])
+    problems = intake.problems or ([] if intake.count else [lacking(options)])
     is_whole = not problems and intake.count == len(entries)
     part = safe_v0.report(total, entries, policy, generated_at) if is_whole else None
     return Measured(part, as_shown(problems, options), tuple(intake.inputs), entries, intake.count)
@@ -254,7 +254,7 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
     problems: tuple[Problem, ...] = ()
     if options.safe_batch:
         counts["safe_v0"], found = _counted(safe_v0_cases(options))
-        problems += found or ((_lacking(options),) if not counts["safe_v0"] else ())
+        problems += found or ((lacking(options),) if not counts["safe_v0"] else ())
     if options.synthesis_cases:
         counts["synthesis"], found = _counted(files.synthesis_cases(options.synthesis_cases))
         problems += found
@@ -266,7 +266,7 @@ def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
     return sum(1 for _ in intake.cases()), tuple(intake.problems)
 
 
-def _lacking(options: Options) -> Problem:
+def lacking(options: Options) -> Problem:
     """Return the problem that a concern leaves no case."""
     words = f"{options.safe_concern!r} is that of no case; correct it, or leave it unset to judge all cases"
     return Problem(Place("safe-concern"), words)

@@ -627,6 +627,20 @@ def test_the_regression_planted_in_the_examples_is_found(
     assert comparison["synthesis"]["cases"]["removed"] == [{"id": "EMP-024", "protected": False}]
 
 
+def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    write_batch(Path("b.json"), safe_case("new", concern_id="New"))
+    flags = ("--safe-batch", "b.json", "--synthesis-cases", "c.jsonl")
+    for text in ("full", "none"):
+        done = safe_gate("run", *flags, "--safe-concern", "New", "--baseline", base, "--text", text)
+        assert done.code == 0, done.log
+        said = "SAFE v0 has no baseline yet: the baseline has no cases where this run has them."
+        assert said in done.out
+    done = safe_gate("compare", base, ".", *flags, "--safe-concern", "Nwe")
+    assert (done.code, done.err.startswith("safe-concern: 'Nwe' is that of no case")) == (3, True), done.log
+
+
 def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_none(
     safe_gate: Callable[..., Ran],
 ) -> None:
