@@ -225,7 +225,7 @@ def _sha(value: Mapping[str, Any], key: str) -> str:
 
 def _number(pull: Mapping[str, Any]) -> int | None:
     number = pull.get("number")
-    return number if isinstance(number, int) and number > 0 else None
+    return number if type(number) is int and number > 0 else None  # true is an int, too
 
 
 def _whole(value: Any) -> int:
