@@ -6,6 +6,7 @@ temporary folder for as long as the baseline is open.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
@@ -67,7 +68,7 @@ def patterns_of(options: Options) -> tuple[Pattern, ...]:
     """Return the paths and globs of all files that a run under these options reads, from the working folder."""
     batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
     beside = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
-    report = [options.baseline] * may_be_committed(options.baseline)
+    report = [path] if (path := committed(options.baseline)) else []
     others = (*options.safe_outputs, *options.synthesis_cases, *options.rules, *beside, *report)
     return (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, others))
 
@@ -150,10 +151,22 @@ def is_replaced(options: Options) -> bool:
     return files.exists(own) and files.is_among(options.baseline, (own,))
 
 
-def may_be_committed(spec: str) -> bool:
-    """Tell the path of a report below the working folder, which a commit may hold beside the cases."""
+def committed(spec: str) -> str:
+    """Return where a commit may hold the report that `spec` names, from the working folder, "" if none may.
+
+    However the path is written: what lies in the working folder's checkout comes with a change.
+    """
     path = PurePath(spec)
-    return _names_report(spec) and not path.is_absolute() and ".." not in path.parts
+    if not _names_report(spec):
+        return ""
+    if not path.is_absolute() and ".." not in path.parts:
+        return spec
+    here = Path.cwd()
+    if (root := repository.root_in_sight(here)) is None:
+        return ""
+    there = Path(os.path.normpath(here / path))  # as it is written: a link in the checkout may come with the change
+    top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)
+    return os.path.relpath(root / there.relative_to(top), here) if top else ""
 
 
 def _names_report(spec: str) -> bool:

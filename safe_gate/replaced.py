@@ -10,19 +10,20 @@ from collections.abc import Iterator, Mapping
 from pathlib import Path
 
 from safe_gate import baselines, comparing, files, measure
-from safe_gate.baselines import Baseline, may_be_committed
+from safe_gate.baselines import Baseline, committed
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.model import CannotJudge, Outcome
 from safe_gate.options import Options
 from safe_gate.weakening import Weakening, What
 
 
-def weakening(base: Baseline, path: str, options: Options, root: Path) -> list[Weakening]:
+def weakening(base: Baseline, spec: str, options: Options, root: Path) -> list[Weakening]:
     """Return the report that a commit keeps as its baseline, if what stands in its place now asks less of any case.
 
-    `path` is what the commit's settings name as the baseline; the run's files lie below `root`, judged under `options`.
+    `spec` is what the commit's settings name as the baseline; the run's files lie below `root`, judged under `options`.
     """
-    if not may_be_committed(path) or not files.exists(root / path):
+    path = committed(spec)
+    if not path or not files.exists(root / path):
         return []
     kept, now = str(base.root / path), str(root / path)
     was = files.sha256(kept)

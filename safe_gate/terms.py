@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import comparing, files, measure, packs, replaced, weakening
-from safe_gate.baselines import Baseline, may_be_committed
+from safe_gate.baselines import Baseline, committed
 from safe_gate.digests import digest
 from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
 from safe_gate.files import HERE
@@ -91,8 +91,8 @@ def at(options: Options, *, root: Path = HERE) -> Terms:
 
 def _baseline(options: Options, root: Path) -> str:
     """Return the baseline that the settings name, nothing where that is a report which is not there."""
-    is_gone = may_be_committed(options.baseline) and not files.exists(root / options.baseline)
-    return "" if is_gone else options.baseline
+    path = committed(options.baseline)
+    return "" if path and not files.exists(root / path) else options.baseline
 
 
 def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:

@@ -805,6 +805,43 @@ def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
     assert replaced in section()
 
 
+@pytest.mark.parametrize("folder", ["{here}", "../{name}", "{here}/../{name}", "{linked}"])
+def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written(
+    safe_gate: SafeGate,
+    base: str,
+    in_actions: Callable[..., None],
+    tmp_path_factory: pytest.TempPathFactory,
+    folder: str,
+) -> None:
+    here, linked = Path.cwd(), tmp_path_factory.mktemp("elsewhere") / "linked"
+    linked.symlink_to(here)
+    report = Path(folder.format(here=here, name=here.name, linked=linked)) / "evals" / "base.json"
+    lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1}
+    Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
+    Path("evals").mkdir()
+    run = ("run", "--baseline", str(report))
+
+    def bless(text: str) -> None:
+        write_cases(Path("c.jsonl"), turn("a", assistant=text))
+        assert safe_gate("run").code == 0
+        shutil.copy("reports/safe-gate.json", "evals/base.json")
+
+    bless(GOOD)
+    in_actions(payload=pull_request(commit()))
+    assert safe_gate(*run).code == 0
+    assert section() == []
+    bless("Stop crying. It's over.")
+    assert safe_gate(*run).code == 0
+    assert section() == [("setting", "baseline", "evals/base.json", "replaced")]
+    Path("evals").rename("others")
+    Path("evals").symlink_to("others")
+    assert safe_gate(*run).code == 0
+    assert section() == [("setting", "baseline", "evals/base.json", "replaced")]
+    Path("evals/base.json").unlink()
+    assert safe_gate(*run).code == 0
+    assert section() == [("setting", "baseline", "", "dropped")]
+
+
 def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_told(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
