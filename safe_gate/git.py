@@ -7,6 +7,7 @@ make git run: no hook, pager, prompt or signature's program, no fetch of objects
 from __future__ import annotations
 
 import os
+import re
 import shutil
 import subprocess
 import time
@@ -15,6 +16,7 @@ from dataclasses import replace
 from tempfile import TemporaryFile
 from typing import IO
 
+from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.trees import Commit, Entry, Kind, Missing, Selection
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999
@@ -37,12 +39,22 @@ _KEPT = ("PATH", "SYSTEMROOT")
 _KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
 
 
+_SUFFIX = re.compile(r"[~^:]|@\{")  # what may stand behind a ref's name
+
+
 class Clone:
     """The repository that the working folder lies in."""
 
     def commit(self, ref: str) -> Commit:
-        """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git."""
+        """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git.
+
+        Raises CannotJudge for a tag by the name of a branch elsewhere: git would take it, and who may push no
+        branch may push a tag.
+        """
         sha = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
+        if twins := _twins(_SUFFIX.split(ref, maxsplit=1)[0]):
+            words = f"is a tag and a branch at different commits ({', '.join(twins)}); write out which of them is meant"
+            raise CannotJudge(Problem(Place(ref), words))
         seconds = _git("show", "-s", "--format=%ct", "--end-of-options", sha).decode().strip()
         is_time = seconds.isdigit() and int(seconds) <= _LAST_SECOND  # a commit may claim any
         return Commit(sha, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds))) if is_time else "")
@@ -66,6 +78,17 @@ class Clone:
             for _ in files:
                 yield file.read(int(file.readline()))
                 file.readline()
+
+
+def _twins(name: str) -> list[str]:
+    """Return a tag and the branches of one name, here or fetched, if they are at different commits."""
+    kinds = ("tags", "heads", "remotes", "remotes/*")
+    named = _git("for-each-ref", "--format=%(refname)", *(f"refs/{kind}/{name}" for kind in kinds))
+    found = [one for one in os.fsdecode(named).splitlines() if one.endswith(f"/{name}")]  # it names what is below, too
+    if f"refs/tags/{name}" not in found:
+        return []
+    commits = _git("rev-parse", *(f"{one}^{{commit}}" for one in found)).split()
+    return found if len(set(commits)) > 1 else []
 
 
 def _entry(line: bytes) -> Entry:

@@ -314,6 +314,28 @@ def test_a_ref_is_a_branch_a_tag_an_id_or_what_git_makes_of_it(work: Path) -> No
             assert (baseline.name, baseline.commit) == (ref, sha)
 
 
+@pytest.mark.parametrize("branch", ["refs/heads/trunk", "refs/remotes/origin/trunk"])
+def test_a_tag_by_the_name_of_a_branch_is_not_taken_for_it(work: Path, branch: str) -> None:
+    first = commit(work)
+    git("update-ref", branch, first, folder=work)
+    git("tag", "--annotate", "--message=x", "trunk", folder=work)
+    for ref in ("trunk", branch):
+        with open_(ref) as baseline:
+            assert baseline
+            assert baseline.commit == first
+    commit(work)
+    git("commit", "--quiet", "--allow-empty", "--message=y", folder=work)
+    git("tag", "--force", "trunk", folder=work)
+    both = ", ".join(sorted((branch, "refs/tags/trunk")))
+    words = f"is a tag and a branch at different commits ({both}); write out which of them is meant"
+    for ref in ("trunk", "trunk~1", "trunk^"):
+        assert refusal(open_(ref)) == f"{ref}: {words}"
+    for ref in (branch, branch.removeprefix("refs/")):
+        with open_(ref) as baseline:
+            assert baseline
+            assert baseline.commit == first
+
+
 def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     commit(work)
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
