@@ -80,14 +80,19 @@ PART_BYTES = 1 << 20
 """A part ends with the line that fills so many bytes."""
 
 
-def synthesis_cases(patterns: Sequence[str], *, root: Path = HERE) -> Iterator[synthesis.Case | Problem | InputFile]:
-    """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end."""
+def synthesis_cases(
+    patterns: Sequence[str], *, root: Path = HERE, cluster_key: str = ""
+) -> Iterator[synthesis.Case | Problem | InputFile]:
+    """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
+
+    `cluster_key` is that of `cluster_of`.
+    """
     seen = Store()
     for item in synthesis_parts(patterns, root=root):
         if not isinstance(item, Part):
             yield item
             continue
-        found = list(cases_of(item))
+        found = list(cases_of(item, cluster_key))
         twins = {place: twin for case_id, place in ids_of(found) if (twin := twin_of(seen, case_id, place, "id"))}
         yield from twins.values()
         yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)

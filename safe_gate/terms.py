@@ -104,16 +104,19 @@ def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:
 
 def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
     def asked(case: safe_v0.Case) -> tuple[str, Asked]:
-        return case.test_id, Asked(case.digests()["case"], {**case.asks(), "patient_payload": case.given})
+        asks = {**case.asks(), "patient_payload": case.given, "cluster": case.cluster or None}
+        return case.test_id, Asked(case.digests()["case"], asks)
 
     return _by_id(measure.safe_v0_cases(options, root=root), asked, options)
 
 
 def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
     def asked(case: synthesis.Case) -> tuple[str, Asked]:
-        return case.id, Asked(case.digests()["case"], {**case.asks(), "user": digest(case.user)})
+        asks = {**case.asks(), "user": digest(case.user), "cluster": case.cluster or None}
+        return case.id, Asked(case.digests()["case"], asks)
 
-    return _by_id(files.synthesis_cases(options.synthesis_cases, root=root), asked, options)
+    cases = files.synthesis_cases(options.synthesis_cases, root=root, cluster_key=options.cluster_key)
+    return _by_id(cases, asked, options)
 
 
 def _by_id(items: Iterable[Any], asked: Callable[[Any], tuple[str, Asked]], options: Options) -> dict[str, Asked]:

@@ -60,7 +60,10 @@ class Rule:
 
 @dataclass(frozen=True, slots=True)
 class Asked:
-    """What is asked of a case: the digest of the case, and `Case.asks()`, None where only the digest is known."""
+    """What is asked of a case: the digest of the case, and `Case.asks()`, None where only the digest is known.
+
+    With that comes what of a case is given to it, or says which cases it counts with, and is in no `asks()`.
+    """
 
     digest: str
     asks: JsonObject | None
@@ -303,24 +306,28 @@ def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
         for case_id, was in sorted(base.cases.get(name, {}).items(), key=lambda case: case[0]):
             if case_id not in now:
                 yield Weakening(name, case_id, "", What.DROPPED)
-            elif was.digest != now[case_id].digest:
-                yield from _asked(name, case_id, was.asks, now[case_id].asks, settings, named)
+            elif was != now[case_id]:
+                yield from _asked(name, case_id, was, now[case_id], settings, named)
 
 
 def _asked(
     name: str,
     case_id: str,
-    before: JsonObject | None,
-    after: JsonObject | None,
+    before: Asked,
+    after: Asked,
     settings: Sequence[Mapping[str, Any]],
     named: Set[str],
 ) -> Iterator[Weakening]:
     """Yield in what less is asked of a case; `named` are the groups that either's settings name."""
-    if before is None or after is None:
-        yield Weakening(name, case_id, "", What.CHANGED)
+    if before.asks is None or after.asks is None:
+        if before.digest != after.digest:
+            yield Weakening(name, case_id, "", What.CHANGED)
         return
-    for key, was in before.items():
-        is_ = after[key]
+    keys = {one.get("cluster_key") for one in settings}
+    for key, was in before.asks.items():
+        is_ = after.asks[key]
+        if key == "cluster" and len(keys) > 1:  # the setting itself is told
+            continue
         if key == EVALUATORS[name].groups_key:
             yield from (Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, settings, named))
         elif isinstance(was, Mapping):

@@ -226,6 +226,7 @@ def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> T
     plain: dict[str, Any] = {"checks": ["agency_language"], "expected": {}, "tags": [], "user": "0"}
     if name == "safe_v0":
         plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": [], "patient_payload": None}
+    plain["cluster"] = None
     asked = Asked(json.dumps(asks), plain | asks)
     return Terms(DEFAULTS | (settings_ or {}), {name: {"c": asked}}, {}, "")
 
@@ -249,6 +250,8 @@ def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> T
         ),
         ("synthesis", {}, {"tags": ["pivot-fail"]}, "tags", "added"),
         ("synthesis", {}, {"user": "1"}, "user", "changed"),
+        ("synthesis", {"cluster": "1"}, {"cluster": "2"}, "cluster", "changed"),
+        ("safe_v0", {"cluster": "1"}, {}, "cluster", "changed"),
     ],
 )
 def test_less_asked_of_a_case_is_named(name: str, before: Any, after: Any, field: str, what: str) -> None:
@@ -261,6 +264,7 @@ def test_less_asked_of_a_case_is_named(name: str, before: Any, after: Any, field
         ("safe_v0", {"CR": ["b"]}, {"CR": ["a", "b"]}),
         ("safe_v0", {"archetype": "A"}, {"archetype": "B"}),
         ("safe_v0", {}, {"patient_payload": "1"}),
+        ("safe_v0", {}, {"cluster": "1"}),
         ("synthesis", {}, {"checks": ["agency_language", "topic_pivot"]}),
         ("synthesis", {}, {"expected": {"topic_pivot": False}}),
         ("synthesis", {"tags": ["x"]}, {"tags": ["y"]}),
@@ -412,6 +416,30 @@ def test_what_the_pipeline_was_given_does_not_change_unseen(safe_gate: SafeGate)
     safe_gate("run", "--baseline", base)
     assert section() == [("safe_v0", "s", "patient_payload", "changed")]
     assert "30" not in json.dumps(report()["weakened"]["findings"])
+
+
+def test_which_cases_count_together_does_not_change_unseen(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    git("init", "--quiet")
+    turns = [turn(one, x_topic=one, x_other="z") for one in "ab"]
+    put({"synthesis-cases": ["c.jsonl"], "safe-batch": ["b"]}, *turns, cases=(safe_case("s", x_topic=[1]),))
+    assert safe_gate("run").code == 0
+    shutil.copy("reports/safe-gate.json", "base.json")  # of a run that put none together
+    run = ("run", "--baseline", "base.json", "--cluster-key")
+    in_actions(payload=pull_request(commit()))
+    assert safe_gate(*run, "x_topic").code == 0
+    assert section() == []
+    write_cases(Path("c.jsonl"), turns[0], turns[1] | {"x_topic": "a"})
+    write_batch(Path("b.json"), safe_case("s", x_topic=[2]))
+    assert safe_gate(*run, "x_topic").code == 0
+    assert section() == [("safe_v0", "s", "cluster", "changed"), ("synthesis", "b", "cluster", "changed")]
+    for key in ("x_other", ""):
+        assert safe_gate(*run, key).code == 0
+        assert section() == []
+    Path("safe.config.json").write_text('{"safe-batch": ["b"], "cluster-key": "x_topic"}', "utf-8")
+    assert safe_gate("run", "--baseline", "base.json", "--cases", "c.jsonl").code == 0
+    assert section() == [("setting", "cluster-key", "", "changed")]
 
 
 def test_a_weakened_gate_is_shown_high_up_and_breaks_nothing_by_default(safe_gate: SafeGate, base: str) -> None:
@@ -866,7 +894,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
         ((a, longer), (), []),
         ((a, worse), without, [replaced]),
         ((a, b | {"user": "I feel low today."}), without, [replaced, ("synthesis", "b", "user", "changed")]),
-        ((a, b | {"x_topic": "a"}), (), [replaced]),
+        ((a, b | {"x_topic": "a"}), (), [replaced, ("synthesis", "b", "cluster", "changed")]),
     ):
         bless(*turns, flags=flags)
         assert safe_gate("run").code == 0
