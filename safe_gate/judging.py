@@ -30,6 +30,7 @@ from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
 from safe_gate.options import CONFIG_FILE, Options
 from safe_gate.trees import Pattern
+from safe_gate.weakening import Weakening, What
 
 SCHEMA_VERSION = 1
 
@@ -323,11 +324,28 @@ def _weakened(
     for choice in _bases(compared, ruling, options, effects, options_at):
         try:
             with choice as base:
-                return terms.held_against(base, head, options, options_at, effects.generated_at)
+                unjudged = _unjudged(ruling, options)
+                return terms.held_against(base, head, options, options_at, effects.generated_at, unjudged=unjudged)
         except CannotJudge:
             if is_needed or _is_needed_by_base(options, effects, options_at):
                 raise
     return terms.held_against(None, head, options, options_at, effects.generated_at)
+
+
+def _unjudged(ruling: _Ruling, options: Options) -> list[Weakening]:
+    """Return the settings by which a change names other cases than those that its base commit's settings judged."""
+    if not ruling.base:
+        return []
+    named = ((name, getattr(ruling.options, name), getattr(options, name)) for name in _OF_INPUTS)
+    return [
+        Weakening("setting", name.replace("_", "-"), "", What.CHANGED, _json(judged), _json(own))
+        for name, judged, own in named
+        if judged != own
+    ]
+
+
+def _json(value: str | tuple[str, ...]) -> str | list[str]:
+    return list(value) if isinstance(value, tuple) else value
 
 
 def _is_needed_by_base(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> bool:
