@@ -324,28 +324,29 @@ def _weakened(
     for choice in _bases(compared, ruling, options, effects, options_at):
         try:
             with choice as base:
-                unjudged = _unjudged(ruling, options)
-                return terms.held_against(base, head, options, options_at, effects.generated_at, unjudged=unjudged)
+                left_out = tuple(_left_out(ruling, options))
+                return terms.held_against(base, head, options, options_at, effects.generated_at, left_out=left_out)
         except CannotJudge:
             if is_needed or _is_needed_by_base(options, effects, options_at):
                 raise
     return terms.held_against(None, head, options, options_at, effects.generated_at)
 
 
-def _unjudged(ruling: _Ruling, options: Options) -> list[Weakening]:
-    """Return the settings by which a change names other cases than those that its base commit's settings judged."""
-    if not ruling.base:
-        return []
-    named = ((name, getattr(ruling.options, name), getattr(options, name)) for name in _OF_INPUTS)
-    return [
-        Weakening("setting", name.replace("_", "-"), "", What.CHANGED, _json(judged), _json(own))
-        for name, judged, own in named
-        if judged != own
-    ]
+def _left_out(ruling: _Ruling, options: Options) -> Iterator[Weakening]:
+    """Yield what the base commit's settings had judged and the change's own name no more: other cases may come instead.
+
+    What they add is judged once it is merged, as a new limit is.
+    """
+    for name in _OF_INPUTS if ruling.base else ():
+        judged, own = (_listed(getattr(one, name)) for one in (ruling.options, options))
+        if gone := [one for one in judged if one not in own]:
+            new = [one for one in own if one not in judged]
+            what = What.REPLACED if new else What.DROPPED
+            yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
 
 
-def _json(value: str | tuple[str, ...]) -> str | list[str]:
-    return list(value) if isinstance(value, tuple) else value
+def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _is_needed_by_base(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> bool:

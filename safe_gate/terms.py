@@ -26,11 +26,11 @@ def held_against(
     generated_at: str,
     *,
     root: Path = HERE,
-    unjudged: Sequence[weakening.Weakening] = (),
+    left_out: Sequence[weakening.Weakening] = (),
 ) -> dict[str, Any]:
     """Return in what a run's terms ask for less than those of its base, in the shape of the report.
 
-    None stands for a base commit that there is not; the run's files lie below `root`. `unjudged` comes first.
+    None stands for a base commit that there is not; the run's files lie below `root`. `left_out` comes first.
     Raises CannotJudge with every problem of the base.
     """
     if base is None:
@@ -38,7 +38,7 @@ def held_against(
     before = of(base, options_at)
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
     return weakening.section(
-        [*unjudged, *replaced.weakening(base, kept, options, root), *weakening.weakenings(before, head)],
+        [*left_out, *replaced.weakening(base, kept, options, root), *weakening.weakenings(before, head)],
         comparing.named(base, options, generated_at),
         partial=before.rules is None or head.rules is None,
         fails=weakening.fails(before, head),

@@ -777,7 +777,7 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     assert found["weakened"]["on_weakened"] == "warn"
 
 
-def test_cases_that_only_the_changes_own_settings_name_are_told_to_be_judged_by_nobody(
+def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_judged_are_told(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     config = {"synthesis-cases": ["c.jsonl"], "safe-batch": ["b"]}
@@ -785,16 +785,16 @@ def test_cases_that_only_the_changes_own_settings_name_are_told_to_be_judged_by_
     in_actions(payload=pull_request(commit()))
     run = ("run", "--policy-ref", "base", "--baseline", "base", "--on-weakened", "fail")
     assert safe_gate(*run).code == 0
-    write_cases(Path("d.jsonl"), turn("a", assistant="Stop crying. It's over."))
+    write_cases(Path("d.jsonl"), turn("d", assistant="Stop crying. It's over."))
     Path("safe.config.json").write_text(json.dumps(config | {"synthesis-cases": ["d.jsonl"]}), "utf-8")
     assert safe_gate(*run).code == 1
-    assert section() == [("setting", "synthesis-cases", "", "changed")]
-    assert "| setting | <code>synthesis-cases</code> | changed | <code>c&#46;jsonl</code>" in Path("summary").read_text(
-        "utf-8"
-    ).replace("<wbr>", "")
+    assert section() == [("setting", "synthesis-cases", "", "replaced")]
+    assert "| setting | <code>synthesis-cases</code> | replaced | <code>c&#46;jsonl</code>" in Path(
+        "summary"
+    ).read_text("utf-8").replace("<wbr>", "")
     assert safe_gate(*run, "--cases", "c.jsonl").code == 0
-    assert safe_gate("run", "--baseline", "base", "--max-unexpected-failures", "1").code == 0
-    assert section() == []
+    Path("safe.config.json").write_text(json.dumps(config | {"synthesis-cases": ["d.jsonl", "c.jsonl"]}), "utf-8")
+    assert safe_gate(*run).code == 0
 
 
 def test_a_baseline_that_a_change_deletes_is_missed(
