@@ -142,7 +142,7 @@ def source(request: pytest.FixtureRequest, from_github: Callable[[Path], Open]) 
     """Return a function that commits a repository's files and gives how to open them, from the one or the other."""
 
     def commit_and_open(top: Path) -> Open:
-        if not git("status", "--porcelain", "--ignored", folder=top).startswith("nothing"):
+        if git("status", "--porcelain", folder=top):
             commit(top)
         return open_ if request.param == "clone" else from_github(top)
 
@@ -175,7 +175,7 @@ def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path],
     with open_it("main") as baseline:
         assert baseline
         assert (baseline.name, baseline.report) == ("main", None)
-        assert (len(baseline.commit), baseline.made_at) == (len(sha), NOW)
+        assert (baseline.commit, baseline.made_at) == (sha, NOW)
         assert found(baseline.root) == NAMED
         assert measure.synthesis_part(OPTIONS, root=baseline.root) == before[0]
         assert measure.safe_v0_part(OPTIONS, NOW, root=baseline.root) == before[1]
