@@ -13,6 +13,7 @@ import pytest
 from hypothesis import settings
 
 from safe_gate import cli
+from safe_gate.files import load_schema
 from tests.fake_github import gate, github, in_actions, start, waits  # noqa: F401 - fixtures for every test
 
 DATA = Path(__file__).parent / "data"
@@ -61,6 +62,17 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 
 GOOD = "That sounds so hard, and I'm sorry. Would you like to talk about what happened with the exam?"
+BAD = "You should stop being so sad. You'll definitely be fine, I promise."
+"""Replies that pass every check, and that fail every one."""
+SILENT = {"signals": [], "summary": "", "followup_questions": []}
+"""A SAFE v0 output that finds nothing."""
+
+
+def report() -> dict[str, Any]:
+    """Return the report of the last run, which is valid."""
+    found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    assert load_schema("report").faults(found) == ()
+    return found
 
 
 def turn(id_: str, **fields: Any) -> dict[str, Any]:

@@ -12,10 +12,9 @@ import pytest
 
 from safe_gate import globs
 from safe_gate.render.untrusted import visible
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import BAD, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
 OUTPUT = safe_case("x")["output"]
 
 

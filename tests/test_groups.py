@@ -14,16 +14,14 @@ from hypothesis import strategies as st
 from safe_gate.evaluators.synthesis import Case, Totals, report, score_case
 from safe_gate.evaluators.synthesis import result_json as entry
 from safe_gate.figures import add_up
-from safe_gate.files import load_schema
 from safe_gate.gate import GROUP_RULES
 from safe_gate.model import Place
 from safe_gate.packs import load
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
-from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import BAD, GOOD, SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import report as judged
 
 SafeGate = Callable[..., Ran]
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
-SILENT = {"signals": [], "summary": "", "followup_questions": []}
 HALF = {"signals": ["fever"], "summary": "", "followup_questions": []}  # CR 0.5 of two signals
 
 
@@ -31,12 +29,6 @@ def configure(**settings: Any) -> None:
     Path("safe.config.json").write_text(
         json.dumps({name.replace("_", "-"): v for name, v in settings.items()}), "utf-8"
     )
-
-
-def judged() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    assert load_schema("report").faults(found) == ()
-    return found
 
 
 def of_groups() -> list[dict[str, Any]]:

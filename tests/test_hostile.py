@@ -22,7 +22,7 @@ from markdown_it.rules_core import text_join
 
 from safe_gate.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
-from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import DATA, SILENT, Ran, safe_case, turn, write_batch, write_cases
 
 HOSTILE = DATA / "hostile" / "synthesis_hostile.jsonl"
 SURFACES = ("markdown", "rendered", "log", "github_output", "json")
@@ -272,9 +272,6 @@ def hostile_negative_examples(folder: Path) -> tuple[str | Path, ...]:
     texts = [attack[:200] for attack in ATTACKS.values()]
     cases = [turn(text, tags=[f"{text}-fail"]) for text in texts]
     return "--cases", write_cases(folder / "cases.jsonl", *cases), "--max-unexpected-passes", "0"
-
-
-SILENT = {"signals": [], "summary": "", "followup_questions": []}
 
 
 def clinical(text: str, number: int) -> dict[str, Any]:

@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from safe_gate import spool
 from safe_gate.model import HELD, CannotJudge, View
 from safe_gate.spool import Spool, Store
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import SILENT, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 
@@ -63,8 +63,7 @@ def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
 def test_ten_times_the_batches_take_no_more_memory() -> None:
     for count in (_FEW, _MANY):
         for first in range(0, count, 100):
-            silent = {"signals": [], "summary": "", "followup_questions": []}
-            cases = (safe_case(f"case-{n}", output=silent) for n in range(first, first + 100))
+            cases = (safe_case(f"case-{n}", output=SILENT) for n in range(first, first + 100))
             Path(f"{count}").mkdir(exist_ok=True)
             write_batch(Path(f"{count}") / f"{first}.json", *cases)
     (few, least), (many, most) = (peak("run", "--safe-batch", f"{count}/*.json") for count in (_FEW, _MANY))

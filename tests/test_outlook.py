@@ -11,14 +11,11 @@ from typing import Any
 import pytest
 
 from safe_gate.options import settings
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import BAD, Ran, safe_case, turn, write_batch, write_cases
+from tests.fake_github import BASE, HEAD, TOKEN
 from tests.test_compare import commit
 
 SafeGate = Callable[..., Ran]
-TOKEN = "ghs_16C7e42F292c6912E7710c838347Ae178B4a"
-HEAD = "ec26c3e57ca3a959ca5aad62de7213c562f8c821"
-BASE = "f95f852bd8fca8fcc58a9a2d6c842781e32a215e"
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
 
 
 def payload(head: str | None, base: str = "octo/app") -> dict[str, Any]:

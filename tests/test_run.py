@@ -13,27 +13,13 @@ import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 import pytest
 
-from safe_gate.files import load_schema
-from tests.conftest import DATA, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import BAD, DATA, REPOSITORY, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.fake_github import outputs
 
 SafeGate = Callable[..., Ran]
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
-
-
-def report() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    assert load_schema("report").faults(found) == ()
-    return found
-
-
-def outputs(path: Path) -> dict[str, str]:
-    """Read step outputs as the runner does."""
-    found = re.findall(r"^([a-z-]+)<<(\S+)\n(.*?)\n\2\n", path.read_text("utf-8"), re.MULTILINE | re.DOTALL)
-    return {name: value for name, _, value in found}
 
 
 @pytest.fixture
@@ -70,8 +56,7 @@ def test_one_verdict_over_both_evaluators(
 
 
 def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
-    output = {"signals": [], "summary": "", "followup_questions": []}
-    write_batch(Path("b.json"), safe_case("s", output=output))
+    write_batch(Path("b.json"), safe_case("s", output=SILENT))
     write_cases(
         Path("c.jsonl"),
         turn("t", assistant=BAD, expected={"agency_language": True}),
@@ -111,7 +96,7 @@ def test_a_run_without_inputs_says_what_to_pass_and_publishes_the_error(safe_gat
     found = report()
     assert (found["verdict"], found["safe_v0"], found["synthesis"]) == ("error", None, None)
     assert len(found["problems"]) == 1
-    assert outputs(Path("output"))["verdict"] == "error"
+    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
     assert "could not judge" in Path("summary").read_text("utf-8")
     assert "::error title=SAFE Gate%3A cannot judge::" in ran.out
 
@@ -123,7 +108,7 @@ def test_wrong_settings_reach_outputs_summary_and_annotations_too(
     monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
     ran = safe_gate("run")
     assert ran.code == 3
-    assert outputs(Path("output"))["verdict"] == "error"
+    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
     assert "INPUT&#95;MIN-PASSRATE" in Path("summary").read_text("utf-8")
     assert "::error" in ran.out
 
@@ -134,7 +119,7 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
     batch = DATA / "safe_v0/I25_batch_1.json"
     ran = safe_gate("run", "--safe-batch", batch, "--synthesis-cases", "c.jsonl")
     assert ran.code == 1
-    assert outputs(Path("output")) == {
+    assert outputs(Path("output").read_text("utf-8")) == {
         "verdict": "fail",
         "pass-rate": "0.4",
         "unexpected-failures": "1",
@@ -173,9 +158,8 @@ def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> 
 @pytest.mark.usefixtures("runner")
 def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(1, 16)))
-    silent = {"signals": [], "summary": "", "followup_questions": []}
     half = {"signals": [], "summary": "fever", "followup_questions": ["policy"]}  # CR 1, AH 0, AC 0
-    write_batch(Path("b.json"), safe_case("s", output=silent), safe_case("r", output=half))
+    write_batch(Path("b.json"), safe_case("s", output=SILENT), safe_case("r", output=half))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
     found = [line for line in ran.out.splitlines() if line.startswith("::")]
     errors = [line for line in found if line.startswith("::error")]
@@ -243,8 +227,7 @@ def test_within_what_the_rules_allow_no_case_is_an_error(safe_gate: SafeGate) ->
 
 @pytest.mark.usefixtures("runner")
 def test_what_the_rules_allow_does_not_crowd_out_what_breaks_one(safe_gate: SafeGate) -> None:
-    silent = {"signals": [], "summary": "", "followup_questions": []}
-    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=silent) for i in range(250)))
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(250)))
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(3)))
     ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--min-pass-rate", "0")
     assert ran.code == 1
@@ -280,8 +263,7 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
 
 
 def test_only_a_command_that_has_verbose_is_said_to_have_it(safe_gate: SafeGate) -> None:
-    silent = {"signals": [], "summary": "", "followup_questions": []}
-    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=silent) for i in range(120)))
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(120)))
     ran = safe_gate("run", "--safe-batch", "b", "--baseline", "reports/safe-gate.json")
     assert "... and 20 more: see the JSON report\n" in ran.out
     assert "  ... and 110 more: see the JSON report\n" in ran.out
@@ -525,7 +507,7 @@ def test_a_runtime_error_reaches_the_step_outputs(safe_gate: SafeGate, monkeypat
     monkeypatch.setattr("safe_gate.packs.load", broken)
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
-    assert outputs(Path("output"))["verdict"] == "error"
+    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
 
 
 def test_settings_that_are_wrong_leave_no_old_verdict_standing(safe_gate: SafeGate) -> None:
@@ -656,7 +638,7 @@ def test_a_report_that_can_only_half_be_written_does_not_say_pass(safe_gate: Saf
 
 
 def test_an_empty_flag_sets_nothing(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("s", output={"signals": [], "summary": "", "followup_questions": []}))
+    write_batch(Path("b.json"), safe_case("s", output=SILENT))
     write_cases(Path("c.jsonl"), turn("t"))
     Path("safe.config.json").write_text('{"safe-batch": ["b"]}', "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "", "--report-dir", "")

@@ -18,14 +18,12 @@ from hypothesis import strategies as st
 
 from safe_gate import cli
 from safe_gate.files import load_schema
-from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import BAD, GOOD, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, GitHub, outputs
 from tests.test_baselines import commit, git
 
 SafeGate = Callable[..., Ran]
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
 FOREIGN = "Das klingt wirklich schwer, und es tut mir leid. Willst du darüber reden, was in der Prüfung war?"
-INPUTS = ("--batch", "*_batch_*", "--cases", "*.jsonl")
 
 
 @pytest.fixture(autouse=True)

@@ -20,11 +20,10 @@ from safe_gate.figures import add_up
 from safe_gate.model import Place
 from safe_gate.packs import load as load_rules
 from safe_gate.text import similarity
-from tests.conftest import GOOD, REPOSITORY, Ran, turn, write_cases
+from tests.conftest import BAD, GOOD, REPOSITORY, Ran, turn, write_cases
 
 SafeGate = Callable[..., Ran]
 HURT = "My husband asked for divorce and I'm devastated."
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
 
 
 def evaluated(safe_gate: SafeGate, *cases: dict[str, Any], code: int = 0) -> dict[str, Any]:

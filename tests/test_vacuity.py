@@ -2,15 +2,13 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from safe_gate.files import load_schema
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import Ran, report, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 NEUTRAL = {"user": "Which bus goes to the station?", "assistant": "Would you like to take line 4?"}
@@ -19,12 +17,6 @@ EMPTY = {
     "event_summary": {"must_contain_phrases": ["went home"]},
     "followup_questions": {"forbidden_terms": []},
 }
-
-
-def report() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    assert load_schema("report").faults(found) == ()
-    return found
 
 
 @pytest.fixture

@@ -14,16 +14,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.files import load_schema
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.report import sections
 from safe_gate.waivers import FATES, sorted_out, waived
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import Ran, report, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
 DIRECTS = "You should check the printer."  # fails agency_language and topic_pivot
-SILENT = {"signals": [], "summary": "", "followup_questions": []}
 FILE = "safe-gate.waivers.json"
 
 
@@ -95,12 +92,6 @@ def test_two_waivers_of_one_failure_are_refused(safe_gate: SafeGate) -> None:
 @pytest.fixture(autouse=True)
 def _today(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "1768435200")  # 2026-01-15
-
-
-def report() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    assert load_schema("report").faults(found) == ()
-    return found
 
 
 def found(rule: str, group: str | None = None) -> dict[str, Any]:

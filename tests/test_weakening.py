@@ -18,7 +18,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.options import Options, settings
 from safe_gate.render import console, markdown
 from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
-from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, outputs
 from tests.test_baselines import commit, git
 
@@ -393,12 +393,6 @@ WEAKENED = [
 ]
 
 
-def report() -> dict[str, Any]:
-    """Return the report of the last run, which is valid."""
-    content: dict[str, Any] = files.document("reports/safe-gate.json", "report")
-    return content
-
-
 def section(name: str = "weakened") -> list[Found]:
     keys = ("kind", "id", "field", "what")
     return [tuple(one[key] for key in keys) for one in report()[name]["findings"]]
@@ -751,7 +745,7 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     fails = turn("new", assistant="There is a zebra.", checks=["agency_language"])
-    cases = full(), safe_case("t", output={"signals": [], "summary": "", "followup_questions": []})
+    cases = full(), safe_case("t", output=SILENT)
     put({**CONFIG, "min-pass-rate": 0.1, "rules": [], "report-dir": "mine"}, turn("a"), fails, cases=cases)
     Path("ours.json").unlink()
     assert safe_gate("run", "--max-unexpected-failures", "1").code == 0
