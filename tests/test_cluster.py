@@ -70,9 +70,9 @@ class Cluster:
         return "--engine", "dask", "--scheduler", self.address
 
 
-def wait_until(is_so: Callable[[], bool], seconds: int = 60) -> None:
+def wait_until(is_so: Callable[[], bool]) -> None:
     """Wait for something that takes a while."""
-    end = time.monotonic() + seconds
+    end = time.monotonic() + 60
     while not is_so():
         assert time.monotonic() < end
         time.sleep(0.05)

@@ -29,7 +29,6 @@ from tests.fake_github import (
 
 MARKER = re.compile(r"<!-- safe-gate gate=(\S+) head=(\w*) run=(\d+)\.(\d+) result=(\w+) text=(\w+) -->\n")
 # The fields that matter of each event's payload.
-PUSH = {"ref": "refs/heads/changes", "before": "0" * 40, "after": HEAD}
 MERGE_GROUP = {
     "action": "checks_requested",
     "merge_group": {
@@ -42,9 +41,9 @@ MERGE_GROUP = {
 ISSUE_COMMENT = {"action": "created", "issue": {"number": 1}, "comment": {"body": "/safe-gate"}}
 
 
-def marker(gate: str = "evals/gate", run: str = "99.1", **fields: str) -> str:
+def marker(gate: str = "evals/gate", **fields: str) -> str:
     """Return the hidden line of an earlier comment."""
-    facts = {"gate": gate, "head": HEAD, "run": run, "result": "0123456789abcdef", "text": ""} | fields
+    facts = {"gate": gate, "head": HEAD, "run": "99.1", "result": "0123456789abcdef", "text": ""} | fields
     return f"<!-- safe-gate {' '.join(f'{name}={value}' for name, value in facts.items())} -->"
 
 

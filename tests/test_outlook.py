@@ -18,10 +18,10 @@ from tests.test_compare import commit
 SafeGate = Callable[..., Ran]
 
 
-def payload(head: str | None, base: str = "octo/app") -> dict[str, Any]:
+def payload(head: str | None) -> dict[str, Any]:
     """Return a pull request's event with the repository of its head, None if that was deleted."""
     repo = None if head is None else {"full_name": head}
-    sides = {"head": {"sha": HEAD, "repo": repo}, "base": {"sha": BASE, "repo": {"full_name": base}}}
+    sides = {"head": {"sha": HEAD, "repo": repo}, "base": {"sha": BASE, "repo": {"full_name": "octo/app"}}}
     return {"pull_request": {"number": 2, **sides}}
 
 

@@ -18,7 +18,7 @@ SAME = {"safe_v0": True, "synthesis": True}
 Part = dict[str, Any]
 
 
-def result(id_: str, scores: tuple[float, float, float], *, case: str = "", cluster: str = "") -> dict[str, Any]:
+def result(id_: str, scores: tuple[float, float, float], *, cluster: str = "") -> dict[str, Any]:
     """Return a SAFE v0 result; the output is another wherever a score is."""
     worst = min(2 if score >= 0.8 else 1 if score >= 0.5 else 0 for score in scores)
     return {
@@ -33,7 +33,7 @@ def result(id_: str, scores: tuple[float, float, float], *, case: str = "", clus
         },
         "label": LABELS[worst],
         "source": {"path": "b.json", "line": int(id_)},
-        "digests": {"case": digest([id_, case]), "output": digest([id_, scores])},
+        "digests": {"case": digest(id_), "output": digest([id_, scores])},
         "cluster": cluster,
     }
 
