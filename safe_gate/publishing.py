@@ -50,15 +50,8 @@ def tell(
     if context.summary_file and not options.dry_run:
         texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
-    if context.output_file:
-        values = {
-            **step_outputs(report),
-            **paths,
-            "comment-file": file,
-            "comment-status": posted.status,
-            "comment-url": posted.url,
-        }
-        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+    values = {"comment-file": file, "comment-status": posted.status, "comment-url": posted.url}
+    _write_outputs({**step_outputs(report), **paths, **values}, effects)
 
 
 def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:
@@ -67,17 +60,16 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
     context = effects.context
     if context.summary_file and not options.dry_run:
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, (f"{said}\n",)), effects)
-    if context.output_file:
-        values = {
-            **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
-            "verdict": "unjudged",
-            "report-json": path,
-            "report-markdown": "",
-            "comment-file": "",
-            "comment-status": outlook.no_comment(options, context),
-            "comment-url": "",
-        }
-        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+    values = {
+        **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
+        "verdict": "unjudged",
+        "report-json": path,
+        "report-markdown": "",
+        "comment-file": "",
+        "comment-status": outlook.no_comment(options, context),
+        "comment-url": "",
+    }
+    _write_outputs(values, effects)
 
 
 _REFUSED = {
@@ -196,6 +188,11 @@ def _warn_of_loss(options: Options, effects: Effects) -> None:
         _warn(words, effects)
 
 
+def _write_outputs(values: Mapping[str, str], effects: Effects) -> None:
+    if file := effects.context.output_file:
+        _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
+
+
 def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:
     try:
         action()
@@ -250,9 +247,8 @@ def post_later(options: Options, effects: Effects) -> bool:
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
     if posted.status == "skipped-outdated":
         effects.out(_moved_on(context, posted))
-    if context.output_file:
-        values = {**step_outputs(found.report), "comment-status": posted.status, "comment-url": posted.url}
-        _attempt("the step outputs", lambda: effects.write_outputs(context.output_file, values), effects)
+    values = {"comment-status": posted.status, "comment-url": posted.url}
+    _write_outputs({**step_outputs(found.report), **values}, effects)
     return posted.status not in _NOT_POSTED
 
 
@@ -286,9 +282,7 @@ def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effe
     if effects.context.in_actions and not options.dry_run:
         for annotation in commands.of_refusal(problems, effects.folder):
             effects.out(annotation.command())
-    if file := effects.context.output_file:
-        values = {"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}
-        _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
+    _write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
 
 
 def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
