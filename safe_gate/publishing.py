@@ -254,9 +254,11 @@ def post_later(options: Options, effects: Effects) -> bool:
 
 def left_behind(options: Options, context: Context) -> tuple[Publication, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
+    path = Path(options.report_dir) / publication.NAME
+    place = Place(files.shown(path))
     try:
-        found = publication.read(Path(options.report_dir) / publication.NAME)
-        if problems := tuple(_strangers(found, context)):
+        found = publication.read(path)
+        if problems := tuple(_strangers(found, place, context)):
             raise CannotJudge(*problems)
         # A job that was not run again left it in an earlier attempt.
         theirs = replace(context.of_trigger(), run=found.run)
@@ -264,7 +266,7 @@ def left_behind(options: Options, context: Context) -> tuple[Publication, Contex
         return found, theirs, _draft(found.report, found.problems, options, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "holds figures that cannot be; expected what safe-gate run writes"
-        raise CannotJudge(Problem(Place(publication.NAME), words)) from None
+        raise CannotJudge(Problem(place, words)) from None
 
 
 def _moved_on(context: Context, posted: comment.Posted) -> str:
@@ -285,9 +287,9 @@ def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effe
     _write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
 
 
-def _strangers(found: Publication, context: Context) -> Iterator[Problem]:
+def _strangers(found: Publication, place: Place, context: Context) -> Iterator[Problem]:
     """Yield what keeps a file from being published: it must be of the run that the event tells of."""
-    place, subject = Place(publication.NAME), context.subject
+    subject = context.subject
     if context.event != "workflow_run":
         event = context.event or "no event of GitHub"
         yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")

@@ -250,6 +250,10 @@ def passing(file: dict[str, Any]) -> None:
             lambda file: file["report"]["provenance"]["policy"].update(archetypes="x"),
             'report.provenance.policy.archetypes: is "x"; expected an object',
         ),
+        (
+            lambda file: file["report"]["synthesis"]["summary"]["label_accuracy"].update(total=1, matched=10**400),
+            "holds figures that cannot be",
+        ),
         (passing, "by the report's own figures it is 'fail'"),
         (
             lambda file: file["report"].update(
@@ -272,6 +276,7 @@ def test_a_file_that_is_not_what_it_should_be_is_refused(
     assert (published.code, published.status, published.outputs["verdict"]) == (3, "failed", "error")
     assert words in published.log
     assert "::error title=SAFE Gate%3A cannot judge" in published.log
+    assert f"\n{FILE}:" in published.log
     if "version of safe-gate" in words:
         assert "could not judge: 1 problem;" in published.log
     assert github.requests == []
