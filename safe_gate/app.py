@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -221,7 +221,7 @@ def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> 
     if measured.part is None:
         return complain(measured.problems, effects)
     if output:
-        _keep_inputs("--output", output, options, (file.path for file in measured.inputs))
+        _keep_inputs("--output", output, options)
     _write_safe_reports(measured.part, options, effects, output=output, verbose=verbose)
     labels = measured.part["label_distribution"]
     return 1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0
@@ -239,7 +239,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     if measured.part is None:
         return complain(measured.problems, effects)
     if out:
-        _keep_inputs("--out", out, options, (file.path for file in measured.inputs))
+        _keep_inputs("--out", out, options)
         files.write(Path(out), jsonreport.pieces(measured.part))
     effects.out(console.scorecard(_section("synthesis", measured.part, options), everything=verbose))
     if out:
@@ -261,9 +261,9 @@ def _section(name: str, part: JsonObject, options: Options) -> Section:
     return replace(section, notes=(*section.notes, *of_settings(report)))
 
 
-def _keep_inputs(flag: str, path: str, options: Options, inputs: Iterable[str]) -> None:
-    """Raise CannotJudge for a report that would take the place of an input, or of what else a run would read."""
-    if files.is_among(path, (*inputs, *_read_by(options, path))):
+def _keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:
+    """Raise CannotJudge for a report that would take the place of one of `others`, or of what a run would read."""
+    if files.is_among(path, (*others, *_read_by(options, path))):
         words = f"names {path}, which this run reads, and would replace it; name another file"
         raise CannotJudge(Problem(Place(flag), words))
 
