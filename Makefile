@@ -46,7 +46,7 @@ curves: $(READY) ## how the cost grows in cases, words, rules and needles, as do
 	$(BIN)/python benchmarks/curves.py
 
 cluster: $(READY) ## ten million and a billion cases on a cluster, simulated from what a case costs here
-	$(BIN)/python benchmarks/simulate.py $$($(BIN)/python benchmarks/weigh.py long)
+	costs=$$($(BIN)/python benchmarks/weigh.py long) && $(BIN)/python benchmarks/simulate.py $$costs
 
 train: $(READY) ## learn the packs again from data/synthesis
 	OMP_NUM_THREADS=1 $(BIN)/python training/ship.py
