@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import textwrap
-import time
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator
@@ -333,16 +332,3 @@ def test_stray_or_surrounding_quotes_hide_nothing(profile: str, reply: str) -> N
 )
 def test_a_promise_leaves_no_choice(reply: str) -> None:
     assert not score("I'm scared about my biopsy results.", reply).checks["agency_language"].passed
-
-
-@pytest.mark.parametrize("unit", [". ", "? ", "I'm so sad. ", "you should ", '" ', "a\u0301\u0323", "\u0301\u0323"])
-def test_time_is_linear_in_a_turn_that_repeats_itself(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = "I am sad. " + (unit * length)[:length]
-        start = time.process_time()
-        score(text, text)
-        return time.process_time() - start
-
-    seconds(1_000)  # compiles what is compiled once
-    # Eight times the text: a quadratic step would take 64 times as long.
-    assert seconds(80_000) < 24 * max(seconds(10_000), 0.02)

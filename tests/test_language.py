@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import time
 from collections.abc import Callable
 from pathlib import Path
 
@@ -79,16 +78,6 @@ def test_what_is_too_short_or_too_odd_to_tell(text: str, found: Language) -> Non
 @settings(max_examples=150)
 def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) -> None:
     assert language(text) is language(f"  {text}\n")
-
-
-@pytest.mark.parametrize("unit", ["a-", "'\"", "\u0436", "el ", "\u00e9'", "((", "x\u2014"])
-def test_time_is_linear(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text, start = (unit * length)[:length], time.process_time()
-        language(text)
-        return time.process_time() - start
-
-    assert seconds(160_000) < 24 * max(seconds(20_000), 0.005)
 
 
 def test_a_foreign_reply_is_not_judged_and_nobody_can_overlook_that(safe_gate: SafeGate) -> None:

@@ -93,6 +93,7 @@ NORMALISED = (
     "&", "&a", "&amp;", "<", "<b", "<b>", "<p x=", "<p x=1 ", "<p  ", "\x1b[", "\x1b[1m", "\x00", "f\u0456 ", "\u0456", "> \nand ",
     "www.", "https://a?", "http://", ".[1]", ".\u00b2", "a.B", "\u3002", "\U0001f600 A", "\U0001f600 ",
     ".", "?!)", '."', "mr. ", "a.b", "a. ", '"', '6" ', '"a" ', '"\n', "don't ", "'", "1,", "what ",
+    "a-", "'\"", "\u0436", "el ", "\u00e9'", "((", "x\u2014",
 )  # fmt: skip
 
 
@@ -149,11 +150,12 @@ def test_a_teams_own_rule_is_looked_for_in_linear_time(pattern: str, place: str)
 REPLIES = (
     "what ", "you will be fine. ", "I know exactly how you feel, ", "Would you like to talk? ", '"You will be fine." ',
     "just go, ", "maybe ", "don't worry\n", ".", "a", "\u4f60", "\u041f\u0440\u0438\u0432\u0435\u0442 ",
+    ". ", "? ", "I'm so sad. ", "you should ", '" ', "a\u0301\u0323", "\u0301\u0323",
 )  # fmt: skip
 
 
 def score(text: str) -> object:
-    case = synthesis.Case("one", text, text, CHECKS, {}, (), Place("cases.jsonl", 1))
+    case = synthesis.Case("one", f"I am sad. {text}", text, CHECKS, {}, (), Place("cases.jsonl", 1))
     return synthesis.result_json(synthesis.score_case(case, RULES))
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-import time
 import unicodedata
 from itertools import pairwise
 
@@ -291,41 +290,6 @@ def test_similarity_counts_words_and_pairs_of_words() -> None:
     assert similarity("the exam the", "the test") == pytest.approx(2 / math.sqrt((4 + 1 + 1 + 1) * 3))
     assert similarity("one two", "two one") == pytest.approx(2 / 3)
     assert similarity("apples", "pears") == 0.0
-
-
-REPETITIONS = (
-    "*",
-    "_a",
-    "**a** ",
-    "\u200b",
-    "e\u0301",
-    "\u0300",
-    " \n",
-    ".",
-    "?!)",
-    '."',
-    "mr. ",
-    "a.b",
-    "don't ",
-    "\u1161",
-)
-
-
-@pytest.mark.parametrize("unit", REPETITIONS, ids=ascii)
-def test_time_is_linear_in_a_text_that_repeats_itself(unit: str) -> None:
-    def seconds(length: int) -> float:
-        text = (unit * length)[:length]
-        best = math.inf
-        for _ in range(3):
-            start = time.process_time()
-            normalised = normalise(text)
-            normalised.sentence_at(len(normalised.text) // 2)
-            similarity(normalised.text, normalised.text)
-            best = min(best, time.process_time() - start)
-        return best
-
-    # Eight times the text: a quadratic step would take 64 times as long.
-    assert seconds(160_000) < 24 * max(seconds(20_000), 0.005)
 
 
 @pytest.mark.parametrize(
