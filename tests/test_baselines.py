@@ -346,7 +346,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
         )
 
 
-def test_no_repository_and_no_git(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_no_repository_and_no_git(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options(synthesis_cases=("c.jsonl",))
     assert "the clone: not a git repository" in refusal(open_("main", options=options, folder=""))
     monkeypatch.setenv("PATH", "/nowhere")
@@ -415,7 +415,7 @@ def test_a_commit_may_claim_any_time(work: Path, seconds: str) -> None:
         assert baseline.made_at == {"0": "1970-01-01T00:00:00Z"}.get(seconds, "")
 
 
-def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path, tmp_path: Path) -> None:
+def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path) -> None:
     blob = git("rev-parse", f"{commit(work)}:evals/chat.jsonl", folder=work)
 
     def tree(mode: str, name: str, inner: str) -> str:
@@ -584,7 +584,7 @@ def test_a_file_too_large_for_github_and_too_many_requests(
 
 @pytest.mark.parametrize("pattern", ["app/c.jsonl", "app/*.jsonl", "**/c.jsonl", "app/missing_batch_1"])
 def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_folder(
-    github: GitHub, tmp_path: Path, pattern: str
+    github: GitHub, pattern: str
 ) -> None:
     github.refs, github.trees = {BASE: BASE}, {BASE: {"c.jsonl": b""}}
     Path("app/.git").mkdir(parents=True)

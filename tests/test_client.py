@@ -245,9 +245,7 @@ def test_certificates_of_ones_own_outrank_those_of_the_environment(
     assert set(asked) == {str(tmp_path / "env.pem"), "own.pem"}
 
 
-def test_a_proxy_is_used(
-    gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub], monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_proxy_is_used(gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("HTTP_PROXY", github.url)
     assert gate(GITHUB_API_URL="http://github.invalid").status == "created"
     assert github.requests[0] == ("GET", f"http://github.invalid{COMMENTS}?per_page=100")

@@ -254,9 +254,7 @@ def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: Safe
     assert not Path("o.json").exists()
 
 
-def test_a_scheduler_that_dies_is_a_run_without_a_verdict(
-    safe_gate: SafeGate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
     stuck = tmp_path / "stuck"
     first = (
         f"import pathlib, time; from safe_gate import packs; "

@@ -202,9 +202,7 @@ def test_the_newest_of_two_twins_tells_which_run_is_older(gate: Gate, github: Gi
     assert gate("pass", GITHUB_RUN_ID="200").status == "skipped-outdated"
 
 
-def test_a_run_without_a_number_is_neither_an_older_one_nor_another_gate_of_the_same(
-    gate: Gate, github: GitHub
-) -> None:
+def test_a_run_without_a_number_is_neither_an_older_one_nor_another_gate_of_the_same(gate: Gate) -> None:
     gate("fail", GITHUB_RUN_ID="100")
     for verdict in ("pass", "fail"):
         assert gate(verdict, GITHUB_RUN_ID="", GITHUB_RUN_ATTEMPT="").status == "updated"
@@ -284,7 +282,7 @@ def test_on_failure_creates_for_a_failure_only_and_keeps_the_comment_up_to_date(
     assert "### ✅ SAFE Gate" in github.comments[0]["body"]
 
 
-def test_changes_rewrites_for_another_result_only(gate: Gate, github: GitHub) -> None:
+def test_changes_rewrites_for_another_result_only(gate: Gate) -> None:
     mode = ("--comment", "changes")
     assert gate("fail", *mode).status == "created"
     assert gate("fail", *mode, payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "unchanged"

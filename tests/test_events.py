@@ -92,7 +92,7 @@ def test_a_closed_pull_request_is_not_commented_for_a_push(gate: Gate, github: G
     assert step.status == ("created" if state == "open" else "skipped-no-pull-request")
 
 
-def test_a_fork_does_not_comment_on_its_parents_numbers(gate: Gate, github: GitHub) -> None:
+def test_a_fork_does_not_comment_on_its_parents_numbers(gate: Gate) -> None:
     upstream = LISTED | {"base": {"sha": BASE, "repo": {"id": 1}}}
     payload = workflow_run([upstream], head_sha=OTHER) | {"repository": HERE | {"fork": True}}
     assert gate("fail", event="workflow_run", payload=payload).status == "skipped-no-pull-request"

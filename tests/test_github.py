@@ -314,15 +314,13 @@ def test_an_address_that_is_none_is_a_warning(gate: Gate, url: str) -> None:
     assert "is none of http or https: correct GITHUB_API_URL" in step.warnings[0]
 
 
-def test_a_token_that_no_header_can_hold_is_a_warning(gate: Gate, github: GitHub) -> None:
+def test_a_token_that_no_header_can_hold_is_a_warning(gate: Gate) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\u2013"})
     assert_only_warned(step, "failed")
     assert "the token holds a character that no token has: correct github-token" in step.warnings[0]
 
 
-def test_a_certificate_bundle_that_is_not_there_is_a_warning(
-    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_certificate_bundle_that_is_not_there_is_a_warning(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     step = gate("fail", GITHUB_API_URL="https://127.0.0.1:1")
     assert_only_warned(step, "failed")
@@ -352,7 +350,7 @@ def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) ->
     assert "in ca-bundle or REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
-def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate, github: GitHub) -> None:
+def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\nx"})
     assert_only_warned(step, "failed")
     assert "the token holds a character that no token has: correct github-token" in step.warnings[0]

@@ -82,7 +82,7 @@ def test_a_trusted_run_posts_what_an_untrusted_one_could_not(
 
 
 def test_it_is_the_comment_that_the_run_itself_would_have_written(
-    untrusted: Callable[..., None], publish: Publish, github: GitHub, gate: Gate
+    untrusted: Callable[..., None], publish: Publish, gate: Gate
 ) -> None:
     untrusted()
     publish()

@@ -59,9 +59,7 @@ def test_inputs_are_trimmed_and_read_with_underscores_too(
 
 
 @pytest.mark.parametrize("key", ["min-pass-rate", "min_pass_rate", "minPassRate"])
-def test_config_keys_may_be_spelt_in_any_case_style(
-    safe_gate: SafeGate, key: str, threshold: Callable[..., float]
-) -> None:
+def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callable[..., float]) -> None:
     Path("safe.config.json").write_text(json.dumps({key: 0.125}), "utf-8")
     assert threshold() == 0.125
 

@@ -343,7 +343,7 @@ def test_terms_that_differ_only_behind_what_is_shown_of_them_are_told_apart(
 
 
 def test_a_shard_of_other_files_another_commit_or_version_is_refused(
-    safe_gate: SafeGate, inputs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+    safe_gate: SafeGate, inputs: tuple[str, ...]
 ) -> None:
     files = scored(safe_gate, 2, *inputs)
     write_cases(Path("c.jsonl"), *(turn(f"T-{i}") for i in range(12)))
