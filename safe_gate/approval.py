@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import NamedTuple
 
 from safe_gate import baselines, files, regression, verification
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.figures import enumerated, plural
 from safe_gate.model import (
     CannotJudge,
     JsonObject,
-    Outcome,
     Phrase,
     Place,
     Problem,
@@ -123,7 +122,7 @@ def _table(changes: Sequence[_Change]) -> Table:
 def _failing(report: JsonObject) -> Iterator[_Change]:
     """Yield the cases that fail, of a report that has no baseline to be compared with."""
     for name in EVALUATORS:
-        for one in _outcomes(name, report):
+        for one in outcomes_of(name, report[name]):
             if not one.passed:
                 yield _Change(_FAILING, one.id, "", one.words)
 
@@ -133,7 +132,7 @@ def _changes(old: JsonObject, report: JsonObject) -> Iterator[_Change]:
     same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
     compared = regression.compare(old, None, report, regression.Guards(), same_rules)
     for name, part in compared.items():
-        before, after = ({one.id: one for one in _outcomes(name, run)} for run in (old, report))
+        before, after = ({one.id: one for one in outcomes_of(name, run[name])} for run in (old, report))
         for case_id in before.keys() - after.keys():
             yield _Change(_GONE, case_id, before[case_id].words)
         for case_id in after.keys() - before.keys():
@@ -145,10 +144,6 @@ def _changes(old: JsonObject, report: JsonObject) -> Iterator[_Change]:
                 yield _Change(kind, change["id"], was, now, ", ".join(change["because"]))
         for case_id in part["cases"]["changed_expectations"] if part else ():
             yield _Change(_ASKED, case_id, before[case_id].words, after[case_id].words)
-
-
-def _outcomes(name: str, report: JsonObject) -> Iterator[Outcome]:
-    return map(EVALUATORS[name].outcome, report[name]["results"] if report[name] else ())
 
 
 def _same_rules(old: JsonObject, report: JsonObject) -> bool:

@@ -11,7 +11,7 @@ from typing import Any
 from safe_gate import __version__, batches, files, measure, regression
 from safe_gate.baselines import Baseline
 from safe_gate.digests import digest
-from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.evaluators import EVALUATORS, outcomes_of, without_texts
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
@@ -172,13 +172,7 @@ def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
     if not (options.protect or options.cluster_key):
         return
-    results = [
-        EVALUATORS[name].outcome(result)
-        for parts in (old.parts, head.parts)
-        for name, part in parts.items()
-        if part
-        for result in part["results"]
-    ]
+    results = [one for run in (old, head) for name, part in run.parts.items() for one in outcomes_of(name, part)]
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in options.protect:
         if name not in known:

@@ -17,7 +17,7 @@ from typing import Any
 
 from safe_gate import stats
 from safe_gate.digests import digest
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS, outcomes_of, present
 from safe_gate.figures import apart, fixed, plural
 from safe_gate.model import JsonObject, Outcome, RuleOutcome, Test
 
@@ -152,10 +152,7 @@ def _compared(
     same_clusters: bool,
 ) -> dict[str, Any]:
     evaluator = EVALUATORS[name]
-    before, rescored, after = (
-        {outcome.id: outcome for outcome in map(evaluator.outcome, part["results"])} if part else {}
-        for part in (old, again, new)
-    )
+    before, rescored, after = ({one.id: one for one in outcomes_of(name, part)} for part in (old, again, new))
     results = {result[evaluator.id_key]: result for result in old["results"]} if old else {}
     triples, unseparated = [], 0
     for case_id in sorted(before.keys() & after.keys()):

@@ -6,12 +6,12 @@ that are gone or counted together.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from pathlib import Path
 
 from safe_gate import baselines, comparing, files, measure
 from safe_gate.baselines import Baseline, committed
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.model import CannotJudge, Outcome
 from safe_gate.options import Options
 from safe_gate.weakening import Weakening, What
@@ -54,19 +54,14 @@ def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
     old, new = comparing.alike(*map(comparing.side_of_report, reports))
     for name in EVALUATORS:
         by_others = new.rules[name] != today[name]
-        found = {one.id: one for one in _outcomes(new, name)}
-        for was in _outcomes(old, name):
+        found = {one.id: one for one in outcomes_of(name, new.parts[name])}
+        for was in outcomes_of(name, old.parts[name]):
             one = found.get(was.id)
             if one is None or not _is_kept(was, one):
                 return True
             if by_others and (one.case, one.output) != (was.case, was.output):
                 return True
     return False
-
-
-def _outcomes(run: comparing.Side, name: str) -> Iterator[Outcome]:
-    part = run.parts[name]
-    return map(EVALUATORS[name].outcome, part["results"] if part else ())
 
 
 def _is_kept(was: Outcome, now: Outcome) -> bool:

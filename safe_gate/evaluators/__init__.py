@@ -143,6 +143,11 @@ def present(report: JsonObject) -> list[str]:
     return [name for name in EVALUATORS if report[name] is not None]
 
 
+def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
+    """Yield what two runs are compared by, of each case of an evaluator's part of the report, if there is a part."""
+    return map(EVALUATORS[name].outcome, part["results"] if part else ())
+
+
 def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator that has a part in the report."""
     return tuple(EVALUATORS[name].section(report[name]) for name in present(report))
