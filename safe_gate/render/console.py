@@ -110,7 +110,7 @@ def _known(report: JsonObject) -> str:
     if not known.rows:
         return ""
     more = f"... and {len(known.rows) - MOST_ROWS} more: see the JSON report\n" if len(known.rows) > MOST_ROWS else ""
-    shown = Table(known.header, known.align, known.rows[:MOST_ROWS])
+    shown = replace(known, rows=known.rows[:MOST_ROWS])
     count = quoted(known_failures(report)) or "none is waived"
     return f"Known failures: {count}\n{_table(shown, 'simple_outline')}\n{more}\n"
 
@@ -227,13 +227,13 @@ def _place(path: str, line: int) -> str:
 
 
 def _box(section: Section) -> Iterator[str]:
-    title = "".join(plain(words) for words in section.title)
+    title = sentence(section.title)
     counts = "    ".join(section.counts)
     metrics = _table(section.metrics, _box_format()).split("\n")
     lacking = max(_width(line) for line in (title, counts, section.footer)) + 4 - _width(metrics[0])
     if lacking > 0:  # the last column takes up what the longest line needs
         widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
-        last = max(_width(str(row[-1])) for row in ((section.metrics.header), *section.metrics.rows))
+        last = max(_width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
         metrics = _table(section.metrics, _box_format(), (*widths[:-1], max(widths[-1], last) + lacking)).split("\n")
     inner = _width(metrics[0]) - 2
     yield f"╔{'═' * inner}╗"
@@ -252,10 +252,9 @@ def _cases(section: Section, way: str, *, everything: bool) -> Iterator[str]:
     if not rows:
         return
     shown = rows if everything else rows[:MOST_ROWS]
-    table = Table(section.cases.header, section.cases.align, shown, section.cases.min_widths)
     yield ""
     yield f"{section.cases_title}:"
-    yield _table(table, "simple_outline")
+    yield _table(replace(section.cases, rows=shown), "simple_outline")
     if len(shown) < len(rows):
         yield f"... and {len(rows) - len(shown)} more: {way}"
 

@@ -383,10 +383,7 @@ def _details(section: Section, rows: int) -> Iterator[str]:
     if section.issues:
         yield ""
     for title, table in section.details:
-        yield f"<details><summary>{title}</summary>"
-        yield ""
-        yield from _cut(table, rows)
-        yield "</details>"
+        yield from _folded(title, _cut(table, rows))
         yield ""
 
 
