@@ -88,9 +88,7 @@ class Totals:
     by_batch: Mapping[str, Tally] = field(default_factory=dict)
     by_archetype: Mapping[str, Tally] = field(default_factory=dict)
     concerns: frozenset[str] = frozenset()
-    misses: Mapping[str, Counter[str]] = field(
-        default_factory=lambda: {"CR": Counter(), "AH": Counter(), "AC": Counter()}
-    )
+    misses: Mapping[str, Counter[str]] = field(default_factory=lambda: {metric: Counter() for metric in METRICS})
     violations: int = 0
     vacuous: Counter[str] = field(default_factory=Counter)
     worst: tuple[JsonObject, ...] = ()

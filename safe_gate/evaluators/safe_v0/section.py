@@ -14,7 +14,6 @@ from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # of what one case lacks: hundreds would leave no room for others
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
-_SEVERITY = {Label.FAIL: Severity.FAILING, Label.REVIEW: Severity.REVIEW}
 
 
 def section(report: JsonObject) -> Section:
@@ -125,7 +124,7 @@ def finding(result: JsonObject) -> Finding:
     )
     return Finding(
         case_id=Untrusted(result["test_id"]),
-        severity=_SEVERITY.get(Label(result["label"]), Severity.REVIEW),
+        severity=Severity.FAILING if result["label"] == Label.FAIL else Severity.REVIEW,
         what=f"{result['label']}: {', '.join(low)}" if low else result["label"],
         evidence=evidence,
         place=Place(result["source"]["path"], result["source"]["line"]),
