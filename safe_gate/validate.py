@@ -143,7 +143,7 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
                 yield from _faults(inner, definitions)
     else:
         word = _WORDINGS.get(keyword)
-        expected = "" if word in _COMPLETE else f"; expected {_expected(schema)}"
+        expected = "" if keyword == "uniqueItems" else f"; expected {_expected(schema)}"
         found, hidden = (word(value, asked, name) if word else f"breaks the rule {keyword}" for name in (_quote, _kind))
         yield Fault(path, found + expected, hidden + expected)
 
@@ -203,4 +203,3 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
     "minimum": lambda value, least, name: f"is {name(value)}, less than {least}",
     "maximum": lambda value, most, name: f"is {name(value)}, more than {most}",
 }
-_COMPLETE = frozenset({_WORDINGS["uniqueItems"]})
