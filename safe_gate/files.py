@@ -303,7 +303,7 @@ def _first_object(path: Path, *, most: int | None) -> Any:
                 with suppress(JsonError, CannotJudge):  # whoever reads the file as its kind tells of these lines
                     return parse(decode(line, shown(path), number))
     except OSError as error:
-        raise CannotJudge(Problem(Place(shown(path)), f"cannot be read: {_why(error)}")) from error
+        raise CannotJudge(unreadable(path, error)) from error
     return None
 
 
@@ -484,7 +484,7 @@ def _parts(path: Path, kind: str, root: Path, size: int = PART_LINES) -> Iterato
                 is_start = False
                 yield part
     except OSError as error:
-        yield Problem(Place(name), f"cannot be read: {_why(error)}")
+        yield unreadable(path, error, root)
         return
     except parquet.NotReadable as error:
         yield Problem(Place(name), f"is no Parquet file that can be read: {error}")
