@@ -7,12 +7,14 @@ make git run: no hook, pager, prompt or signature's program, no fetch of objects
 from __future__ import annotations
 
 import os
+import posixpath
 import re
 import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from functools import cache
 from tempfile import TemporaryFile
 from typing import IO
 
@@ -62,7 +64,8 @@ class Clone:
     def entries(self, commit: str, selection: Selection) -> list[Entry]:
         """Return what patterns meet at a commit. Raises Missing."""
         listed = [_entry(line) for line in _git("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0") if line]
-        met = [entry for entry in listed if selection.meets(entry)]
+        leads_into = cache(selection.leads_into)  # asked of a folder once: most hold nothing that is named
+        met = [one for one in listed if leads_into(posixpath.dirname(one.path)) and selection.meets(one)]
         found = [entry for entry in met if entry.kind is Kind.FILE]
         sizes = _git("cat-file", "--batch-check=%(objectsize)", data=_blobs(found)).splitlines()
         if any(not size.isdigit() for size in sizes):  # `<id> missing`

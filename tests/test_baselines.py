@@ -17,12 +17,13 @@ import pytest
 from safe_gate import files, measure
 from safe_gate.baselines import Baseline, opened, patterns_of
 from safe_gate.files import HERE
+from safe_gate.git import Clone
 from safe_gate.github import Api
 from safe_gate.github.client import Client
 from safe_gate.github.event import Context, Subject
 from safe_gate.model import CannotJudge
 from safe_gate.options import Options
-from safe_gate.trees import Kind, Pattern
+from safe_gate.trees import Kind, Pattern, Selection
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import BASE, CONTENTS, REPOSITORY, TOKEN, Answer, GitHub, ok
 
@@ -301,6 +302,16 @@ def test_a_report_that_is_not_there_is_no_baseline_yet(source: Callable[[Path], 
 
 
 # --- the clone -----------------------------------------------------------------------------------
+
+
+def test_files_below_a_folder_that_no_pattern_leads_into_are_not_looked_at(work: Path) -> None:
+    class Selected(Selection):
+        def has(self, path: str) -> bool:
+            assert path.startswith("evals/")
+            return super().has(path)
+
+    found = Clone().entries(commit(work), Selected.of([Pattern("*.jsonl")], "evals"))
+    assert [entry.path for entry in found] == ["evals/chat.jsonl", "evals/unasked.jsonl"]
 
 
 def test_a_ref_is_a_branch_a_tag_an_id_or_what_git_makes_of_it(work: Path) -> None:
