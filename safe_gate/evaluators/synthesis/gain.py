@@ -52,8 +52,8 @@ def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]
     """
     texts = [[(kind, text) for kind, text in enumerate(_texts(case), 1) if text] for case in cases]
     files = _firsts([[(0, case.place.path), *own] for case, own in zip(cases, texts, strict=True)])
-    several = sorted(set(files))
-    keys = [several.index(file) % _MOST_PARTS for file in files]
+    several = {file: number % _MOST_PARTS for number, file in enumerate(sorted(set(files)))}
+    keys = [several[file] for file in files]
 
     def is_alone(check: str) -> bool:
         labelled = (check in case.checks and check in case.expected for case in cases)
