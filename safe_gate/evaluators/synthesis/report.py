@@ -56,7 +56,7 @@ class Totals:
                 matched[name, label["match"]] += 1
                 for tag in ("", *(tag for tag in tags if tag)):
                     confusion[name, tag, _VERDICTS[label["expected"]], _VERDICTS[label["actual"]]] += 1
-            not_english += any(reads_foreign(name, result["language"]) for name in result["checks"])
+            not_english += bool(foreign_checks(result))
             unlabelled += not labels
         return cls(cases, by_tag, verdicts, matched, confusion, not_english, unlabelled)
 
@@ -198,6 +198,11 @@ def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
 def failed_checks(result: JsonObject) -> list[str]:
     """Return the checks that a case fails, by its entry of `results[]`."""
     return [name for name, check in result["checks"].items() if not check["pass"]]
+
+
+def foreign_checks(result: JsonObject) -> list[str]:
+    """Return the checks of a case that read a text in another language, by its entry of `results[]`."""
+    return [name for name in result["checks"] if reads_foreign(name, result["language"])]
 
 
 def _vacuity(totals: Totals) -> dict[str, Any]:

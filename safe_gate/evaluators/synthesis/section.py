@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from safe_gate.digests import is_stand_in
-from safe_gate.evaluators.synthesis.report import failed_checks
-from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, reads_foreign, summed
+from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks
+from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, summed
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
 from safe_gate.stats import wilson
@@ -72,14 +72,9 @@ def _by_tag(by_tag: JsonObject) -> Iterator[tuple[str, Table]]:
 def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases the checks cannot read, and tells if they were judged all the same."""
     if count:
-        is_judged = any(
-            result["checks"][check].get("applicable", True)
-            for result in results
-            for check in result["checks"]
-            if reads_foreign(check, result["language"])
-        )
+        is_judged = any(r["checks"][name].get("applicable", True) for r in results for name in foreign_checks(r))
         anyway = ", and profile spec judges all the same" if is_judged else ""
-        foreign = (r["id"] for r in results if any(reads_foreign(check, r["language"]) for check in r["checks"]))
+        foreign = (result["id"] for result in results if foreign_checks(result))
         cases = plural(count, "case is", "cases are")
         yield (f"{cases} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
 
