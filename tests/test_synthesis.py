@@ -509,6 +509,19 @@ def test_explain_says_in_words_why_a_hit_does_not_count(safe_gate: SafeGate) -> 
     assert "cancelled by outweighed" not in ran.out
 
 
+@pytest.mark.parametrize("name", ["mild", "outweighed"])
+def test_explain_adds_up_no_pivot_that_a_word_class_cancels_whatever_its_name(safe_gate: SafeGate, name: str) -> None:
+    rule = {"id": "team-pivot/weather", "pattern": "the weather", "why": "it leads away", "cancelled_by": [name]}
+    rule |= {"hit": ["Look at the weather."], "miss": ["Never mind the weather."]}
+    pack = {"pack": "team-pivot", "check": "topic_pivot", "group": "pivot", "field": "assistant", "about": "weather"}
+    Path("own.json").write_text(json.dumps(pack | {"classes": {name: ["never mind"]}, "rules": [rule]}), "utf-8")
+    reply = "That sounds hard. Would you like to talk about it? Never mind the weather."
+    write_cases(Path("c.jsonl"), turn("a", user=HURT, assistant=reply))
+    ran = safe_gate("explain", "a", "--cases", "c.jsonl", "--rules", "own.json", "--rules-off", "pivot-learned")
+    assert 'team-pivot/weather  "the weather"' in ran.out
+    assert "- pivot 0.000 is at least 1" in ran.out
+
+
 def test_evidence_names_the_rule_that_rules_off_takes(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant="You should call him.", checks=["agency_language"]))
     command = ("run", "--cases", "c.jsonl", "--profile", "spec")

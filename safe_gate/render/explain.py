@@ -109,7 +109,8 @@ def _why_not(hit: JsonObject) -> str:
 
 
 def _sums(check: JsonObject) -> dict[str, Any]:
-    outweighed = [hit for hit in check["cancelled"] if hit["by"] == "outweighed"]  # pivots, if any
+    # Pivots, if any: what a word class of that name cancels says by which words.
+    outweighed = [hit for hit in check["cancelled"] if hit["by"] == "outweighed" and "words" not in hit]
     sums: dict[str, Any] = {
         group.replace(" ", "_"): fixed(summed(hit["weight"] for hit in hits + outweighed * (group == "pivot")), 3)
         for group, hits in _hit_lists(check)
