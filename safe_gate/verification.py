@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from enum import StrEnum
+from glob import escape
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -190,12 +191,14 @@ def _options(path: str, report: JsonObject) -> Options:
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
     options = read({}, {}, lambda _: Config(name, config), command="verify")
 
-    def paths(kind: str) -> tuple[str, ...]:
-        return tuple(file["path"] for file in report["provenance"]["inputs"] if file["kind"] == kind)
+    def paths(kind: str, suffix: str = "") -> tuple[str, ...]:
+        """Return the files of a kind, as globs that name nothing else: as a glob c[1].jsonl names c1.jsonl too."""
+        named = (file["path"] for file in report["provenance"]["inputs"] if file["kind"] == kind)
+        return tuple(escape(path) if path.lower().endswith(suffix) else path for path in named)
 
     return replace(
         options,
-        safe_batch=paths("safe-batch"),
+        safe_batch=paths("safe-batch", ".json"),  # no glob of batches names others
         safe_outputs=paths("safe-output"),
         synthesis_cases=paths("synthesis-case"),
         waivers=known["path"] if (known := _waivers(report)) else "",

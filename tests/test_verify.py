@@ -204,6 +204,17 @@ def test_a_file_that_changed_or_is_gone_is_named_with_its_digests(safe_gate: Saf
     assert "DOES NOT HOLD (1 file changed since it was made)" in ran.out
 
 
+def test_a_file_whose_name_is_a_glob_is_read_alone(safe_gate: SafeGate) -> None:
+    for name, id_ in (("[1]", "t1"), ("1", "t2")):
+        write_cases(Path(f"c{name}.jsonl"), turn(id_))
+        write_batch(Path(f"b{name}.json"), safe_case(id_))
+    write_batch(Path("d[1].txt"), safe_case("t3"))
+    assert safe_gate("run", "--batch", "b[[]1].json", "d[1].txt", "--cases", "c[[]1].jsonl").code == 0
+    assert [file["path"] for file in read()["provenance"]["inputs"]] == ["b[1].json", "c[1].jsonl", "d[1].txt"]
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, ran.err) == (0, ""), ran.log
+
+
 def test_a_file_of_waivers_is_one_of_the_files(safe_gate: SafeGate) -> None:
     waivers = Path("known.json")
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
