@@ -20,7 +20,7 @@ from safe_gate.model import JsonObject
 _WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
 
 _OF_THE_RUN = re.compile(
-    r"(/generated_at|/safe_v0/generated_at|/provenance/(commit|inputs|digests)"
+    r"(/generated_at|/safe_v0/generated_at|/provenance/(commit|digests)"
     r"|/(safe_v0|synthesis)/results/\d+/source|/safe_v0/failure_analysis/worst_performers/\d+/source)(/.*)?"
 )
 """What of a report does not follow from what its cases' files hold and its settings say: when and where it was made."""

@@ -215,6 +215,18 @@ def test_a_file_whose_name_is_a_glob_is_read_alone(safe_gate: SafeGate) -> None:
     assert (ran.code, ran.err) == (0, ""), ran.log
 
 
+def test_a_report_that_names_fewer_files_than_it_was_made_from_does_not_hold(safe_gate: SafeGate) -> None:
+    case = safe_case("s1")
+    write_cases(Path("b.outputs.jsonl"), {"test_id": "s1", "output": case.pop("output")})
+    write_batch(Path("b.json"), case)
+    assert safe_gate("run", "--batch", "b.json").code == 0
+    report = read()
+    report["provenance"]["inputs"].pop()
+    ran = safe_gate("verify", write(report))
+    assert ran.code == 1
+    assert "/provenance/inputs is a list of 1, its files give a list of 2\n" in ran.out
+
+
 def test_a_file_of_waivers_is_one_of_the_files(safe_gate: SafeGate) -> None:
     waivers = Path("known.json")
     write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
