@@ -424,6 +424,7 @@ def validate(paths: Sequence[str], effects: Effects) -> int:
     from safe_gate.evaluators import safe_v0, synthesis
     from safe_gate.render import console
 
+    paths = list(dict.fromkeys(paths))
     problems: list[Problem] = []
     cases = 0
     for item in _checked(paths):

@@ -122,8 +122,9 @@ def expand_batches(
             problems.append(refused)
             continue
         candidates = (pattern, f"{pattern}.json")
-        literals = [path for one in candidates if files.exists(path := folder / one) and not globs.is_folder(path)]
         globbed, unread = globs.matches(candidates, folder)
+        alone = () if unread else candidates  # what cannot be looked for counts as there
+        literals = [path for one in alone if files.exists(path := folder / one) and not globs.is_folder(path)]
         listed = [path for path in globbed if not globs.is_folder(path)]
         named_json = (path for path in listed if path.suffix.lower() == ".json")
         batches = [path for path in named_json if not _is_ours(path, is_named=shown(path, root) in own)]
@@ -144,7 +145,7 @@ def expand_batches(
             problems.append(Problem(Place(shown(path, root)), words))
     if not paths and not problems:
         problems.append(files.no_match(" ".join(patterns), ".json", root))
-    return paths, problems
+    return paths, list(dict.fromkeys(problems))  # two patterns may have the same
 
 
 @dataclass(frozen=True, slots=True)

@@ -220,14 +220,14 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
         if refused := outside(pattern, root):
             problems.append(refused)
             continue
-        literal = root / pattern
         matched, unread = globs.matches([pattern], root)
-        files = [path for path in (literal, *matched) if exists(path) and not globs.is_folder(path)]
+        literal = () if unread else (root / pattern,)  # what cannot be looked for counts as there
+        files = [path for path in (*literal, *matched) if exists(path) and not globs.is_folder(path)]
         problems += [unreadable(path, why, root) for path, why in unread]
         if not files and not unread:
             problems.append(no_match(pattern, suffix, root))
         found += files
-    return distinct(found), problems
+    return distinct(found), list(dict.fromkeys(problems))  # two patterns may have the same
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:

@@ -101,6 +101,23 @@ def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tup
     assert ran.err.count("loop: ") == 1
 
 
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--cases", "loop/*.jsonl", "loop/*.ndjson"),
+        ("run", "--safe-batch", "loop/a*", "loop/b*"),
+        ("run", "--cases", "gone", "gone"),
+        ("score", "--batch", "gone", "gone"),
+        ("validate", "gone", "gone"),
+    ],
+)
+def test_what_two_paths_have_wrong_alike_is_told_once(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
+    Path("loop").symlink_to("loop")
+    ran = safe_gate(*arguments)
+    assert ran.code == 3
+    assert ran.err.endswith("could not judge: 1 problem; correct the input and run again\n")
+
+
 def test_a_folder_in_which_a_file_cannot_be_looked_for_is_named(safe_gate: SafeGate) -> None:
     Path("good").mkdir()
     write_cases(Path("good/c.jsonl"), turn("t"))
