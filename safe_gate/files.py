@@ -421,7 +421,7 @@ def write_or_remove(path: Path, text: str) -> None:
     try:
         write(path, text)
     except CannotJudge:
-        with suppress(OSError):
+        with suppress(OSError, ValueError):  # ValueError: a name that no file can have
             path.unlink()
 
 

@@ -422,3 +422,12 @@ def test_a_name_that_no_file_can_have_is_a_problem_of_its_setting(safe_gate: Saf
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
     assert f"{visible(path, 9)}: cannot be read: no file can have this name" in ran.err
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_a_folder_of_reports_that_no_folder_can_be_called_is_a_problem(safe_gate: SafeGate, path: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text(json.dumps({"report-dir": path}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert ran.err.startswith(f"{visible(path, 9)}/safe-gate.json: cannot be written: ")
