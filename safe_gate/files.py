@@ -728,8 +728,6 @@ def data_of(path: Path, name: str) -> bytes:
     try:
         with open_regular(path) as file:
             return file.read()
-    except ValueError:
-        raise CannotJudge(Problem(Place(name), "cannot be read: no file can have this name")) from None
     except OSError as error:
         raise CannotJudge(Problem(Place(name), f"cannot be read: {_why(error)}")) from error
 
@@ -738,7 +736,10 @@ def open_regular(path: Path) -> BinaryIO:
     """Open a regular file: a pipe or a device that a checkout holds would never end."""
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
-    return path.open("rb")
+    try:
+        return path.open("rb")
+    except ValueError:
+        raise OSError("no file can have this name") from None
 
 
 def _why(error: Exception) -> str:

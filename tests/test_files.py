@@ -431,3 +431,6 @@ def test_a_folder_of_reports_that_no_folder_can_be_called_is_a_problem(safe_gate
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
     assert ran.err.startswith(f"{visible(path, 9)}/safe-gate.json: cannot be written: ")
+    ran = safe_gate("bless", "--baseline", "baseline.json")
+    assert ran.code == 3
+    assert ran.err.startswith(f"{visible(path, 9)}/safe-gate.json: cannot be read: no file can have this name\n")
