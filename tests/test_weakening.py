@@ -779,7 +779,7 @@ def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_ju
     in_actions(payload=pull_request(commit()))
     run = ("run", "--policy-ref", "base", "--baseline", "base", "--on-weakened", "fail")
     assert safe_gate(*run).code == 0
-    write_cases(Path("d.jsonl"), turn("d", assistant="Stop crying. It's over."))
+    write_cases(Path("d.jsonl"), turn("a", assistant="Stop crying. It's over."))
     Path("safe.config.json").write_text(json.dumps(config | {"synthesis-cases": ["d.jsonl"]}), "utf-8")
     assert safe_gate(*run).code == 1
     assert section() == [("setting", "synthesis-cases", "", "replaced")]
@@ -787,6 +787,7 @@ def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_ju
         "summary"
     ).read_text("utf-8").replace("<wbr>", "")
     assert safe_gate(*run, "--cases", "c.jsonl").code == 0
+    write_cases(Path("d.jsonl"), turn("d"))
     Path("safe.config.json").write_text(json.dumps(config | {"synthesis-cases": ["d.jsonl", "c.jsonl"]}), "utf-8")
     assert safe_gate(*run).code == 0
 
