@@ -359,8 +359,8 @@ def _groups(
     if is_excused(after) and not is_excused(before):
         yield What.ADDED, None, [group for group in new if is_excused([group])]
     passes_count = any(one.get("max_unexpected_passes") is not None for one in settings)
-    excuses = is_excused(before) and not is_excused(after) and passes_count
-    if lost := [group for group in gone if group in named or (excuses and is_excused([group]))]:
+    must_pass = passes_count and not is_excused(after)
+    if lost := [group for group in gone if group in named or (must_pass and is_excused([group]))]:
         yield What.DROPPED, lost, None
 
 

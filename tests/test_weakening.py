@@ -312,6 +312,18 @@ def test_a_negative_example_may_not_leave_where_their_passes_are_counted() -> No
         [("synthesis", "c", "tags", "dropped")],
         [("synthesis", "c", "tags", "added")],
     )
+    uncounted = asking("synthesis")  # they count while either side's settings have the limit
+    off = ("setting", "max-unexpected-passes", "", "switched off")
+    assert found(base, uncounted) == [off, ("synthesis", "c", "tags", "dropped")]
+    assert found(asking("synthesis", tags=["pivot-fail"]), head) == [("synthesis", "c", "tags", "dropped")]
+
+
+def test_of_a_negative_examples_tags_those_that_say_so_are_named() -> None:
+    counted = {"max_unexpected_passes": 0}
+    meant, plain = (asking("synthesis", counted, tags=[*own, "x"]) for own in (["y", "pivot-fail"], []))
+    (lost,), (excused,) = weakenings(meant, plain), weakenings(plain, meant)
+    assert (lost.before, lost.after) == (["pivot-fail"], None)
+    assert (excused.before, excused.after) == (None, ["pivot-fail"])
 
 
 def test_cases_that_are_gone_are_named_and_new_ones_are_not() -> None:
@@ -322,7 +334,9 @@ def test_cases_that_are_gone_are_named_and_new_ones_are_not() -> None:
 def test_of_a_case_known_by_its_digest_alone_it_is_told_that_it_changed() -> None:
     known, changed = (Terms({}, {"synthesis": {"c": Asked(sha256, None)}}, {}, "") for sha256 in "ab")
     assert found(known, known) == []
-    assert found(known, changed) == [("synthesis", "c", "", "changed")]
+    asks = asking("synthesis", user="1")
+    for one, other in ((known, changed), (known, asks), (asks, known)):
+        assert ("synthesis", "c", "", "changed") in found(one, other)
 
 
 # --- the command line ---------------------------------------------------------------------------
@@ -712,6 +726,7 @@ def test_where_there_is_no_base_commit_it_is_said(
     ran = safe_gate("run", "--on-weakened", "fail")
     assert ran.code == 0, ran.log
     assert report()["weakened"]["against"] is None
+    assert "on-weakened" not in {rule["rule"] for rule in report()["rules"]}
     assert "Whether the gate itself got weaker is not known: there is no base commit that could be read." in ran.out
 
 
@@ -910,6 +925,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
         ((a, worse), without, [replaced]),
         ((a, b | {"user": "I feel low today."}), without, [replaced, ("synthesis", "b", "user", "changed")]),
         ((a, b | {"x_topic": "a"}), (), [replaced, ("synthesis", "b", "cluster", "changed")]),
+        ((a, b | {"checks": ["topic_pivot"]}), (), [replaced, ("synthesis", "b", "checks", "dropped")]),
     ):
         bless(*turns, flags=flags)
         assert safe_gate("run").code == 0
