@@ -149,10 +149,15 @@ def test_a_run_that_shares_no_case_with_its_baseline_is_said_to_compare_nothing(
 def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()
-    done = safe_gate("run", *ALL, "--baseline", base, "--protect", "S-11", "--cluster-key", "x_topic")
-    assert done.code == 3
-    assert "protect: names 'S-11', which is no case's id, tag or archetype (did you mean \"S-1\"?)" in done.err
-    assert "cluster-key: names 'x_topic', a field that no case has" in done.err
+    protected, clustered = ("--protect", "S-11"), ("--cluster-key", "x_topic")
+    said = {
+        protected: "protect: names 'S-11', which is no case's id, tag or archetype (did you mean \"S-1\"?)",
+        clustered: "cluster-key: names 'x_topic', a field that no case has",
+    }
+    for flags in (protected, clustered, protected + clustered):
+        done = safe_gate("run", *ALL, "--baseline", base, *flags)
+        assert done.code == 3
+        assert [words in done.err for words in said.values()] == [flags[:2] == protected, flags[-2:] == clustered]
 
 
 @pytest.mark.parametrize(
@@ -565,6 +570,8 @@ def test_a_broken_rule_on_single_cases_names_them(safe_gate: Callable[..., Ran],
         ("label-drops", "safe_v0"): failing,
         ("max-regressions", "safe_v0"): failing,
     }
+    of_scores = [rule["evaluator"] for rule in report()["rules"] if rule["rule"] in ("new-violations", "label-drops")]
+    assert of_scores == ["safe_v0"] * 2
     markdown = Path("reports/safe-gate.md").read_text()
     assert "**1 SAFE v0 case of the baseline is gone, 0 allowed**: <code>S-1</code> (`allow-removed`)" in markdown
     assert '5 SAFE v0 cases newly use a forbidden term, 0 allowed: "S-0", "S-2", "S-3", "S-4", "S-5"' in done.out
@@ -649,6 +656,7 @@ def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_non
     Path("c.jsonl").rename("d.jsonl")
     done = safe_gate("run", "--safe-batch", "b.json", "--synthesis-cases", "d.jsonl", "--baseline", base)
     assert done.code == 0, done.log
+    assert report()["comparison"]["without_baseline"] == ["synthesis"]
     said = "Synthesis has no baseline yet: the baseline has no cases where this run has them."
     assert said in done.out
     assert said in Path("reports/safe-gate.md").read_text()

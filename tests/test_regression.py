@@ -200,6 +200,13 @@ def test_a_drop_of_just_as_much_as_is_allowed_is_allowed(failing: int) -> None:
         assert message == f"The share of cases labelled Pass falls by {words} allowed"
 
 
+def test_where_no_metric_falls_it_is_said_beside_what_is_allowed() -> None:
+    base, head = part(result("1", (0.5, 1, 1))), part(result("1", (1, 1, 1)))
+    guards = Guards(max_score_drop=0.1)
+    (outcome,) = [one for one in judge(judged(base, head, guards)[0], guards) if one.rule == "max-score-drop"]
+    assert (outcome.value, outcome.message) == (0, "No SAFE v0 metric falls, 10.0 points allowed")
+
+
 def test_a_drop_is_not_rounded_to_what_is_allowed() -> None:
     base, head = (part(*(result(str(i), (1, 0.5 if i < worse else 1, 1)) for i in range(139))) for worse in (0, 7))
     guards = Guards(max_score_drop=0.05)
@@ -234,6 +241,18 @@ def test_cases_of_a_cluster_count_once() -> None:
     found, said, broken = judged(base, head, Guards())
     assert found["safe_v0"]["metrics"][0]["units"] == 1
     assert (said, broken) == (Status.WARN, set())
+
+
+def test_a_rise_on_average_is_no_drop_though_most_clusters_are_worse() -> None:
+    clusters = [*map(str, range(14)), *["large"] * 30]
+    base, head = (
+        part(*(result(str(i), (low if one == "large" else high, 1, 1), cluster=one) for i, one in enumerate(clusters)))
+        for low, high in ((0.5, 1), (1, 0.5))
+    )
+    found, said, broken = judged(base, head, Guards())
+    (share,) = [one for one in found["safe_v0"]["metrics"] if one["metric"] == "pass"]
+    assert share["p_adjusted"] < 0.05
+    assert (said, broken) == (Status.INCONCLUSIVE, set())
 
 
 def test_a_change_cannot_merge_into_one_cluster_what_it_makes_worse() -> None:
@@ -286,8 +305,11 @@ def test_one_forbidden_term_for_another_is_a_new_one_though_no_score_tells() -> 
     base, head = (part(result("1", (1, 0.9, 1))) for _ in range(2))
     head["safe_v0"]["results"][0]["details"]["AH"]["violations"] = ["guideline"]
     head["safe_v0"]["results"][0]["digests"]["output"] = digest("another")
-    _, _, broken = judged(base, head, Guards())
+    found, _, broken = judged(base, head, Guards())
     assert broken == {"new-violations"}
+    (change,) = found["safe_v0"]["changes"]
+    assert (change["scores"], change["steps"]) == ({}, 0)
+    assert change["before"] == base["safe_v0"]["results"][0]  # the evidence, as it is another output
 
 
 def test_an_evaluator_that_is_gone_lost_all_its_cases() -> None:
