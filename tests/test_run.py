@@ -177,9 +177,11 @@ def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_
 @pytest.mark.usefixtures("runner")
 def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGate) -> None:
     wrong, right = ({"agency_language": label} for label in (False, True))
-    labelled = [turn(f"t{i}", expected=right if i % 2 else wrong, tags=["odd" if i % 2 else "even"]) for i in range(14)]
+    labelled = [
+        turn(f"t{i}", expected=right if i % 2 else wrong, tags=["all", "odd" if i % 2 else "even"]) for i in range(14)
+    ]
     write_cases(Path("c.jsonl"), *labelled, turn("unlabelled"))
-    group = {"even": {"min-label-accuracy": 1}, "odd": {"min-label-accuracy": 1}}
+    group = {name: {"min-label-accuracy": least} for name, least in (("even", 1), ("odd", 1), ("all", 0.5))}
     Path("safe.config.json").write_text(json.dumps({"tags": group, "min-group": 1}), "utf-8")
     limits = "--min-label-accuracy", "0.8", "--min-label-accuracy-agency-language", "0.8"
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
@@ -199,6 +201,17 @@ def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGa
     assert f'{said.replace("%", "%25")}: "t0"' in ran.out  # the annotation
     assert "those of 7 cases do not: <code>t0</code>, " in Path("reports/safe-gate.md").read_text("utf-8")
     assert safe_gate("validate", "reports/safe-gate.json").code == 0
+
+
+def test_a_broken_rule_on_the_labels_of_one_check_names_no_case_for_another(safe_gate: SafeGate) -> None:
+    checks = "agency_language", "topic_pivot"
+    write_cases(
+        Path("c.jsonl"), *(turn(check, expected=dict.fromkeys(checks, True) | {check: False}) for check in checks)
+    )
+    limits = [word for check in checks for word in (f"--min-label-accuracy-{check.replace('_', '-')}", "1")]
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *limits).code == 1
+    rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+    assert [rule["names"] for rule in rules if "label" in rule["rule"]] == [[check] for check in checks]
 
 
 @pytest.mark.usefixtures("runner")

@@ -51,7 +51,10 @@ def test_nothing_has_no_interval(part: int, whole: int) -> None:
         stats.wilson(part, whole)
 
 
-@pytest.mark.parametrize(("table", "interval"), [((1, 1, 7, 12), (0.026, 0.507)), ((83, 7, 1, 9), (-0.126, -0.001))])
+@pytest.mark.parametrize(
+    ("table", "interval"),
+    [((1, 1, 7, 12), (0.026, 0.507)), ((83, 7, 1, 9), (-0.126, -0.001)), ((36, 2, 12, 0), (0.0569, 0.3404))],
+)
 def test_the_newcombe_interval_has_the_published_values(
     table: tuple[int, int, int, int], interval: tuple[float, float]
 ) -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import re
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -225,6 +226,24 @@ def test_a_report_that_names_fewer_files_than_it_was_made_from_does_not_hold(saf
     ran = safe_gate("verify", write(report))
     assert ran.code == 1
     assert "/provenance/inputs is a list of 1, its files give a list of 2\n" in ran.out
+
+
+def test_what_changed_is_not_scored_again(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+    Path("c.jsonl").write_text("no case", "utf-8")
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.count("│ not computed │") == len(digests())
+
+
+def test_a_digest_that_does_not_hold_is_shown_beside_the_recorded_one(
+    safe_gate: SafeGate, made: dict[str, Any]
+) -> None:
+    was = digests()["results"][:12]
+    made["synthesis"]["results"][0]["tags"].append("more")
+    forged = proof.with_digests(made)["provenance"]["digests"]["results"][:12]
+    kept, anew = (safe_gate("verify", write(report)).out for report in (made, proof.with_digests(made)))
+    for out, row in ((kept, (was, f"gives {forged}", "holds")), (anew, (forged, "holds", f"gives {was}"))):
+        assert re.search(r"│ results +│ {} +│ {} +│ {} +│".format(*row), out)
 
 
 def test_a_file_of_waivers_is_one_of_the_files(safe_gate: SafeGate) -> None:

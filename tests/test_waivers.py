@@ -291,6 +291,13 @@ def test_a_case_that_is_waived_in_part_is_not_called_waived(run: Callable[..., R
     assert f"Known failures: 1 waiver in force, {still}\n" in run().out
 
 
+def test_what_a_waived_case_still_fails_by_is_told_in_order(safe_gate: SafeGate) -> None:
+    said = {"signals": [], "summary": "", "followup_questions": ["Which policy?"]}
+    write_batch(Path("b.json"), safe_case("s", output=said))
+    write_waivers(*waive("s", "AH"))
+    assert "1 waiver in force, its case still fails by AC and CR\n" in safe_gate("run", "--safe-batch", "b").out
+
+
 def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
     run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
 ) -> None:
