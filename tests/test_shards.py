@@ -202,6 +202,17 @@ def test_withheld_texts_stay_withheld_in_a_shard(safe_gate: SafeGate, inputs: tu
     assert not [word for word in ("went home", "definitely", "You should") if word in held]
 
 
+def test_what_is_wrong_in_a_shard_is_told_without_withheld_texts(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("half a pair \ud83d"))
+    (name,) = scored(safe_gate, 1, "--cases", "c.jsonl", "--text", "none")
+    shard = json.loads(Path(name).read_text("utf-8"))
+    shard["synthesis"][0]["is_negative_example"] = "went home"
+    Path(name).write_text(json.dumps(shard), "utf-8")
+    ran = safe_gate("merge", name, "--cases", "c.jsonl", "--text", "none")
+    assert ran.code == 3
+    assert "synthesis[0].is_negative_example: is text of 9 characters; expected true or false\n" in ran.err
+
+
 # --- a shard is no run ----------------------------------------------------------------------------
 
 

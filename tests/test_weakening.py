@@ -1013,7 +1013,8 @@ def test_without_the_base_commits_policy_there_is_no_verdict(
     in_actions(event="schedule", payload={})
     none = safe_gate("run", "--policy-ref", "base")
     assert none.code == 3
-    assert "policy-ref: is base, but this event has no base commit; set head for other events" in none.err
+    for ran in (none, safe_gate("doctor", "--policy-ref", "base")):
+        assert "policy-ref: is base, but this event has no base commit; set head for other events" in ran.err
     Path("safe.config.json").write_text('{"min-pass-rate": 2}', "utf-8")
     broken = commit()
     put(CONFIG, turn("a"), cases=(full(),))
