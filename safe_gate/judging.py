@@ -85,8 +85,8 @@ def gate_policy(options: Options) -> gate.Policy:
     )
 
 
-_OF_THE_RUN = ("report_dir", "comment", "gate_id", "text", "engine")
-"""Settings that judge nothing: who scores cases and what is told of them, the run's own whoever's settings judge."""
+_OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
+"""Settings that judge nothing: who scores cases and how they are told, the run's own whoever's settings judge."""
 
 _OF_INPUTS = ("safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases")
 """Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""

@@ -33,6 +33,7 @@ def tell(
     from safe_gate.render import markdown
 
     _warn_of_loss(options, effects)
+    options = _as_loud_as_before(options, report)
     context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
     annotations = commands.annotated(report, problems, effects.folder)
     posted, file = comment.Posted(outlook.no_comment(options, context)), ""
@@ -52,6 +53,13 @@ def tell(
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     values = {"comment-file": file, "comment-status": posted.status, "comment-url": posted.url}
     _write_outputs({**step_outputs(report), **paths, **values}, effects)
+
+
+def _as_loud_as_before(options: Options, report: JsonObject) -> Options:
+    """Return settings that post a comment as the base commit's do: a change may not hide that it weakens the gate."""
+    findings = report["weakened"]["findings"] if report.get("weakened") else ()
+    before = next((one["before"] for one in findings if (one["kind"], one["id"]) == ("setting", "comment")), None)
+    return replace(options, comment=before) if before else options
 
 
 def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:

@@ -191,8 +191,9 @@ WEAKER: Mapping[str, Judgement] = {
     "cluster_key": _any,
     "on_weakened": _along("fail", "warn"),
     "policy_ref": _along("base", "head"),
+    "comment": _along("always", "changes", "on-failure", "never"),
 }
-"""What a change of each setting that judges does to the gate; of lists and mappings, of each entry."""
+"""What a change of each setting that judges, or tells of it, does to the gate; of lists and mappings, of each entry."""
 
 Path = tuple[str, ...]
 """Which part of a setting: the entry of a list, the keys that lead to a member of a mapping, () for all of it."""

@@ -19,7 +19,7 @@ from safe_gate.options import Options, settings
 from safe_gate.render import console, markdown
 from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
 from tests.conftest import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
-from tests.fake_github import PULL_REQUEST, outputs
+from tests.fake_github import PULL_REQUEST, GitHub, outputs
 from tests.test_baselines import commit, git
 
 SafeGate = Callable[..., Ran]
@@ -29,7 +29,7 @@ Found = tuple[str, str, str, str]
 BESIDE = frozenset(
     {
         *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
-        *("report_formats", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
+        *("report_formats", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
         *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
     }
 )
@@ -140,6 +140,7 @@ _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "sensitivity": st.sampled_from(["strict", "balanced", "lenient"]),
     "on_weakened": st.sampled_from(["warn", "fail"]),
     "policy_ref": st.sampled_from(["head", "base"]),
+    "comment": st.sampled_from(["always", "on-failure", "changes", "never"]),
     "archetypes": st.none()
     | st.dictionaries(
         st.sampled_from("AB"),
@@ -751,6 +752,23 @@ def test_compare_shows_a_weakened_gate_and_fails_where_asked(safe_gate: SafeGate
     of_reports = safe_gate("compare", "new/safe-gate.json", "new/safe-gate.json", "--on-weakened", "fail")
     assert of_reports.code == 0, of_reports.log
     assert "This change weakens" not in of_reports.out
+
+
+@pytest.mark.parametrize("policy", ["head", "base"])
+@pytest.mark.parametrize("quieter", ["never", "on-failure"])
+def test_a_change_cannot_switch_off_the_comment_that_tells_of_it(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None], github: GitHub, quieter: str, policy: str
+) -> None:
+    Path("safe.config.json").write_text(json.dumps(CONFIG | {"comment": quieter}), "utf-8")
+    in_actions(payload=pull_request(base))
+    run = ("run", "--policy-ref", policy, "--baseline", "base")
+    assert safe_gate(*run).code == 0
+    assert section() == [("setting", "comment", "", "softened")]
+    assert "This change weakens the gate" in github.comments[0]["body"]
+    github.comments.clear()
+    assert safe_gate(*run, "--comment", quieter).code == 0  # the workflow's own, before and after
+    assert section() == []
+    assert github.comments == []
 
 
 # --- policy-ref: base ---------------------------------------------------------------------------
