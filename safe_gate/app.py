@@ -358,7 +358,7 @@ def verify(paths: Sequence[str], effects: Effects) -> int:
         try:
             one = verification.verify(path, partial(_made_anew, effects=effects))
         except CannotJudge as error:
-            effects.err(console.problems(error.problems))
+            complain(error.problems, effects)
             found.add(Standing.NOT_CHECKED)
             continue
         effects.out(console.table(one.digests))
@@ -422,7 +422,6 @@ def bless(
 def validate(paths: Sequence[str], effects: Effects) -> int:
     """Check input files alone: their shapes, and whether cases and outputs, settings, waivers fit. Returns 0 or 3."""
     from safe_gate.evaluators import safe_v0, synthesis
-    from safe_gate.render import console
 
     paths = list(dict.fromkeys(paths))
     problems: list[Problem] = []
@@ -432,8 +431,7 @@ def validate(paths: Sequence[str], effects: Effects) -> int:
             problems.append(item)
         cases += isinstance(item, safe_v0.Case | synthesis.Case)
     if problems:
-        effects.err(console.problems(problems, most=len(problems)))  # no report holds the rest
-        return EXIT_CODES[Verdict.ERROR]
+        return complain(problems, effects)
     effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
     return EXIT_CODES[Verdict.PASS]
 
@@ -516,10 +514,10 @@ def _untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
 
 
 def complain(problems: Sequence[Problem], effects: Effects) -> int:
-    """Print problems; return the exit code for "could not judge"."""
+    """Print all problems, for no report holds them; return the exit code for "could not judge"."""
     from safe_gate.render import console
 
-    effects.err(console.problems(problems))
+    effects.err(console.problems(problems, most=len(problems)))
     return EXIT_CODES[Verdict.ERROR]
 
 

@@ -478,7 +478,7 @@ def _generated_at(environ: Mapping[str, str]) -> str:
     """Return the time of the run as ISO 8601 in UTC, or the one SOURCE_DATE_EPOCH fixes."""
     epoch = environ.get("SOURCE_DATE_EPOCH", "").strip()
     if epoch and not (re.fullmatch(r"[0-9]{1,12}", epoch) and int(epoch) <= _LAST_SECOND):
-        problem = Problem(Place("SOURCE_DATE_EPOCH"), f"is {epoch[:40]!r}; expected whole seconds since 1970")
+        problem = Problem(Place("SOURCE_DATE_EPOCH"), f"is {epoch[:40]!r}; expected whole seconds from 1970 to 9999")
         raise CannotJudge(problem)
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
 

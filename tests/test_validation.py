@@ -138,7 +138,9 @@ def test_utf_16_is_named_as_such(safe_gate: SafeGate, encoding: str, command: tu
     assert "could not judge: 1 problem;" in ran.err
 
 
-def test_the_log_shows_some_problems_of_each_file_and_report_and_validate_all(safe_gate: SafeGate) -> None:
+def test_the_log_of_a_run_shows_some_problems_of_each_file_and_its_report_and_other_commands_all(
+    safe_gate: SafeGate,
+) -> None:
     for name in ("a.jsonl", "b.jsonl"):
         write_cases(Path(name), *(turn(f"{name}{n}", checks=[]) for n in range(25)))
     ran = safe_gate("run", "--cases", "a.jsonl", "b.jsonl")
@@ -146,7 +148,8 @@ def test_the_log_shows_some_problems_of_each_file_and_report_and_validate_all(sa
     for name in ("a.jsonl", "b.jsonl"):
         assert f"\n... and 5 more in {name}\n" in ran.err
     assert "could not judge: 50 problems;" in ran.err
-    assert safe_gate("validate", "a.jsonl", "b.jsonl").err.count("is an empty list") == 50
+    for command in (("validate",), ("eval", "--cases")):
+        assert safe_gate(*command, "a.jsonl", "b.jsonl").err.count("is an empty list") == 50
     assert len(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]) == 50
 
 
