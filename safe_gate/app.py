@@ -98,6 +98,9 @@ def compare(
     with opened(base) as old, opened(head) as new:
         if new is None:
             raise CannotJudge(_nothing_in(head))
+        roots = [one.root for one in (old, new) if one is not None and one.report is None]
+        if len(roots) == len(specs) and (problems := [*comparing.named_nowhere(options_at(new.root), roots)]):
+            raise CannotJudge(*problems)
         try:
             side, settings, known = _head(new, options, effects, options_at)
         except CannotJudge as error:

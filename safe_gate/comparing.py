@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
@@ -111,6 +111,16 @@ def narrowed(options: Options, root: Path) -> Options:
         synthesis_cases=_there(options.synthesis_cases, root),
         rules=_there(options.rules, root),
     )
+
+
+def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
+    """Yield a problem for each pattern of options that names no file below any of some folders."""
+    left = [narrowed(options, root) for root in roots]
+    suffixes = {"safe_batch": ".json", "safe_outputs": ".jsonl", "synthesis_cases": ".jsonl", "rules": ".json"}
+    for name, suffix in suffixes.items():
+        for pattern in getattr(options, name):
+            if not any(pattern in getattr(one, name) for one in left):
+                yield files.no_match(pattern, suffix, roots[-1])
 
 
 def _there(patterns: tuple[str, ...], root: Path) -> tuple[str, ...]:

@@ -509,6 +509,19 @@ def test_a_report_that_other_rules_made_tells_no_rules_from_outputs(safe_gate: C
         assert report("compared.json")["comparison"]["synthesis"]["cases"]["unseparated"] == unseparated
 
 
+def test_compare_takes_no_path_that_names_a_file_on_neither_side(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    for flag, typed in (("--cases", "d.jsonl"), ("--safe-outputs", "o.jsonl"), ("--rules", "p.json")):
+        flags = [*ALL, flag, typed] if flag != "--cases" else [*ALL[:2], flag, typed]
+        for head in (".", base):
+            ran = safe_gate("compare", base, head, *flags)
+            assert ran.code == 3
+            assert f"{typed}: matches no file" in ran.err
+    Path("c.jsonl").unlink()
+    assert safe_gate("compare", base, ".", *ALL, "--allow-removed").code == 0  # they are gone
+
+
 @pytest.mark.parametrize("out", ["old/safe-gate.json", "b.json", "c.jsonl", "safe.config.json"])
 def test_compare_replaces_nothing_that_it_reads(safe_gate: Callable[..., Ran], out: str) -> None:
     write()
