@@ -22,14 +22,14 @@ from safe_gate.files import HERE
 from safe_gate.git import Clone
 from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
-from safe_gate.github.event import Context
+from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
 from safe_gate.trees import Commit, Entry, Kind, Missing, Pattern, Selection
 
 _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"
-_NAMED_BY = frozenset({"pull_request", "pull_request_target", "merge_group"})
+_NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
 _EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
 _BRING = "where git is installed, bring the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
 

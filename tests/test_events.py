@@ -43,6 +43,8 @@ BY_BRANCH = f"/repos/{REPOSITORY}/pulls?state=open&head=Codertocat:changes&per_p
 # The event, its payload, and what is asked of GitHub to find the pull request.
 COMMENTED = [
     pytest.param("pull_request", PULL_REQUEST, "", id="pull_request"),
+    pytest.param("pull_request_review", PULL_REQUEST, "", id="pull_request_review"),
+    pytest.param("pull_request_review_comment", PULL_REQUEST, "", id="pull_request_review_comment"),
     pytest.param("pull_request", forked({"full_name": "mallory/Hello-World"}), "", id="fork"),
     pytest.param("pull_request", forked(None), "", id="deleted-fork"),
     pytest.param("pull_request_target", PULL_REQUEST, "", id="pull_request_target"),

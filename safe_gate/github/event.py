@@ -15,6 +15,9 @@ from typing import Any, NamedTuple
 
 from safe_gate.model import Origin
 
+OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
+"""The events of a pull request whose workflow is that of its head, merged."""
+
 
 class Run(NamedTuple):
     """A workflow run and its attempt. Later ones compare greater."""
@@ -85,7 +88,7 @@ class Context:
 
         So it does for pull requests from forks and Dependabot's, but not under pull_request_target.
         """
-        return self.event == "pull_request" and (self.from_fork or self.actor == "dependabot[bot]")
+        return self.event in OF_A_HEAD and (self.from_fork or self.actor == "dependabot[bot]")
 
     def origin(self, folder: str, gate_id: str) -> Origin:
         """Return where a result comes from that was found in a folder of the repository."""
@@ -191,7 +194,7 @@ def _workflow_run(event: Mapping[str, Any]) -> Subject:
 
 
 _SUBJECTS: Mapping[str, Callable[[Mapping[str, Any]], Subject]] = {
-    "pull_request": _pull_request,
+    **dict.fromkeys(OF_A_HEAD, _pull_request),
     "pull_request_target": _pull_request,
     "merge_group": _merge_group,
     "push": _push,
