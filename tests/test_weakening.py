@@ -21,6 +21,7 @@ from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weak
 from tests.conftest import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, GitHub, outputs
 from tests.test_baselines import commit, git
+from tests.test_packs import OWN_LEARNED
 
 SafeGate = Callable[..., Ran]
 DEFAULTS = {name: getattr(Options(), name) for name in WEAKER}
@@ -592,10 +593,13 @@ def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str
     Path("team.json").write_text(json.dumps(correction), "utf-8")
     kind = {**PACK, "pack": "kind", "group": "positive", "rules": [{**PACK["rules"][0], "id": "kind/a"}]}
     Path("kind.json").write_text(json.dumps(kind), "utf-8")
-    more = {**CONFIG, "rules": ["ours.json", "team.json", "kind.json"]}
+    for group in ("positive", "negative"):
+        learned = {**OWN_LEARNED, "pack": f"learned-{group}", "check": "agency_language", "groups": [group]}
+        Path(f"{group}.json").write_text(json.dumps(learned), "utf-8")
+    more = {**CONFIG, "rules": ["ours.json", "team.json", "kind.json", "positive.json", "negative.json"]}
     put(more, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
     assert safe_gate("run", "--baseline", base).code == 0
-    assert section() == [("rule", id_, "", "added") for id_ in ("kind/a", "team-agency")]
+    assert section() == [("rule", id_, "", "added") for id_ in ("kind/a", "learned-positive", "team-agency")]
 
 
 @pytest.mark.parametrize(("weights", "is_told"), [({}, False), ({"weight": 0.001}, True), ({"weight": 0}, False)])
