@@ -184,7 +184,12 @@ _JUDGING = frozenset({"run", "merge"})
 _TOLD = _JUDGING | {"publish"}
 """The commands that tell GitHub, too, what they cannot do."""
 
-_OWN_WORDS = {("bless", "baseline"): "The baseline to write: the path of a .json file. Default: that of the settings."}
+_OWN_WORDS = {
+    ("bless", "baseline"): "The baseline to write: the path of a .json file. Default: that of the settings.",
+    ("bless", "report_dir"): "The folder that the report to approve lies in.",
+    ("publish", "report_dir"): "The folder that holds what the run left behind.",
+    ("publish", "dry_run"): "Print the comment instead of posting it.",
+}
 """What settings mean to a command that does something else with them than a run."""
 
 _FILES_BY = {"score": "--batch", "eval": "--cases", "explain": "--cases"} | dict.fromkeys(

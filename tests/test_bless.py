@@ -175,10 +175,13 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
     assert "evals/baseline.json: " in refused("--baseline", BASELINE, *REASON)
 
 
-def test_the_help_says_that_the_baseline_is_written(safe_gate: SafeGate) -> None:
-    told = {command: " ".join(safe_gate(command, "--help").out.split()) for command in ("bless", "run")}
+def test_the_help_says_what_a_setting_means_to_the_command(safe_gate: SafeGate) -> None:
+    told = {command: " ".join(safe_gate(command, "--help").out.split()) for command in ("bless", "publish", "run")}
     assert "--baseline TEXT The baseline to write: the path of a .json file." in told["bless"]
     assert "--baseline TEXT What to compare with" in told["run"]
+    assert "--report-dir TEXT The folder that the report to approve lies in." in told["bless"]
+    assert "--report-dir TEXT The folder that holds what the run left behind." in told["publish"]
+    assert "--no-dry-run Print the comment instead of posting it." in told["publish"]
 
 
 @pytest.mark.parametrize("name", ["", " "])
