@@ -18,8 +18,7 @@ from functools import cache
 from tempfile import TemporaryFile
 from typing import IO
 
-from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.trees import Commit, Entry, Kind, Missing, Selection
+from safe_gate.trees import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 _PATIENCE = 120  # seconds for one command
@@ -50,13 +49,11 @@ class Clone:
     def commit(self, ref: str) -> Commit:
         """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git.
 
-        Raises CannotJudge for a tag by the name of a branch elsewhere: git would take it, and who may push no
-        branch may push a tag.
+        Raises CannotJudge for a tag by the name of a branch elsewhere: git would take it.
         """
         sha = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
         if twins := _twins(_SUFFIX.split(ref, maxsplit=1)[0]):
-            words = f"is a tag and a branch at different commits ({', '.join(twins)}); write out which of them is meant"
-            raise CannotJudge(Problem(Place(ref), words))
+            raise two_commits(ref, twins)
         seconds = _git("show", "-s", "--format=%ct", "--end-of-options", sha).decode().strip()
         is_time = seconds.isdigit() and int(seconds) <= _LAST_SECOND  # a commit may claim any
         return Commit(sha, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds))) if is_time else "")

@@ -6,13 +6,15 @@ Pure. Says yes rather than no: what is fetched is matched again by `files` as in
 from __future__ import annotations
 
 import posixpath
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import accumulate, pairwise
 from operator import or_
 from typing import NamedTuple
+
+from safe_gate.model import CannotJudge, Place, Problem
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +45,12 @@ class Entry:
 
 class Missing(Exception):
     """A commit or some of its objects are not here; the words say of the place that was asked why not."""
+
+
+def two_commits(ref: str, names: Sequence[str]) -> CannotJudge:
+    """Return the refusal of a ref that is a tag and a branch elsewhere: who may push no branch may push a tag."""
+    words = f"is a tag and a branch at different commits ({', '.join(names)}); write out which of them is meant"
+    return CannotJudge(Problem(Place(ref), words))
 
 
 class Pattern(NamedTuple):

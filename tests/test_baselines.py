@@ -523,6 +523,24 @@ def test_a_branch_with_a_slash_is_asked_for_by_name(from_github: Callable[[Path]
         assert baseline.commit == sha
 
 
+def test_github_is_not_left_to_choose_between_a_tag_and_a_branch(
+    from_github: Callable[[Path], Open], work: Path, github: GitHub
+) -> None:
+    sha = commit(work)
+    open_it = from_github(work)
+    github.refs |= {"heads/main": sha, "tags/main": sha}
+    for ref in ("main", "heads/main", sha):
+        with open_it(ref) as baseline:
+            assert baseline
+            assert baseline.commit == sha
+    for one in ("heads/main", "tags/main"):
+        github.refs |= {"heads/main": sha, "tags/main": sha, one: "1" * 40}
+        words = "is a tag and a branch at different commits (heads/main, tags/main); write out which of them is meant"
+        assert refusal(open_it("main")) == f"main: {words}"
+    asked = [path for _, path in github.requests if "tags" in path]
+    assert len(asked) == 3  # for a name that could be either, no other
+
+
 @pytest.mark.parametrize("ref", ["HEAD", "HEAD~1", "@", "main~2", "main^", "@{u}", ":/x", "main..x"])
 def test_what_only_a_clone_can_tell_is_not_asked_of_github(
     from_github: Callable[[Path], Open], work: Path, github: GitHub, ref: str

@@ -12,7 +12,7 @@ from typing import Any
 from urllib.parse import quote
 
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.trees import Commit, Entry, Kind, Missing, Selection
+from safe_gate.trees import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _MOST_ENTRIES = 1_000  # of a folder: GitHub cuts its list there and does not say so
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does
@@ -20,6 +20,7 @@ _LARGEST_FILE = 100_000_000  # bytes: GitHub gives no larger ones
 _SHA = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _TIME = re.compile(r"(\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d)(?:\.\d+)?Z", re.ASCII)
 _NAME = re.compile(r"(?!\.\.?\Z)[^/\0\ud800-\udfff]+")
+_WRITTEN_OUT = re.compile(rf"{_SHA.pattern}\Z|(?:refs|heads|tags)/")
 _OF_A_CLONE = re.compile(r"(?:@|HEAD)\Z|.*(?:[\\~^:?*\[\s]|\.\.|@\{)")
 _ADVICE = {
     Refusal.CREDENTIALS: "; the token is wrong or has expired: correct github-token",
@@ -39,17 +40,22 @@ class Contents:
         self._requests = 0
 
     def commit(self, ref: str) -> Commit:
-        """Return the commit that a branch, a tag or an id names. Raises Missing if GitHub does not tell."""
+        """Return the commit that a branch, a tag or an id names. Raises Missing if GitHub does not tell.
+
+        Raises CannotJudge for a tag by the name of a branch elsewhere: GitHub does not say which it takes.
+        """
         if _OF_A_CLONE.match(ref):
             raise Missing("it is not asked for what only a clone can tell")  # its HEAD is another than ours
         try:
-            found = self._api.call("GET", f"/repos/{self._repository}/commits/{quote(ref, safe='')}?per_page=1")
+            found = self._commit(ref)
         except ApiError as error:
             raise _missing(error) from None
-        sha = found.get("sha")
-        if not isinstance(sha, str) or not _SHA.fullmatch(sha):
-            raise Missing("the answer names no commit")
-        return Commit(sha, _made_at(found))
+        if not _WRITTEN_OUT.match(ref):
+            branch, tag = f"heads/{ref}", f"tags/{ref}"  # as GitHub's documentation writes them out
+            tagged = self._known(tag)
+            if tagged and self._known(branch) not in (None, tagged):
+                raise two_commits(ref, (branch, tag))
+        return found
 
     def entries(self, commit: str, selection: Selection) -> list[Entry]:
         """Return what patterns meet at a commit. Raises Missing where GitHub does not tell all of it."""
@@ -68,6 +74,22 @@ class Contents:
             if _blob(data, file.blob) != file.blob:
                 raise Missing(f"it gave other bytes for {file.path} than the commit's")
             yield data
+
+    def _commit(self, ref: str) -> Commit:
+        found = self._api.call("GET", f"/repos/{self._repository}/commits/{quote(ref, safe='')}?per_page=1")
+        sha = found.get("sha")
+        if not isinstance(sha, str) or not _SHA.fullmatch(sha):
+            raise Missing("the answer names no commit")
+        return Commit(sha, _made_at(found))
+
+    def _known(self, ref: str) -> Commit | None:
+        """Return the commit that a ref names, None if there is no such ref."""
+        try:
+            return self._commit(ref)
+        except ApiError as error:
+            if error.refusal in (Refusal.NOT_FOUND, Refusal.INVALID):
+                return None
+            raise _missing(error) from None
 
     def _below(self, folder: str, commit: str, selection: Selection) -> Iterator[Entry]:
         """Yield the entries of a folder and of those in it that patterns lead into."""
