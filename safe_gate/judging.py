@@ -115,8 +115,10 @@ def baseline(
         if base is not None and base.report is None:
             with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
                 own = baselines.patterns_of(options_at(base.root))
-        if not set(own) <= set(patterns):
-            base = stack.enter_context(_opened(spec, (*patterns, *own), options, effects))
+        if base is not None and not set(own) <= set(patterns):
+            first, base = base.commit, stack.enter_context(_opened(spec, (*patterns, *own), options, effects))
+            if base is None or base.commit != first:  # its config may name other files than were asked for
+                raise CannotJudge(Problem(Place(spec), "moved to another commit while it was read; run again"))
         yield base
 
 

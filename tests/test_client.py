@@ -12,6 +12,7 @@ import pytest
 
 from safe_gate.github import ApiError, Refusal
 from safe_gate.github.client import _JSON, Client
+from tests.conftest import Ran, turn, write_cases
 from tests.fake_github import COMMENTS, ONE_COMMENT, REPOSITORY, TOKEN, Answer, Gate, GitHub, ok
 
 NOW = 1_700_000_000
@@ -83,6 +84,25 @@ def test_a_run_waits_for_a_minute_in_all_whatever_it_asks_for(gate: Gate, github
     step = gate("pass", "--baseline", "main")
     assert (step.status, step.ran.out.count("GitHub is asked again in 50 s.")) == ("skipped-rate-limit", 1)
     assert step.report["comparison"]["baseline"]["commit"] == commit
+
+
+def test_a_branch_that_moves_while_its_files_are_asked_for_is_no_baseline(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], github: GitHub
+) -> None:
+    commits = {"old": "1" * 40, "new": "2" * 40}
+    data = write_cases(Path("head.jsonl"), turn("a")).read_bytes()
+    for name, sha in commits.items():
+        config = json.dumps({"synthesis-cases": [f"{name}.jsonl"]}).encode()
+        github.trees[sha] = {"safe.config.json": config, f"{name}.jsonl": data}
+    Path("safe.config.json").write_text('{"synthesis-cases": ["head.jsonl"]}', "utf-8")
+    github.refs = {sha: sha for sha in commits.values()} | {"main": commits["new"]}
+    before = json.dumps({"sha": commits["old"]})
+    github.faults[("GET", f"/repos/{REPOSITORY}/commits/main")] = Answer(200, before, times=1)
+    in_actions()
+    ran = safe_gate("run", "--baseline", "main")
+    assert ran.code == 3
+    assert "main: moved to another commit while it was read; run again" in ran.log
+    assert safe_gate("run", "--baseline", "main").code == 0
 
 
 # Whether a write happened is unclear after these.
