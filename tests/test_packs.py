@@ -13,7 +13,14 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators import synthesis
-from safe_gate.evaluators.synthesis.rules import broken_promises, compile_pack, find
+from safe_gate.evaluators.synthesis.rules import (
+    Match,
+    broken_promises,
+    compile_pack,
+    find,
+    overlapping,
+    resolve_overlaps,
+)
 from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, Case, score_case
 from safe_gate.files import load_schema
 from safe_gate.model import Place
@@ -126,6 +133,13 @@ def test_overlapping_matches_are_one_and_the_longer_stays() -> None:
         {},
     )  # fmt: skip
     assert [match.rule for match in find(both, normalise("You should try. You should."))] == ["a/c", "a/b"]
+
+
+def test_what_does_not_count_is_named_with_what_is_longer_than_it() -> None:
+    kept = (Match("a/short", 0, 5), Match("a/long", 12, 30), Match("a/far", 30, 60))
+    lost = Match("a/lost", 3, 16)
+    assert resolve_overlaps((*kept, lost)) == kept
+    assert overlapping(lost, kept).rule == "a/long"
 
 
 SafeGate = Callable[..., Ran]

@@ -8,7 +8,7 @@ a pack in one pass; it knows no look-around and no back-references.
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
+from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -223,9 +223,10 @@ def resolve_overlaps(matches: Iterable[Match]) -> tuple[Match, ...]:
 
 
 def overlapping(match: Match, kept: Sequence[Match]) -> Match:
-    """Return the first of those that `resolve_overlaps` kept that overlaps a match that it did not keep."""
-    index = bisect_right(kept, match.start, key=lambda m: m.start)
-    return kept[index - 1] if index and match.start < kept[index - 1].end else kept[index]
+    """Return the longest of those that `resolve_overlaps` kept that overlap a match that it did not keep."""
+    first = bisect_right(kept, match.start, key=lambda m: m.end)
+    end = bisect_left(kept, match.end, key=lambda m: m.start)
+    return max(kept[first:end], key=lambda m: m.end - m.start)
 
 
 def _stands(rule: Rule, text: str, span: tuple[int, int], start: int, end: int) -> bool:
