@@ -179,9 +179,12 @@ def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
     if "weights" in pack:
         numbers = {"bias": pack["bias"], **{f"weights.{name}": some for name, some in pack["weights"].items()}}
         yield from _wrong_lengths(place, pack["pack"], numbers, len(groups))
-        for index, pattern in enumerate(pack["unless"]):
-            if why := synthesis.refusal(pattern):
-                yield Problem(place, f"cannot run: {why}", pack["pack"], f"unless[{index}]")
+        refused = [(index, why) for index, one in enumerate(pack["unless"]) if (why := synthesis.refusal(one))]
+        for index, why in refused:
+            yield Problem(place, f"cannot run: {why}", pack["pack"], f"unless[{index}]")
+        if not refused and (why := synthesis.refusal("|".join(pack["unless"]))):
+            words = f"cannot run together: {why}; expected fewer or smaller patterns"
+            yield Problem(place, words, pack["pack"], "unless")
 
 
 def _misfits_of_correction(place: Place, pack: Pack, others: Sequence[Pack], *, outdated: bool) -> Iterator[Problem]:

@@ -192,6 +192,8 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
         ({"miss": ["The refund is  certain."]}, 'team-guarantee/refund: miss: hits "The refund is  certain.", which it promises to miss: matched "refund is  certain"'),
         ({"pattern": "a(?=b)"}, "team-guarantee/refund: cannot run: rule team-guarantee/refund: pattern: invalid perl"),
         ({"pattern": "{no_such_class}"}, "unknown word class {no_such_class}"),
+        ({"pattern": "\ud800"}, "rule team-guarantee/refund: pattern: half a surrogate pair, which no text holds"),
+        ({"unless": ["\ud800"]}, "rule team-guarantee/refund: unless: half a surrogate pair, which no text holds"),
         ({"why": ""}, "own.json:1: rules[0].why"),
         ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule or pack"),
         ({"pack": "agency-negative"}, "agency-negative: is the id of another rule or pack"),
@@ -370,6 +372,14 @@ def test_a_correction_changes_what_a_shipped_pack_says_and_is_named_with_it(safe
     [
         (OWN_LEARNED | {"field": "user"}, "group guarantee: serves unverifiable_reassurance and looks in assistant"),
         (OWN_LEARNED | {"unless": ["(?=a)"]}, "team-learned: unless[0]: cannot run: invalid perl operator"),
+        (
+            OWN_LEARNED | {"unless": ["\ud800"]},
+            "team-learned: unless[0]: cannot run: half a surrogate pair, which no text",
+        ),
+        (
+            OWN_LEARNED | {"unless": [f"{n}\\pL{{1,300}}" for n in range(20)]},
+            "unless: cannot run together: pattern too large",
+        ),
         (OWN_LEARNED | {"bias": [1, 2]}, "team-learned: bias: has 2 numbers; expected 1, one for each group"),
         (OWN_LEARNED | {"weights": {"ab-": [1, 2]}}, "team-learned: weights.ab-: has 2 numbers; expected 1"),
         (OWN_LEARNED | {"weights": {"ab-": [1e9]}}, "weights.ab-[0]: is 1000000000.0, more than 1000"),

@@ -25,6 +25,7 @@ _IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
 _TYPED = {" ": r"[ \n]", "'": "'?"}
 # RE2 is quadratic in the alternatives of a pattern when it compiles it: this many characters take seconds.
 _DEEPEST_CLASS, _LONGEST_PATTERN = 8, 10_000
+_REFUSED = (re2.error, UnicodeEncodeError)  # what compiling a pattern raises
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 # A hit may start a clause right after one of these; "start" rules look for nothing else.
 _CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")
@@ -109,7 +110,7 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
                 )
             )
             _add(any_rule, rules[-1].pattern)
-        except re2.error as error:
+        except _REFUSED as error:
             raise ValueError(f"rule {rule['id']}: pattern: {_words(error)}") from error
         except KeyError as error:
             raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
@@ -161,13 +162,15 @@ def refusal(pattern: str) -> str:
     """Return why RE2 refuses a pattern, nothing if it takes it."""
     try:
         compiled(pattern)
-    except re2.error as error:
+    except _REFUSED as error:
         return _words(error)
     return ""
 
 
 def _words(error: Exception) -> str:
     """Return what an error says; RE2 says it in bytes."""
+    if isinstance(error, UnicodeEncodeError):
+        return "half a surrogate pair, which no text holds; write the whole character"
     why = error.args[0]
     return why.decode() if isinstance(why, bytes) else str(why)
 
