@@ -7,6 +7,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 from types import ModuleType
+from typing import Any
 
 from safe_gate import files, measure, packs
 from safe_gate.evaluators.synthesis import Case, Rules
@@ -57,12 +58,16 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
             there = " and ".join(f"{count} that say {kind}" for kind, count in counts.items())
             words = f"not learned: needs {NEEDED} labels of {task.check} of either kind, and there are {there}"
             left.append(Problem(Place("rules train"), f"{words}, copies of a text counted once", task.pack))
+    part_of = {case.id: n for n, part in enumerate(parts(cases, _checks(tasks))) for case in part}
+    for task in tuple(tasks):
+        if len({part_of[turn.id] for turn in turns if fit.label(task, turn) is not None}) == 1:
+            tasks.remove(task)
+            words = "not learned: its labels are of one file, or share replies or messages, so all are left out"
+            words = f"{words} together and leave none to learn from; label others in each file"
+            left.append(Problem(Place("rules train"), words, task.pack))
     if not tasks:
         raise CannotJudge(*left or [Problem(Place("rules-off"), "leaves no learned pack that could be corrected")])
-    checks = list(dict.fromkeys(task.check for task in tasks))
-    if len(parts(cases, checks)) == 1:
-        words = "cases that share a reply or a message are left out together, and that leaves none to learn from"
-        raise CannotJudge(Problem(Place("rules train"), f"{words}; label other replies to other messages too"))
+    checks = _checks(tasks)
 
     def corrections(some: Sequence[Case]) -> list[packs.Pack]:
         turns = [fit.Turn.of(case) for case in some]
@@ -80,6 +85,10 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
         if task.check in worth and pack["weights"]
     ]
     return Lesson(len(cases), distinct_replies(cases), found, tuple(learned), tuple(left))
+
+
+def _checks(tasks: Sequence[Any]) -> list[str]:
+    return list(dict.fromkeys(task.check for task in tasks))
 
 
 def _fit() -> ModuleType:

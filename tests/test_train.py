@@ -147,10 +147,29 @@ def test_where_no_case_can_be_left_out_nothing_is_learned(safe_gate: SafeGate) -
     ran = safe_gate("rules", "train", "c.jsonl", "--out", "own")
     assert ran.code == 3
     assert (
-        "rules train: cases that share a reply or a message are left out together, and that leaves none to learn from"
-        in ran.err
+        "rules train: agency-learned: not learned: its labels are of one file, or share replies or messages, so all are "
+        "left out together and leave none to learn from" in ran.err
     )
     assert not Path("own").exists()
+
+
+def test_a_check_of_which_no_case_can_be_left_out_is_not_measured(safe_gate: SafeGate) -> None:
+    labels = [{"topic_pivot": n % 2 == 0} for n in range(48)]
+    pivots = [
+        turn(f"p{n}", user="My father died.", assistant=f"The {what} is {colour}.", checks=["topic_pivot"])
+        for n, (what, colour) in enumerate((what, colour) for what in THINGS for colour in COLOURS)
+    ]
+    write_cases(
+        Path("c.jsonl"), *cases(), *(one | {"expected": said} for one, said in zip(pivots, labels, strict=True))
+    )
+    ran = safe_gate("rules", "train", "c.jsonl")
+    assert ran.code == 0
+    assert row(ran)[-1] == "gain"
+    assert "topic_pivot" not in ran.out
+    assert (
+        "pivot-learned: not learned: its labels are of one file, or share replies or messages, so all are left"
+        in ran.err
+    )
 
 
 def test_the_same_cases_give_the_same_bytes(safe_gate: SafeGate) -> None:
