@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import time
+import tracemalloc
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
@@ -270,6 +271,19 @@ def test_no_pattern_takes_long_to_compile(
     assert ran.code == 3
     assert mention in ran.err
     assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("size", "rule"),
+    [(100_000, {"pattern": "{long}" * 1_000}), (9_000, {"pattern": "a", "unless": ["{long}"] * 9_000})],
+)
+def test_a_large_class_that_is_named_often_fills_no_memory(size: int, rule: dict[str, Any]) -> None:
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"is longer than 10,000 characters"):
+        compile_pack({"pack": "a", "rules": [{"id": "a/b"} | rule], "classes": {"long": ["x" * size]}}, {})
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
 
 
 @pytest.mark.parametrize(

@@ -285,7 +285,7 @@ def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
     def alternatives(match: re.Match[str]) -> str:
         if match[1] not in classes:
             raise KeyError(f"unknown word class {match[0]}")
-        return "(?:" + "|".join(classes[match[1]]) + ")"
+        return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # else a class that is named often fills memory
 
     for _ in range(_DEEPEST_CLASS):  # a class may name another one
         if not _CLASS.search(pattern):
@@ -318,7 +318,10 @@ def _add(patterns: Any, pattern: str) -> None:
 
 
 def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
-    return _bounded("|".join(f"(?:{_expand(pattern, classes)})" for pattern in patterns))
+    either = ""
+    for pattern in patterns:
+        either = _bounded(f"{either}|(?:{_expand(pattern, classes)})".removeprefix("|"))
+    return either
 
 
 def _options(memory: int) -> Any:
