@@ -310,6 +310,7 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
         ({"miss": []}, "a list of at least one text, each once"),
         ({"rules": []}, "a list of 1 to 2000 rules"),
         ({"field": "text"}, "user or assistant"),
+        ({"classes": {"a": []}}, "a list of at least one alternative, each once"),
     ],
 )
 def test_a_pack_of_another_shape_is_told_what_was_expected(
