@@ -301,7 +301,11 @@ def test_an_apostrophe_left_out_changes_no_hand_written_verdict(user: str, reply
         score_case(Case("a", said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
         for said, answer in ((user, reply), (user.replace("'", ""), reply.replace("'", "")))
     )
-    assert [hit.rule.split("/")[0] for hit in hits(with_)] == [hit.rule.split("/")[0] for hit in hits(without)]
+    packs_hit = [
+        [hit.rule.split("/")[0] for hit in hits(result) if not hit.by.startswith("longer")]
+        for result in (with_, without)
+    ]
+    assert packs_hit[0] == packs_hit[1]
     assert_quoted(without)
 
 

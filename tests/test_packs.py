@@ -143,6 +143,25 @@ def test_what_does_not_count_is_named_with_what_is_longer_than_it() -> None:
     assert overlapping(lost, kept).rule == "a/long"
 
 
+def test_what_only_a_lost_match_overlaps_counts_and_what_is_lost_within_a_pack_is_reported() -> None:
+    def pack(name: str, **patterns: str) -> Any:
+        rules = [{"id": f"{name}/{one}", "pattern": pattern} for one, pattern in patterns.items()]
+        groups = {"check": "unverifiable_reassurance", "group": "guarantee", "field": "assistant"}
+        return compile_pack({"pack": name, "rules": rules} | groups, {})
+
+    packs = (
+        pack("a", mid="two three four five", late="five six", within="three"),
+        pack("b", long="and zero one two three"),
+    )
+    case = Case("a", "", "And zero one two three four five six.", ("unverifiable_reassurance",), {}, (), Place("c", 1))
+    details = score_case(case, replace(load_rules("spec"), packs=packs)).checks["unverifiable_reassurance"].details
+    assert [hit.rule for hit in details["guarantee_hits"]] == ["b/long", "a/late"]
+    assert [(hit.rule, hit.by) for hit in details["cancelled"]] == [
+        ("a/mid", "longer: b/long"),
+        ("a/within", "longer: b/long"),
+    ]
+
+
 SafeGate = Callable[..., Ran]
 OWN: dict[str, Any] = {
     "pack": "team-guarantee",

@@ -149,8 +149,8 @@ class Turn:
                     self.cancel(group, [self._hit(pack, match)], f"longer: {overlapping(match, kept).rule}")
         return hits
 
-    def _matches(self, pack: Pack) -> tuple[tuple[Match, ...], list[Match]]:
-        """Return a pack's matches that count, overlaps among them decided, and those that are cancelled.
+    def _matches(self, pack: Pack) -> tuple[list[Match], list[Match]]:
+        """Return a pack's matches that nothing cancels, and those that are cancelled.
 
         What weighs nothing is none, as a rule that is switched off.
         """
@@ -159,7 +159,7 @@ class Turn:
             for match in matches(pack, self.texts[pack.field])
             if pack.weights[match.rule] or not self.rules.is_weighted
         ]
-        return resolve_overlaps(match for match in found if not match.by), [match for match in found if match.by]
+        return [match for match in found if not match.by], [match for match in found if match.by]
 
     def _hit(self, pack: Pack, match: Match) -> Hit:
         weight = pack.weights[match.rule] if self.rules.is_weighted else 1
