@@ -124,11 +124,11 @@ def test_a_strength_is_the_logistic_of_the_scaled_sum_and_names_its_reasons() ->
 
 def test_relation_to_the_message_counts_as_the_pack_says_and_is_a_reason() -> None:
     weights = {"exam": [1.0], "r:sh1": [8.0]}
-    best = only_column("That exam", pack(weights, relation=0.5), message="My exam.").strongest()
+    best = only_column("That exam", pack(weights, relation=0.5), message="My exam.").strongest(normalise("That exam"))
     assert best is not None
     assert best.weight == pytest.approx(2 * strength(1 + 4), abs=0.02)
     assert best.because == ("r:sh1", "exam")
-    apart = only_column("That exam", pack(weights, relation=0.5), message="My dog.").strongest()
+    apart = only_column("That exam", pack(weights, relation=0.5), message="My dog.").strongest(normalise("That exam"))
     assert apart is not None
     assert apart.weight == pytest.approx(2 * strength(1), abs=0.03)
     assert apart.because == ("exam",)
@@ -138,11 +138,11 @@ def test_the_strongest_evidence_is_told_even_where_it_is_too_weak_to_be_shown() 
     text = "Alpha beta. Gamma delta."
     column = only_column(text, pack({"alpha": [-9.0], "gamma": [-2.0]}))
     assert list(column.shown(normalise(text))) == []
-    best = column.strongest()
+    best = column.strongest(normalise(text))
     assert best is not None
     assert (best.start, best.because) == (12, ())
     assert best.weight < SHOWN
-    assert only_column("Fine.", pack({"fine": [1.0]})).strongest() is None
+    assert only_column("Fine.", pack({"fine": [1.0]})).strongest(normalise("Fine.")) is None
 
 
 @given(st.dictionaries(st.sampled_from(["one", "two", "six", "ten"]), st.floats(-50, 50), max_size=4))
@@ -152,7 +152,7 @@ def test_a_strength_is_a_share_in_thousandths_and_grows_with_the_sum(weights: di
     text = "one two six ten"
     columned = pack({name: [weight] for name, weight in weights.items()}, scale=1)
     ((column,),) = columns((columned,), (sentence(text, 0, len(text), lexicon),), ()).values()
-    best = column.strongest()
+    best = column.strongest(normalise(text))
     assert best is not None
     assert 0.0 <= best.weight <= 1.0
     assert best.weight == round(best.weight, 3)

@@ -434,6 +434,22 @@ def test_a_learned_pack_that_does_not_fit_is_refused(safe_gate: SafeGate, pack: 
     assert mention in ran.err
 
 
+def test_an_exception_of_a_learned_pack_holds_for_weak_evidence_too_and_by_itself(safe_gate: SafeGate) -> None:
+    groups = ["acknowledgment", "follow_up", "pivot"]
+    fields: dict[str, Any] = {
+        "check": "topic_pivot",
+        "groups": groups,
+        "bias": [-4, -8, -8],
+        "unless": ["(?-i)Only this", "blah"],
+    }
+    Path("own.json").write_text(json.dumps(OWN_LEARNED | fields | {"weights": {"zorp": [9, 0, 0]}}), "utf-8")
+    write_cases(Path("c.jsonl"), turn("a", assistant="What of the zorp BLAH?", checks=["topic_pivot"]))
+    off = ("pivot-learned", "pivot-acknowledgment")
+    safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json", "--rules", "own.json", "--rules-off", *off)
+    (result,) = json.loads(Path("r.json").read_text("utf-8"))["results"]
+    assert not result["checks"]["topic_pivot"]["acknowledgment_hits"]
+
+
 def test_a_pack_has_one_correction_and_goes_with_it(safe_gate: SafeGate) -> None:
     Path("one.json").write_text(json.dumps(correction()), "utf-8")
     Path("two.json").write_text(json.dumps(correction(pack="other")), "utf-8")

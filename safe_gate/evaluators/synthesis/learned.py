@@ -70,7 +70,7 @@ class LearnedPack:
             relation=data["relation"],
             scale=data["scale"],
             factor=data.get("factor", 1.0),
-            unless="|".join(data["unless"]),
+            unless="|".join(f"(?:{pattern})" for pattern in data["unless"]),
             bias=tuple(data["bias"]),
             weights={
                 name if name.startswith(_RELATION) else name + " ": weights for name, weights in data["weights"].items()
@@ -176,9 +176,12 @@ class Column:
                     told.add(wording)
                     yield self._evidence(row, value)
 
-    def strongest(self) -> Evidence | None:
+    def strongest(self, text: Normalised) -> Evidence | None:
         """Return the strongest evidence, however weak, the first of those alike."""
-        found = zip(self.rows, self.values, strict=True)
+        every = zip(self.rows, self.values, strict=True)
+        found = [
+            (row, value) for row, value in every if not self._excused(text.text[row.sentence.start : row.sentence.end])
+        ]
         best = max(found, key=lambda one: _logistic(one[1]), default=None)
         return self._evidence(*best) if best else None
 

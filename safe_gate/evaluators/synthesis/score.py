@@ -180,7 +180,8 @@ class Turn:
 
     def strongest(self, group: str) -> tuple[Hit, ...]:
         """Return the strongest learned evidence for a group, however weak it is; what weighs nothing is none."""
-        best = ((column, column.strongest()) for column in self._found(group))
+        text = self.texts[GROUPS[group][1]]
+        best = ((column, column.strongest(text)) for column in self._found(group))
         hits = [self._sentence_hit(column, found, group) for column, found in best if found and found.weight]
         return ranked(hits)[:1]
 
