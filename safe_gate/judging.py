@@ -15,6 +15,7 @@ from typing import Any
 from safe_gate import (
     __version__,
     baselines,
+    batches,
     comparing,
     files,
     gate,
@@ -337,14 +338,27 @@ def _weakened(
 def _left_out(ruling: _Ruling, options: Options) -> Iterator[Weakening]:
     """Yield what the base commit's settings had judged and the change's own name no more: other cases may come instead.
 
-    What they add is judged once it is merged, as a new limit is.
+    What they add is judged once it is merged, as a new limit is. Other patterns for the same files leave out none.
     """
     for name in _OF_INPUTS if ruling.base else ():
         judged, own = (_listed(getattr(one, name)) for one in (ruling.options, options))
-        if gone := [one for one in judged if one not in own]:
+        gone = [one for one in judged if one not in own]
+        if gone and _files_of(name, ruling.options) - _files_of(name, options):
             new = [one for one in own if one not in judged]
             what = What.REPLACED if new else What.DROPPED
             yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
+
+
+def _files_of(name: str, options: Options) -> set[Path]:
+    """Return where the files lie that a setting of inputs names, the folder of batches those of all batches."""
+    if name in ("safe_batch", "safe_test_dir"):
+        ours = (options.config, options.waivers)
+        paths, _ = batches.expand_batches(
+            options.safe_batch, Path(options.safe_test_dir), ours, outputs=options.safe_outputs
+        )
+    else:
+        paths, _ = files.expand(getattr(options, name))
+    return set(map(files.location, paths))
 
 
 def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:

@@ -825,8 +825,17 @@ def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_ju
     ).read_text("utf-8").replace("<wbr>", "")
     assert safe_gate(*run, "--cases", "c.jsonl").code == 0
     write_cases(Path("d.jsonl"), turn("d"))
-    Path("safe.config.json").write_text(json.dumps(config | {"synthesis-cases": ["d.jsonl", "c.jsonl"]}), "utf-8")
-    assert safe_gate(*run).code == 0
+    for same in (
+        {"synthesis-cases": ["d.jsonl", "c.jsonl"]},
+        {"synthesis-cases": ["*.jsonl"]},
+        {"safe-batch": ["b.json"], "safe-test-dir": "./"},
+    ):
+        Path("safe.config.json").write_text(json.dumps(config | same), "utf-8")
+        assert (safe_gate(*run).code, section()) == (0, [])
+    Path("elsewhere").mkdir()
+    shutil.copy("b.json", "elsewhere")
+    Path("safe.config.json").write_text(json.dumps(config | {"safe-test-dir": "elsewhere"}), "utf-8")
+    assert (safe_gate(*run).code, section()) == (1, [("setting", "safe-test-dir", "", "replaced")])
 
 
 def test_a_baseline_that_a_change_deletes_is_missed(
