@@ -60,12 +60,12 @@ def channels(options: Options, context: Context) -> Facts:
     if not skipped and context.is_read_only:
         comment += "; GitHub will refuse it unless the token is one of your own"
     dry = "no: this is a dry run" if options.dry_run else ""
-    later = "no: merge makes them" if options.shard else ""
+    annotations = "of problems alone: merge makes the others" if options.shard else "yes"
     if options.mode == "publish":
         return [("comment", comment), ("step outputs", _step_outputs(context))]
     return [
         ("comment", comment),
-        ("annotations", later or dry or ("yes" if context.in_actions else "no: this is no job of GitHub Actions")),
+        ("annotations", dry or (annotations if context.in_actions else "no: this is no job of GitHub Actions")),
         ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
         ("step outputs", _step_outputs(context)),
         ("reports", Untrusted(", ".join(filter(None, (f"in {options.report_dir}", lost_reports(options, context)))))),

@@ -177,16 +177,18 @@ def test_the_doctor_says_what_would_be_posted(
     assert found["recorded text"] == "shown"
 
 
-def test_the_doctor_promises_no_annotations_of_a_shard(
+def test_the_doctor_promises_no_annotations_of_a_shard_but_of_problems(
     safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path
 ) -> None:
     write_cases(tmp_path / "c.jsonl", turn("a", assistant=BAD))
     job()
-    assert (
-        facts(safe_gate("doctor", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"] == "no: merge makes them"
-    )
+    promised = facts(safe_gate("doctor", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"]
+    assert promised == "of problems alone: merge makes the others"
     ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
     assert (ran.code, "::" in ran.out) == (0, False)
+    (tmp_path / "c.jsonl").write_text("{", "utf-8")
+    ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
+    assert (ran.code, "::error" in ran.out) == (3, True)
 
 
 def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
