@@ -23,7 +23,7 @@ def weakening(base: Baseline, spec: str, options: Options, root: Path) -> list[W
     `spec` is what the commit's settings name as the baseline; the run's files lie below `root`, judged under `options`.
     """
     path = committed(spec)
-    if not path or not files.exists(root / path):
+    if not path or not all(files.exists(folder / path) for folder in (base.root, root)):
         return []
     kept, now = str(base.root / path), str(root / path)
     was = files.sha256(kept)

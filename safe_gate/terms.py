@@ -35,7 +35,7 @@ def held_against(
     """
     if base is None:
         return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
-    before = of(base, options_at)
+    before = of(base, options_at, root)
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
     return weakening.section(
         [*left_out, *replaced.weakening(base, kept, options, root), *weakening.weakenings(before, head)],
@@ -46,12 +46,12 @@ def held_against(
     )
 
 
-def of(base: Baseline, options_at: comparing.OptionsAt) -> Terms:
-    """Return the terms of a report or of a commit. Raises CannotJudge with every problem of its files."""
+def of(base: Baseline, options_at: comparing.OptionsAt, head: Path | None = None) -> Terms:
+    """Return the terms of a report or of a commit, `head` as in `at`. Raises CannotJudge with every problem."""
     if base.report is not None:
         return of_report(base.report)
     try:
-        return at(options_at(base.root), root=base.root)
+        return at(options_at(base.root), root=base.root, head=head)
     except CannotJudge as error:
         raise comparing.at_baseline(base, error) from None
 
@@ -72,14 +72,15 @@ def of_report(report: JsonObject) -> Terms:
     )
 
 
-def at(options: Options, *, root: Path = HERE) -> Terms:
+def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Terms:
     """Return the terms under options, with the cases and a team's rule packs that lie below a folder.
 
+    A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
     Reads the cases and scores none. Raises CannotJudge with every problem.
     """
-    there = comparing.narrowed(options, root)
+    there, kept = comparing.narrowed(options, root), _baseline(options, root, head or root)
     return Terms(
-        settings={name: getattr(options, name) for name in WEAKER} | {"baseline": _baseline(options, root)},
+        settings={name: getattr(options, name) for name in WEAKER} | {"baseline": kept},
         cases={
             "safe_v0": _safe_v0(there, root) if there.safe_batch else {},
             "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
@@ -90,10 +91,11 @@ def at(options: Options, *, root: Path = HERE) -> Terms:
     )
 
 
-def _baseline(options: Options, root: Path) -> str:
-    """Return the baseline that the settings name, nothing where that is a report which is not there."""
+def _baseline(options: Options, *folders: Path) -> str:
+    """Return the baseline that the settings name, nothing where that is a report which is in none of the folders."""
     path = committed(options.baseline)
-    return "" if path and not files.exists(root / path) else options.baseline
+    is_there = not path or any(files.exists(folder / path) for folder in folders)
+    return options.baseline if is_there else ""
 
 
 def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:

@@ -861,6 +861,27 @@ def test_a_baseline_that_a_change_deletes_is_missed(
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
 
 
+@pytest.mark.parametrize("folder", ["", "{here}/"])
+def test_a_baseline_that_no_commit_holds_is_missed(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None], folder: str
+) -> None:
+    Path(".gitignore").write_text("reports\nfetched.json\n", "utf-8")
+    fetched = f"{folder.format(here=Path.cwd())}fetched.json"
+    settings = {"synthesis-cases": ["c.jsonl"], "baseline": fetched, "max-unexpected-failures": 1}
+    put(settings, turn("a"), cases=(full(),))
+    assert safe_gate("run").code == 0
+    in_actions(payload=pull_request(commit()))
+    run = ("run", "--on-weakened", "fail")
+    shutil.copy("reports/safe-gate.json", "fetched.json")  # as a step before the gate may
+    assert (safe_gate(*run).code, section()) == (0, [])
+    write_cases(Path("c.jsonl"), turn("a", assistant="Stop crying. It's over."))
+    assert safe_gate("run").code == 0
+    shutil.copy("reports/safe-gate.json", "ours.json")
+    for ours, what in (("ours.json", "changed"), ("", "dropped")):
+        Path("safe.config.json").write_text(json.dumps(settings | {"baseline": ours}), "utf-8")
+        assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline", "", what)])
+
+
 def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
