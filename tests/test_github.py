@@ -182,6 +182,7 @@ def test_without_a_token_there_is_no_comment(gate: Gate, github: GitHub, token: 
     [
         *(None, b"", b"{", b"[]", b"null", b"\xff\xfe", b"[" * 100_000),
         *(b"{}", b'{"pull_request": null}', b'{"pull_request": {"number": "2"}}', b'{"pull_request": {"head": []}}'),
+        b'{"pull_request": {"number": true}}',
     ],
     ids=lambda payload: ascii(payload)[:30],
 )
