@@ -182,7 +182,7 @@ def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
         refused = [(index, why) for index, one in enumerate(pack["unless"]) if (why := synthesis.refusal(one))]
         for index, why in refused:
             yield Problem(place, f"cannot run: {why}", pack["pack"], f"unless[{index}]")
-        if not refused and (why := synthesis.refusal("|".join(f"(?:{one})" for one in pack["unless"]))):
+        if not refused and (why := synthesis.refusal(synthesis.LearnedPack.of(pack).unless)):
             words = f"cannot run together: {why}; expected fewer or smaller patterns"
             yield Problem(place, words, pack["pack"], "unless")
 

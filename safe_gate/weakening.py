@@ -145,10 +145,11 @@ def _any_once_set(before: Any, after: Any) -> What | None:
 
 
 def _along(*scale: str) -> Judgement:
-    """Return the judgement of a choice, given the choices from the strictest to the weakest."""
+    """Return the judgement of a choice, given the choices from the strictest to the weakest, equals in one text."""
+    place = {choice: index for index, alike in enumerate(scale) for choice in alike.split()}
 
     def judged(before: Any, after: Any) -> What | None:
-        return What.SOFTENED if scale.index(after) > scale.index(before) else None
+        return What.SOFTENED if place[after] > place[before] else None
 
     return judged
 
@@ -191,7 +192,7 @@ WEAKER: Mapping[str, Judgement] = {
     "cluster_key": _any,
     "on_weakened": _along("fail", "warn"),
     "policy_ref": _along("base", "head"),
-    "comment": _along("always", "changes", "on-failure", "never"),
+    "comment": _along("always changes", "on-failure", "never"),
 }
 """What a change of each setting that judges, or tells of it, does to the gate; of lists and mappings, of each entry."""
 
