@@ -693,6 +693,24 @@ def test_a_case_that_fails_by_new_rules_alone_is_told_with_its_evidence(safe_gat
     assert "Review: AC 0.50<br>fails by today's rules" in Path("reports/safe-gate.md").read_text()
 
 
+def test_a_case_that_passes_by_new_rules_alone_is_not_said_to_pass_still(safe_gate: Callable[..., Ran]) -> None:
+    half = {
+        "expectations": {
+            **safe_case("x")["expectations"],
+            "event_summary": {"must_contain_phrases": ["went home", "x"]},
+        }
+    }
+    write(case=lambda name: safe_case(name, **half))
+    base = commit()
+    Path("safe.config.json").write_text('{"thresholds": {"AC": {"pass": 0.5}}}')
+    done = safe_gate("run", *ALL, "--baseline", base)
+    assert done.code == 0, done.log
+    assert "0 newly failing, 0 fixed, 0 still failing, 6 fixed by today's rules alone · " in done.out
+    shown = Path("reports/safe-gate.md").read_text()
+    assert "| fixed by today's rules | " in shown
+    assert "still passing" not in shown
+
+
 def test_a_run_cannot_be_its_own_baseline_and_guards_without_one_are_named(safe_gate: Callable[..., Ran]) -> None:
     write()
     done = safe_gate("run", *ALL, "--baseline", ".")

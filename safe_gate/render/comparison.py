@@ -59,6 +59,8 @@ def headline(comparison: JsonObject) -> str:
     words = [f"{changes.count(kind)} {kind}" for kind in ("newly failing", "fixed", "still failing")]
     by_rules = sum(_fails_by_rules(change) for part in parts for change in part["changes"])
     words += [f"{by_rules} of them by today's rules alone"] * bool(by_rules)
+    mended = sum(_passes_by_rules(change) for part in parts for change in part["changes"])
+    words += [f"{mended} {_MENDED_BY_RULES} alone"] * bool(mended)
     for kind in ("added", "removed"):
         count = sum(len(part["cases"][kind]) for part in parts)
         words += [f"{count} {kind}"] * bool(count)
@@ -68,6 +70,11 @@ def headline(comparison: JsonObject) -> str:
 def _fails_by_rules(change: JsonObject) -> bool:
     """Tell a case that passed and fails because rules changed: no change of the outputs, but news all the same."""
     return change["change"] == "still failing" and bool(change["passed"][0])
+
+
+def _passes_by_rules(change: JsonObject) -> bool:
+    """Tell a case that failed and passes because rules changed."""
+    return change["change"] == "still passing" and not change["passed"][0]
 
 
 def notes(comparison: JsonObject) -> Iterator[Phrase]:
@@ -129,6 +136,7 @@ def _news(part: JsonObject) -> Mapping[str, str]:
 
 
 _BY_RULES = "fails by today's rules"
+_MENDED_BY_RULES = "fixed by today's rules"
 _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
@@ -201,7 +209,8 @@ def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
     because = f" by {' and '.join(change['because'])}" if change["because"] else ""
     protected = ", protected" if change["protected"] else ""
     by_rules = _fails_by_rules(change)
-    what = _BY_RULES if by_rules else f"{change['change']}{because}"
+    words = _MENDED_BY_RULES if _passes_by_rules(change) else f"{change['change']}{because}"
+    what = _BY_RULES if by_rules else words
     return Finding(
         case_id=Untrusted(change["id"]),
         severity=Severity.FAILING if by_rules or change["change"] == NEWLY_FAILING else Severity.REVIEW,
