@@ -119,7 +119,7 @@ def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> l
 
 def _value(setting: Setting, value: Any) -> Words:
     if value is None or value in ("", ()):
-        return "off" if setting.low is not None else ""
+        return "off" if setting.low is not None and not setting.is_mapping else ""
     if setting.secret:
         return "(not shown)"
     if isinstance(value, bool):

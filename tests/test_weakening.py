@@ -6,6 +6,7 @@ import copy
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,7 @@ from hypothesis import strategies as st
 from safe_gate import files, packs, publication
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.options import Options, settings
-from safe_gate.render import console, markdown
+from safe_gate.render import console, markdown, weakening
 from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
 from tests.conftest import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, GitHub, outputs
@@ -112,6 +113,12 @@ def test_entries_of_lists_and_mappings_are_named_each() -> None:
         ("setting", "rule-weights", "s", "changed"),
         ("setting", "protect", "b", "dropped"),
     ]
+
+
+def test_a_weight_that_is_not_set_is_shown_as_the_rules_own_and_not_as_off() -> None:
+    changed = weakenings(terms(rule_weights={"r": 2.0}), terms(rule_weights={"s": 0.5}))
+    shown = weakening.table([asdict(one) for one in changed])
+    assert [row[-2:] for row in shown.rows] == [("2.0", "its own"), ("its own", "0.5")]
 
 
 def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> None:

@@ -57,7 +57,8 @@ def _limits(weakened: JsonObject) -> str:
 
 def _row(finding: JsonObject) -> tuple[Words, ...]:
     kind, before, after = (finding[key] for key in ("kind", "before", "after"))
-    off = "off" if kind == "setting" and (before, after) != (None, None) else ""
+    unset = "its own" if finding["id"] == "rule-weights" else "off"  # the rule's weight, or its pack's
+    off = unset if kind == "setting" and (before, after) != (None, None) else ""
     return (
         f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,
         Untrusted(finding["id"]) if finding["id"] else "all",
