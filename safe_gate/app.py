@@ -200,7 +200,8 @@ def power(options: Options, effects: Effects, *, cases: int | None) -> int:
         problems = (Problem(Place("safe-gate power"), f"has no cases to count; expected {expected}"),)
     if problems:
         return complain(problems, effects)
-    effects.out(foresight(counts, options.alpha, options.min_drop, options.max_regressions))
+    grouped = bool(options.cluster_key) and not cases
+    effects.out(foresight(counts, options.alpha, options.min_drop, options.max_regressions, grouped=grouped))
     return EXIT_CODES[Verdict.PASS]
 
 

@@ -55,6 +55,15 @@ def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
     assert figures(safe_gate("power", "50"))[""] == ["This set, 50 cases"]
 
 
+def test_it_says_that_groups_of_cases_see_less_than_the_cases_it_counts(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", x_topic="one") for i in range(30)))
+    assert "groups of them" not in safe_gate("power", "--cases", "c.jsonl").out
+    Path("safe.config.json").write_text('{"cluster-key": "x_topic"}', "utf-8")
+    said = "Cases are counted one by one here. With cluster-key, which is set, a comparison counts groups of them"
+    assert said in " ".join(safe_gate("power", "--cases", "c.jsonl").out.split())
+    assert safe_gate("power", "100").out == OF_A_HUNDRED
+
+
 def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("SAFE_GATE_ALPHA", "0.2")
     found = figures(safe_gate("power", "1000", "--min-drop", "0.05", "--max-regressions", "60"))

@@ -21,6 +21,10 @@ _SEEN = (
     " exact one-sided sign test on the newly failing and the fixed cases of a metric) and of at least {} (min-drop)"
     " and {}. Holm's correction for several metrics sees less."
 )
+_GROUPED = (
+    "Cases are counted one by one here. With cluster-key, which is set, a comparison counts groups of them, of which"
+    " there are fewer, and sees less."
+)
 _FALSE_ALARMS = (
     "False alarms: how many changes fail that make nothing worse on average, where each case newly fails with a"
     " chance of {} and is fixed with the same."
@@ -28,11 +32,14 @@ _FALSE_ALARMS = (
 _FAILURE_RATE = "Failure rate: what the rate behind the cases is below, with 95 % confidence."
 
 
-def foresight(counts: Mapping[str, int], alpha: float, min_drop: float, max_regressions: int | None) -> str:
+def foresight(
+    counts: Mapping[str, int], alpha: float, min_drop: float, max_regressions: int | None, *, grouped: bool
+) -> str:
     """Return what sets of cases can show under a policy, as a table and in sentences.
 
     `counts` has the number of cases by evaluator, or under "" that of any set. Where `max_regressions` is
-    None the rule is off; what it would do at 0 is shown beside the test all the same.
+    None the rule is off; what it would do at 0 is shown beside the test all the same. `grouped` says that
+    a comparison counts groups of these cases.
     """
 
     def seen(cases: int, fixed: float = 0.0) -> str:
@@ -56,6 +63,7 @@ def foresight(counts: Mapping[str, int], alpha: float, min_drop: float, max_regr
         *(_in_words(titles[name], seen(cases), seen(2 * cases)) for name, cases in counts.items()),
         "",
         _SEEN.format(alpha, percent(min_drop, 1), plural(stats.LEAST_CASES, "case")),
+        *[_GROUPED] * grouped,
         _FALSE_ALARMS.format(percent(stats.FLIPPED)),
         _FAILURE_RATE,
     )
