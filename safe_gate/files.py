@@ -373,7 +373,11 @@ def _named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] |
     if refused := outside(path, root):
         raise CannotJudge(refused)
     file = root / (path or default)
-    return (file, shown(file, root)) if path or exists(file) else None
+    name = shown(file, root)
+    if path and root != HERE and not exists(file):
+        words = "cannot be read: the commit has no such file; add it in one change, and name it in the next"
+        raise CannotJudge(Problem(Place(name), words))
+    return (file, name) if path or exists(file) else None
 
 
 @cache

@@ -270,6 +270,20 @@ def test_a_base_without_a_config_file_is_read_by_what_names_its_cases_now(safe_g
     assert safe_gate("compare", ".", base, "--max-regressions", "0").code == 0
 
 
+def test_a_config_file_that_is_named_before_the_base_has_it_is_refused_with_a_way_to_bring_it_in(
+    safe_gate: Callable[..., Ran],
+) -> None:
+    write()
+    base = commit()
+    Path("gate.json").write_text("{}")
+    done = safe_gate("run", *ALL, "--config", "gate.json", "--baseline", base)
+    said = f"{base[:7]}:gate.json: cannot be read: the commit has no such file; add it in one change, and name it"
+    assert (done.code, said in done.err) == (3, True)
+    base = commit()
+    Path("gate.json").write_text('{"min-pass-rate": 0.9}')
+    assert safe_gate("run", *ALL, "--config", "gate.json", "--baseline", base).code == 0
+
+
 def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
     write()
     Path("c.jsonl").write_text('{"id": 1}\n')
