@@ -238,7 +238,8 @@ def _judged(
         are_recorded = recorded is not None and "waivers" in recorded
         known = None if are_recorded else files.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
-        known, problems = None, (*problems, *error.problems)
+        placed = comparing.at_baseline(ruling.base, error) if ruling.base else error
+        known, problems = None, (*problems, *placed.problems)
     if merged and not problems:
         problems = tuple(_unmerged(merged, measured, _provenance(inputs, ruling, effects, is_judged=True)))
     if problems:

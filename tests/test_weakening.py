@@ -1067,6 +1067,17 @@ def test_the_base_commits_policy_or_the_runs_own_says_whether_its_terms_must_be_
         assert (f"{broken[:7]}:c.jsonl:1" in ran.err) == (code == 3)
 
 
+def test_what_is_wrong_with_the_base_commits_waivers_is_placed_at_that_commit(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    Path("safe-gate.waivers.json").write_text('{"waivers": 1}', "utf-8")
+    broken = commit()
+    Path("safe-gate.waivers.json").write_text('{"waivers": []}', "utf-8")
+    in_actions(payload=pull_request(broken))
+    ran = safe_gate("run", "--policy-ref", "base")
+    assert (ran.code, f"{broken[:7]}:safe-gate.waivers.json:1: waivers: is 1" in ran.err) == (3, True), ran.log
+
+
 def test_without_the_base_commits_policy_there_is_no_verdict(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
