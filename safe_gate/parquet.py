@@ -22,6 +22,9 @@ SUFFIX = ".parquet"
 _BYTES = 1 << 20
 """Of a file and of a batch, so many are held at once."""
 
+_READ, _MOST_ROWS = 16 << 20, 5_000
+"""Of a file with dictionaries, so many bytes and rows are read at once."""
+
 
 class NotReadable(Exception):
     """A file is no Parquet, or a row of it nothing that JSON can say; the words tell why."""
@@ -38,13 +41,29 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
     try:
         # One thread and no reading ahead: what is held does not grow with the file.
         table = pyarrow.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BYTES)
-        for batch in _small(map(_spelt_out, table.iter_batches(batch_size=rows, use_threads=False))):
+        read = table.iter_batches(batch_size=_at_once(table, rows), use_threads=False)
+        few = (batch.slice(start, rows) for batch in read for start in range(0, batch.num_rows, rows))
+        for batch in _small(map(_spelt_out, few)):
             sink = pyarrow.BufferOutputStream()
             with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
                 stream.write_batch(batch)
             yield batch.num_rows, sink.getvalue().to_pybytes()
     except (pyarrow.ArrowException, OSError, ValueError) as error:
         raise NotReadable(reason(error)) from None
+
+
+def _at_once(table: pyarrow.parquet.ParquetFile, rows: int) -> int:
+    """Return how many rows to read at once: where a column has a dictionary more, as far as they are small.
+
+    Each time, however few the rows, the dictionary of the whole row group is copied.
+    """
+    import pyarrow
+
+    if not any(map(pyarrow.types.is_dictionary, table.schema_arrow.types)):
+        return rows
+    groups = (table.metadata.row_group(index) for index in range(table.num_row_groups))
+    fitting: Iterator[int] = (one.num_rows * _READ // max(one.total_byte_size, 1) for one in groups if one.num_rows)
+    return max(rows, min((_MOST_ROWS, *fitting)))
 
 
 def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
