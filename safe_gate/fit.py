@@ -317,7 +317,7 @@ def _sentences(documents: Sequence[list[set[str]]]) -> tuple[list[set[str]], NDA
 
 
 def _features(task: Task, text: Normalised, message: Normalised, lexicon: Lexicon) -> list[set[str]]:
-    read = [part for part in sentences(text, lexicon) if part.wording.shown]
+    read = [part for part in sentences(text, lexicon) if part.is_read]
     related = relations(sentences(message, lexicon), read) if task.relation else [frozenset[str]()] * len(read)
     return [_names(part.wording) | relation for part, relation in zip(read, related, strict=True)]
 

@@ -83,6 +83,7 @@ _OF_OTHER_SCRIPTS, _LATIN, _LETTERS = re.compile("[\u0370-\u052f]"), re.compile(
 _LONGEST_MEANT = 2  # what an entity stands for; a name that is none stays as it is
 # Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
 _LONGEST_SENTENCE, _LONGEST_STRETCH = 1_000, 10_000
+_LONGEST_PART, _BLANK = 100_000, re.compile(r"\s")
 
 # An address ends before what ends the sentence it is in.
 _LINK = re.compile(r"(?:https?://|\bwww\.)[^\s\u2014\"<>]*[^\s\u2014\"<>?!.,;:)\]}']", re.IGNORECASE)
@@ -248,6 +249,17 @@ def words(text: str) -> list[str]:
     return _WORD.findall(text.lower())
 
 
+def parts(text: str) -> Iterator[str]:
+    """Yield a text in parts that end at blanks: a list of all its words takes ten times its room."""
+    start = 0
+    while len(text) - start > _LONGEST_PART:
+        blank = _BLANK.search(text, start + _LONGEST_PART)
+        end = blank.start() if blank else len(text)
+        yield text[start:end]
+        start = end
+    yield text[start:]
+
+
 def without_links(text: str) -> str:
     """Return a text with a blank for each address in it: it is no word of whoever wrote it.
 
@@ -286,9 +298,13 @@ def similarity(first: str, second: str) -> float:
 
 
 def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
-    tokens = words(text)
-    counts: Counter[str | tuple[str, str]] = Counter(tokens)
-    counts.update(pairwise(tokens))
+    counts: Counter[str | tuple[str, str]] = Counter()
+    before: list[str] = []
+    for part in parts(text):
+        tokens = words(part)
+        counts.update(tokens)
+        counts.update(pairwise(before + tokens))
+        before = tokens[-1:] or before
     return counts
 
 

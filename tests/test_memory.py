@@ -60,6 +60,18 @@ def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
 
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
+def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
+    size = 4 << 20
+    one = "The train number {} leaves at six from the north side, and a bus goes to the river on platform {}. "
+    long = "".join(one.format(n, n * n) for n in range(size // len(one)))
+    write_cases(Path("short.jsonl"), turn("a"))
+    write_cases(Path("long.jsonl"), turn("a", assistant=long))
+    (_, least), (_, most) = (peak("eval", "--out", "o.json", "--cases", f"{name}.jsonl") for name in ("short", "long"))
+    assert most - least < 75 * len(long) / 1024  # 57 here, 97 where all that is read of it is held at once
+
+
+@on_linux
+@pytest.mark.usefixtures("safe_gate")
 def test_ten_times_the_batches_take_no_more_memory() -> None:
     for count in (_FEW, _MANY):
         for first in range(0, count, 100):

@@ -163,11 +163,22 @@ WORDLESS = Wording()
 
 
 class Sentence(NamedTuple):
-    """A sentence of a normalised text by its span, and its wording."""
+    """A sentence by its span in the text that is read, and whether there are features to read from it.
+
+    Its wording is worked out whenever it is asked for, and the last are remembered: those of a long text would take a
+    hundred times its room.
+    """
 
     start: int
     end: int
-    wording: Wording
+    text: str
+    lexicon: Lexicon
+    is_read: bool
+
+    @property
+    def wording(self) -> Wording:
+        """What it is read as."""
+        return self.lexicon.wording(self.text[self.start : self.end])
 
 
 def sentences(text: Normalised, lexicon: Lexicon) -> tuple[Sentence, ...]:
@@ -184,7 +195,8 @@ def sentence(text: str, start: int, end: int, lexicon: Lexicon) -> Sentence:
     """Return a part of a normalised text as it is read, blanks around it left out."""
     part = text[start:end].rstrip()
     stripped = part.lstrip()
-    return Sentence(start + len(part) - len(stripped), start + len(part), lexicon.wording(stripped))
+    is_read = bool(lexicon.wording(stripped).shown)
+    return Sentence(start + len(part) - len(stripped), start + len(part), text, lexicon, is_read)
 
 
 def stem(word: str) -> str:
@@ -201,16 +213,22 @@ def stem(word: str) -> str:
 def relations(message: Sequence[Sentence], reply: Sequence[Sentence]) -> Iterator[frozenset[str]]:
     """Yield, for each sentence of a reply, the features of its relation to the user's message."""
     topic = frozenset[str]().union(*(sentence.wording.topic for sentence in message))
-    shared = [len(sentence.wording.topic & topic) for sentence in reply]
+    shared, alone = list[int](), list[tuple[frozenset[str], bool]]()
+    for wording in (sentence.wording for sentence in reply):
+        shared.append(len(wording.topic & topic))
+        alone.append((lone_relation(wording, shared[-1]), wording.asks))
     total = min(sum(shared), 5)
     last_shared = max((i for i, count in enumerate(shared) if count), default=-1)
     since = 0
-    for i, sentence in enumerate(reply):
+    for i, (relation, asks) in enumerate(alone):
         place = "only" if len(reply) == 1 else "first" if i == 0 else "last" if i == len(reply) - 1 else "mid"
-        yield lone_relation(sentence.wording, shared[i]) | _placed(
-            sentence.wording.asks, place, min(shared[i], 2), min(since, 4), last_shared > i, total
-        )
+        yield _together(relation, _placed(asks, place, min(shared[i], 2), min(since, 4), last_shared > i, total))
         since = 0 if shared[i] else since + 1
+
+
+@lru_cache(maxsize=MOST_WORDINGS)
+def _together(some: frozenset[str], others: frozenset[str]) -> frozenset[str]:
+    return some | others
 
 
 def lone_relation(sentence: Wording, shared: int) -> frozenset[str]:

@@ -8,11 +8,14 @@ nothing, and a few words are often too little to tell.
 from __future__ import annotations
 
 import re
+from collections import Counter
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
 from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.model import JsonObject
+from safe_gate.text import parts
 
 
 class Language(StrEnum):
@@ -62,31 +65,32 @@ class Languages:
             foreign = len(_FOREIGN_LETTER.findall(text))
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
-        at_a_glance = set(text.lower().split())
+        at_a_glance = {word for part in parts(text) for word in part.lower().split()}
         least = max(_PLENTY, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH
-        words = _words(text)
-        english = sum(word in self.english for word in words)
-        known = english + sum(word in self.vocabulary for word in words)
-        other = sum(word in self.other or not (word.isascii() or word in self.loans) for word in words)
-        if other > english and (other > 1 or (not known and len(words) > 1)):
+        words = Counter(_words(text))
+
+        def count(is_meant: Callable[[str], bool]) -> int:
+            return sum(times for word, times in words.items() if is_meant(word))
+
+        english = count(self.english.__contains__)
+        known = english + count(self.vocabulary.__contains__)
+        other = count(lambda word: word in self.other or not (word.isascii() or word in self.loans))
+        if other > english and (other > 1 or (not known and words.total() > 1)):
             return Language.OTHER
-        known += sum(word in self.shared for word in words)
+        known += count(self.shared.__contains__)
         # Single letters and words said again, as in a table of sizes, are no sign of another language.
-        if known < _LEAST_SHARE * len(words) and sum(len(word) > 1 for word in set(words)) >= _FEWEST_WORDS:
+        if known < _LEAST_SHARE * words.total() and sum(len(word) > 1 for word in words) >= _FEWEST_WORDS:
             return Language.OTHER
         return Language.ENGLISH if english else Language.UNCLEAR
 
 
-def _words(text: str) -> list[str]:
-    """Return the words of a text in lower case, without those with a capital inside a sentence: they are names."""
+def _words(text: str) -> Iterator[str]:
+    """Yield the words of a text in lower case, without those with a capital inside a sentence: they are names."""
     text = text.lower() if text.isupper() else text
-    words: list[str] = []
     for found in _WORD.finditer(text):
         first, *rest = [found[1]] if found[1].isalpha() else _INSIDE_WORD.split(found[1])
         if first[0].islower() or first == "I" or _BEGIN.search(text, max(0, found.start() - 5), found.start()):
-            words.append(first.lower())
-        if rest:
-            words += [part.lower() for part in rest if part[0].islower()]
-    return words
+            yield first.lower()
+        yield from (part.lower() for part in rest if part[0].islower())

@@ -148,11 +148,18 @@ class Weighed(NamedTuple):
 
 
 class Row(NamedTuple):
-    """A sentence as the packs of a field see it: by itself, and in its relation to the user's message."""
+    """A sentence as the packs of a field see it: by itself, and by the features of its relation to the user's message.
+
+    What they weigh is worked out whenever it is asked for, as a sentence's wording is.
+    """
 
     sentence: Sentence
-    own: Weighed
-    related: Weighed
+    relation: frozenset[str]
+    ledger: Ledger
+
+    def weighed(self) -> tuple[Weighed, Weighed]:
+        """Return what the packs weigh of it, and of its relation."""
+        return _weighed(self.ledger, self.sentence.wording), _related(self.ledger, self.relation)
 
 
 @dataclass(frozen=True, slots=True)
@@ -163,7 +170,7 @@ class Column:
     index: int
     lane: int
     rows: Sequence[Row]
-    values: Sequence[float]
+    values: array[float]
 
     def shown(self, text: Normalised) -> Iterator[Evidence]:
         """Yield the evidence that is strong enough to be shown, in reading order, each wording once."""
@@ -194,9 +201,10 @@ class Column:
 
     def _reasons(self, row: Row) -> tuple[str, ...]:
         """Return the names of the features with the largest shares above 0, ties by name."""
+        own, related = row.weighed()
         shares = [
             (each * weight, name)
-            for weighed, each in ((row.own, _norm(row.own.sums[self.lane])), (row.related, self.pack.relation))
+            for weighed, each in ((own, _norm(own.sums[self.lane])), (related, self.pack.relation))
             for weight, name in _largest(self.pack, self.index, weighed.features)
         ]
         return tuple(name for _, name in sorted(shares)[:_REASONS])
@@ -226,22 +234,25 @@ def columns(
     """
     ledger = _ledger(packs)
     relates = any(pack.relation for pack in packs)
-    rows: list[Row] = []
-    read = [one for one in sentences if one.wording.shown]
-    for one, relation in zip(read, relations(message, read) if relates else repeat(_NOTHING), strict=False):
-        rows.append(Row(one, _weighed(ledger, one.wording), _related(ledger, relation)))
+    read = [one for one in sentences if one.is_read]
+    related_by = relations(message, read) if relates else repeat(_NOTHING)
+    rows = [Row(one, relation, ledger) for one, relation in zip(read, related_by, strict=False)]
     found: dict[str, list[Column]] = {}
+    sums: list[tuple[int, float, list[tuple[int, float, array[float]]]]] = []
     lane = 0
     for pack in packs:
-        norms = [_norm(row.own.sums[lane]) for row in rows]
-        for index, (group, bias) in enumerate(zip(pack.groups, pack.bias, strict=True)):
-            k = lane + 1 + index
-            values = (
-                bias + (norm * row.own.sums[k] + pack.relation * row.related.sums[k]) / 1000
-                for norm, row in zip(norms, rows, strict=True)
-            )
-            found.setdefault(group, []).append(Column(pack, index, lane, rows, array("d", values)))
+        own_columns = [Column(pack, index, lane, rows, array("d")) for index in range(len(pack.groups))]
+        for group, column in zip(pack.groups, own_columns, strict=True):
+            found.setdefault(group, []).append(column)
+        biased = zip(pack.bias, own_columns, strict=True)
+        sums.append((lane, pack.relation, [(lane + 1 + one.index, bias, one.values) for bias, one in biased]))
         lane += 1 + len(pack.groups)
+    for row in rows:
+        own, related = (weighed.sums for weighed in row.weighed())
+        for count, relation, groups in sums:
+            norm = _norm(own[count])
+            for k, bias, values in groups:
+                values.append(bias + (norm * own[k] + relation * related[k]) / 1000)
     return found
 
 
