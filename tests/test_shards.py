@@ -199,7 +199,7 @@ def test_withheld_texts_stay_withheld_in_a_shard(safe_gate: SafeGate, inputs: tu
     (name,) = scored(safe_gate, 1, *inputs, "--text", "none")
     held = Path(name).read_text("utf-8")
     assert "sha256:" in held
-    assert not [word for word in ("went home", "definitely", "You should") if word in held]
+    assert not [word for word in ("went home", "definitely be", "You should") if word in held]
 
 
 def test_what_is_wrong_in_a_shard_is_told_without_withheld_texts(safe_gate: SafeGate) -> None:

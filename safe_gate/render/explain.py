@@ -103,7 +103,7 @@ def _why_not(hit: JsonObject) -> str:
     """Return in words why a hit does not count."""
     by, _, longer = hit["by"].partition("longer: ")
     if longer:
-        return f"overlaps the longer {plain(Untrusted(longer), 60)}"
+        return f"gives way to {plain(Untrusted(longer), 60)}"
     words = f': "{plain(Untrusted(hit["words"]), 60)}"' if "words" in hit else ""
     return _WHY_NOT.get(by, f"cancelled by {plain(Untrusted(by), 60)}") + words
 
