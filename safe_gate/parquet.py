@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
+from itertools import islice
 from typing import TYPE_CHECKING, Any, BinaryIO
 
 from safe_gate.model import reason
@@ -55,15 +56,21 @@ def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
 def _at_once(table: pyarrow.parquet.ParquetFile, rows: int) -> int:
     """Return how many rows to read at once: where a column has a dictionary more, as far as they are small.
 
-    Each time, however few the rows, the dictionary of the whole row group is copied.
+    Each time, however few the rows, the dictionary of the whole row group is copied. What repeats is small in the file
+    alone, so the first rows of each row group tell, too, how small they are.
     """
-    import pyarrow
+    from pyarrow.types import is_dictionary
 
-    if not any(map(pyarrow.types.is_dictionary, table.schema_arrow.types)):
+    if not any(map(is_dictionary, table.schema_arrow.types)):
         return rows
+    fitting = [_MOST_ROWS]
     groups = (table.metadata.row_group(index) for index in range(table.num_row_groups))
-    fitting: Iterator[int] = (one.num_rows * _READ // max(one.total_byte_size, 1) for one in groups if one.num_rows)
-    return max(rows, min((_MOST_ROWS, *fitting)))
+    for index, group in enumerate(groups):
+        for first in islice(table.iter_batches(batch_size=rows, row_groups=[index], use_threads=False), 1):
+            held = sum(one.nbytes for one in first.columns if not is_dictionary(one.type))
+            fitting.append(first.num_rows * _READ // max(held, 1))
+            fitting.append(group.num_rows * _READ // max(group.total_byte_size, 1))
+    return max(rows, min(fitting))
 
 
 def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:

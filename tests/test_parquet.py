@@ -102,6 +102,10 @@ def test_a_dictionary_is_not_copied_for_every_few_rows(monkeypatch: pytest.Monke
     write("long.parquet", [turn(f"c{number}", notes=f"{number}" * 50_000) for number in range(300)], COLUMNS)
     assert len(read("long.parquet")) == 300
     assert len(copied) > 2  # and long rows are read a few at a time, as ever
+    copied.clear()
+    write("alike.parquet", [turn(f"c{number}", notes="A word " * 10_000) for number in range(600)], COLUMNS)
+    assert len(read("alike.parquet")) == 600
+    assert len(copied) > 3  # also where the file holds what is long but once
 
 
 def test_a_run_on_rows_can_be_verified(safe_gate: SafeGate) -> None:
