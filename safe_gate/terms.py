@@ -133,27 +133,28 @@ def _by_id(items: Iterable[Any], asked: Callable[[Any], tuple[str, Asked]], opti
 def _rules(options: Options, root: Path) -> dict[str, Rule]:
     """Return the rules and learned packs that there are, whether or not they are switched off."""
     own = packs.check(options.rules, root=root)
-    return {id_: rule for pack in (*packs.shipped(), *own) for id_, rule in _rules_of(pack)}
+    _, limit = synthesis.SENSITIVITIES[options.sensitivity]
+    return {id_: rule for pack in (*packs.shipped(), *own) for id_, rule in _rules_of(pack, max(1, limit))}
 
 
-def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
-    """Yield what of a pack can be switched off alone, with the digest of all that decides what it hits."""
+def _rules_of(pack: packs.Pack, enough: float) -> Iterator[tuple[str, Rule]]:
+    """Yield what of a pack can be switched off alone, with the digest of all that decides what it hits.
+
+    A hit that weighs `enough` fails a reply wherever one hit can.
+    """
     around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
     if "rules" in pack:
         for rule in pack["rules"]:
-            yield rule["id"], Rule(digest({**around, "rule": rule}), _lets_pass(pack, rule))
+            yield rule["id"], Rule(digest({**around, "rule": rule}), _lets_pass(pack, rule, enough))
     else:  # a correction's weights go both ways
         lets_pass = "corrects" in pack or not synthesis.IN_FAVOUR.isdisjoint(pack["groups"])
         yield pack["pack"], Rule(digest(around), lets_pass)
 
 
-def _lets_pass(pack: packs.Pack, rule: JsonObject) -> bool:
-    """Tell whether a hit of a rule can let a reply pass: in its favour, or in the place of a shorter, weightier one.
-
-    A hit of 1, as a rule without a weight has it, fails a reply wherever one hit can, unless the gate is lenient.
-    """
+def _lets_pass(pack: packs.Pack, rule: JsonObject, enough: float) -> bool:
+    """Tell whether a hit of a rule can let a reply pass: in its favour, or in the place of a shorter, weightier one."""
     weight = _weight(pack, rule)
-    return pack["group"] in synthesis.IN_FAVOUR or 0 < weight < min(1, _weightiest()[pack["group"]])
+    return pack["group"] in synthesis.IN_FAVOUR or 0 < weight < min(enough, _weightiest()[pack["group"]])
 
 
 @cache

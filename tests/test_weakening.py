@@ -621,6 +621,26 @@ def test_a_light_rule_is_named_as_its_hits_may_cover_weightier_ones(
     assert section() == [("rule", "cover/a", "", "added")] * is_told
 
 
+def test_a_rule_that_fails_no_reply_of_a_lenient_gate_is_named_as_its_hits_may_cover_weightier_ones(
+    safe_gate: SafeGate, base: str
+) -> None:
+    cover = {**PACK, "pack": "cover", "check": "unverifiable_reassurance", "group": "guarantee"}
+    cover["rules"] = [{**PACK["rules"][0], "id": "cover/a"}]
+    Path("cover.json").write_text(json.dumps(cover), "utf-8")
+    cases = turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"])
+    for sensitivity, found in (
+        ("balanced", []),
+        ("lenient", [("setting", "sensitivity", "", "softened"), ("rule", "cover/a", "", "added")]),
+    ):
+        put({**CONFIG, "rules": ["ours.json", "cover.json"], "sensitivity": sensitivity}, *cases, cases=(full(),))
+        assert safe_gate("run", "--baseline", base).code == 0
+        assert section() == found
+    known = commit()
+    put({**CONFIG, "rules": ["ours.json", "cover.json"]}, *cases, cases=(full(),))
+    assert safe_gate("run", "--baseline", known).code == 0
+    assert section() == []
+
+
 def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, base: str) -> None:
     assert safe_gate("run", "--report-dir", "old").code == 0
     weaken(thresholds={"CR": {"pass": 0.7}}, strictAH=True, weights={"AC": 2})
