@@ -247,12 +247,23 @@ def _judged(
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
     parts |= _waivers_part(known, parts, effects)
     try:
+        if ruling.base and known:
+            parts["waivers"] |= _without_dropped(parts["waivers"], options)
         parts |= _held_against(parts, ruling, options, effects, options_at) if recorded is None else recorded
     except CannotJudge as error:
         problems = measure.as_shown(error.problems, options)
         return error_report(problems, judging, effects, inputs), problems
     outcomes = gate.judge(parts, gate_policy(judging))
     return proof.with_digests(_report(gate.verdict(outcomes), outcomes, parts, inputs, ruling, effects)), ()
+
+
+def _without_dropped(known: JsonObject, options: Options) -> dict[str, Any]:
+    """Return which of the base commit's waivers have expired or are unused, less those that the change drops.
+
+    Else no change could be rid of them. Raises CannotJudge for the change's own.
+    """
+    own = {*map(waivers.Waivable.of, terms.waivers_at(options))}
+    return {fate: [one for one in known[fate] if waivers.Waivable.of(one) in own] for fate in ("expired", "unused")}
 
 
 def with_waivers(parts: comparing.Parts, options: Options, effects: Effects, *, root: Path) -> dict[str, Any]:

@@ -87,7 +87,7 @@ def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Term
         },
         rules=_rules(there, root),
         packs_sha256=measure.rules_digest(there, root=root),
-        waivers=_waivers(options, root),
+        waivers=waivers_at(options, root=root),
     )
 
 
@@ -98,7 +98,7 @@ def _baseline(options: Options, *folders: Path) -> str:
     return options.baseline if is_there else ""
 
 
-def _waivers(options: Options, root: Path) -> tuple[JsonObject, ...]:
+def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]:
     """Return the waivers below a folder, none where their file is not there."""
     path = options.waivers if files.exists(root / options.waivers) else ""
     known = files.waivers(path, root=root)

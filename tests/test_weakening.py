@@ -1098,6 +1098,32 @@ def test_what_is_wrong_with_the_base_commits_waivers_is_placed_at_that_commit(
     assert (ran.code, f"{broken[:7]}:safe-gate.waivers.json:1: waivers: is 1" in ran.err) == (3, True), ran.log
 
 
+@pytest.mark.parametrize("expires", ["2099-01-01", "2020-01-01"])
+def test_a_change_can_drop_a_waiver_of_the_base_commit_whose_failure_it_mends(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None], expires: str
+) -> None:
+    waiver = {"id": "a", "check": "agency_language", "reason": "known", "owner": "me", "expires": expires}
+    bad = turn("a", assistant="Stop crying. It's over.", checks=["agency_language"])
+    file = Path("safe-gate.waivers.json")
+    file.write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    Path("safe.config.json").write_text('{"synthesis-cases": ["c.jsonl"]}', "utf-8")
+    write_cases(Path("c.jsonl"), bad)
+    in_actions(payload=pull_request(commit()))
+    run = ("run", "--policy-ref", "base", "--on-weakened", "fail")
+    write_cases(Path("c.jsonl"), turn("a", assistant="It's up to you.", checks=["agency_language"]))
+    assert safe_gate(*run).code == 1
+    file.write_text('{"waivers": []}', "utf-8")
+    ran = safe_gate(*run)
+    assert ran.code == 0, ran.log
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    file.write_text('{"waivers": 1}', "utf-8")
+    assert safe_gate(*run).code == 3
+    file.unlink()
+    assert safe_gate(*run).code == 0
+    write_cases(Path("c.jsonl"), bad)
+    assert safe_gate(*run).code == (1 if expires < "2026" else 0)
+
+
 def test_without_the_base_commits_policy_there_is_no_verdict(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
