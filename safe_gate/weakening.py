@@ -350,7 +350,8 @@ def _groups(
 ) -> Iterator[tuple[What, Any, Any]]:
     """Yield what a change of a case's groups takes away, where something is asked of them by name.
 
-    That is by `protect` or by limits of their own; a group may also say that the case is meant to fail.
+    That is by `protect` or by limits of their own; a group may also say that the case is meant to fail, and a case
+    more may thin out the failures of a group whose rate the base limits.
     """
     if isinstance(before, str):  # its one group, left for another
         if before != after and named & {before, after}:
@@ -360,6 +361,9 @@ def _groups(
     gone, new = _less(before, after), _less(after, before)
     if is_excused(after) and not is_excused(before):
         yield What.ADDED, None, [group for group in new if is_excused([group])]
+    rated = settings[0].get("tags") or {}
+    if thinned := [group for group in new if any(limit.startswith("min-") for limit in rated.get(group, ()))]:
+        yield What.ADDED, None, thinned
     passes_count = any(one.get("max_unexpected_passes") is not None for one in settings)
     must_pass = passes_count and not is_excused(after)
     if lost := [group for group in gone if group in named or (must_pass and is_excused([group]))]:

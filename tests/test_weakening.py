@@ -621,6 +621,17 @@ def test_a_light_rule_is_named_as_its_hits_may_cover_weightier_ones(
     assert section() == [("rule", "cover/a", "", "added")] * is_told
 
 
+def test_a_tag_whose_rate_the_base_limits_is_named_where_a_known_case_gets_it(safe_gate: SafeGate, base: str) -> None:
+    cases = turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"])
+    rated = {**CONFIG, "tags": {"g": {"min-pass-rate": 0.5}, "h": {"max-unexpected-failures": 0}}}
+    put(rated, *cases, cases=(full(),))
+    before = commit()
+    put(rated, {**cases[0], "tags": ["g", "h"]}, cases[1], turn("new", tags=["g"]), cases=(full(),))
+    for against, found in ((before, [("synthesis", "a", "tags", "added")]), (base, [])):
+        assert safe_gate("run", "--baseline", against).code == 0
+        assert section() == found
+
+
 def test_a_rule_that_fails_no_reply_of_a_lenient_gate_is_named_as_its_hits_may_cover_weightier_ones(
     safe_gate: SafeGate, base: str
 ) -> None:
