@@ -172,6 +172,12 @@ class Column:
     rows: Sequence[Row]
     values: array[float]
 
+    def add(self, own: Sequence[int], related: Sequence[int]) -> None:
+        """Add the value of one more sentence, from what the packs weigh of it and of its relation."""
+        k = self.lane + 1 + self.index
+        weighed = _norm(own[self.lane]) * own[k] + self.pack.relation * related[k]
+        self.values.append(self.pack.bias[self.index] + weighed / 1000)
+
     def shown(self, text: Normalised) -> Iterator[Evidence]:
         """Yield the evidence that is strong enough to be shown, in reading order, each wording once."""
         least, told = _least(self.pack.scale) if self.pack.factor else math.inf, set[str]()
@@ -179,21 +185,20 @@ class Column:
             if value >= least:
                 sentence = text.text[row.sentence.start : row.sentence.end]
                 wording = sentence.lower()
-                if wording not in told and not self._excused(sentence):
+                if wording not in told and not self._excused(text, row):
                     told.add(wording)
                     yield self._evidence(row, value)
 
     def strongest(self, text: Normalised) -> Evidence | None:
         """Return the strongest evidence, however weak, the first of those alike."""
-        every = zip(self.rows, self.values, strict=True)
-        found = [
-            (row, value) for row, value in every if not self._excused(text.text[row.sentence.start : row.sentence.end])
-        ]
+        found = (one for one in zip(self.rows, self.values, strict=True) if not self._excused(text, one[0]))
         best = max(found, key=lambda one: _logistic(one[1]), default=None)
         return self._evidence(*best) if best else None
 
-    def _excused(self, sentence: str) -> bool:
-        return bool(self.pack.unless and compiled(self.pack.unless).search(sentence))
+    def _excused(self, text: Normalised, row: Row) -> bool:
+        if not self.pack.unless:
+            return False
+        return bool(compiled(self.pack.unless).search(text.text[row.sentence.start : row.sentence.end]))
 
     def _evidence(self, row: Row, value: float) -> Evidence:
         weight = round(_logistic(value) * self.pack.scale * self.pack.factor, 3)
@@ -237,22 +242,18 @@ def columns(
     read = [one for one in sentences if one.is_read]
     related_by = relations(message, read) if relates else repeat(_NOTHING)
     rows = [Row(one, relation, ledger) for one, relation in zip(read, related_by, strict=False)]
-    found: dict[str, list[Column]] = {}
-    sums: list[tuple[int, float, list[tuple[int, float, array[float]]]]] = []
+    every: list[Column] = []
     lane = 0
     for pack in packs:
-        own_columns = [Column(pack, index, lane, rows, array("d")) for index in range(len(pack.groups))]
-        for group, column in zip(pack.groups, own_columns, strict=True):
-            found.setdefault(group, []).append(column)
-        biased = zip(pack.bias, own_columns, strict=True)
-        sums.append((lane, pack.relation, [(lane + 1 + one.index, bias, one.values) for bias, one in biased]))
+        every += (Column(pack, index, lane, rows, array("d")) for index in range(len(pack.groups)))
         lane += 1 + len(pack.groups)
     for row in rows:
         own, related = (weighed.sums for weighed in row.weighed())
-        for count, relation, groups in sums:
-            norm = _norm(own[count])
-            for k, bias, values in groups:
-                values.append(bias + (norm * own[k] + relation * related[k]) / 1000)
+        for column in every:
+            column.add(own, related)
+    found: dict[str, list[Column]] = {}
+    for column in every:
+        found.setdefault(column.pack.groups[column.index], []).append(column)
     return found
 
 
