@@ -38,8 +38,6 @@ _ENVIRON = {
 }
 _KEPT = ("PATH", "SYSTEMROOT")
 _KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
-
-
 _SUFFIX = re.compile(r"[~^:]|@\{")  # what may stand behind a ref's name
 
 

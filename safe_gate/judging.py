@@ -336,10 +336,10 @@ def _weakened(
     What cannot be read is an error where a weaker gate breaks the run, else it is not known.
     """
     head, is_needed = terms.at(options), ruling.breaks_on_weakened(options)
+    left_out = tuple(_left_out(ruling, options))
     for choice in _bases(compared, ruling, options, effects, options_at):
         try:
             with choice as base:
-                left_out = tuple(_left_out(ruling, options))
                 return terms.held_against(base, head, options, options_at, effects.generated_at, left_out=left_out)
         except CannotJudge:
             if is_needed or _is_needed_by_base(options, effects, options_at):

@@ -209,8 +209,9 @@ def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
     because = f" by {' and '.join(change['because'])}" if change["because"] else ""
     protected = ", protected" if change["protected"] else ""
     by_rules = _fails_by_rules(change)
-    words = _MENDED_BY_RULES if _passes_by_rules(change) else f"{change['change']}{because}"
-    what = _BY_RULES if by_rules else words
+    what = _BY_RULES if by_rules else f"{change['change']}{because}"
+    if _passes_by_rules(change):
+        what = _MENDED_BY_RULES
     return Finding(
         case_id=Untrusted(change["id"]),
         severity=Severity.FAILING if by_rules or change["change"] == NEWLY_FAILING else Severity.REVIEW,

@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 20
-"""Problems are shown so many a file: the JSON report has all, and `validate` names all."""
+"""Of a run's problems so many a file are shown: its JSON report has all."""
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
