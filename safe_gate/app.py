@@ -94,7 +94,8 @@ def compare(
     if out:
         _keep_inputs("--out", out, options, specs)
     options_at = judging.with_todays(options, options_at)
-    opened = partial(judging.baseline, options=options, effects=effects, options_at=options_at)
+    any_of_both = replace(options, baseline_required=False)  # `_nothing_in` names a missing one
+    opened = partial(judging.baseline, options=any_of_both, effects=effects, options_at=options_at)
     with opened(base) as old, opened(head) as new:
         if new is None:
             raise CannotJudge(_nothing_in(head))
@@ -143,9 +144,9 @@ def _head(
 
 
 def _nothing_in(spec: str) -> Problem:
-    from safe_gate.baselines import is_report_to_come
+    from safe_gate.baselines import is_missing
 
-    what = "is not there" if is_report_to_come(spec) else "holds nothing to compare"
+    what = "is not there" if is_missing(spec) else "holds nothing to compare"
     return Problem(Place(spec), f"{what}; expected a report, or a commit with cases of the settings' patterns")
 
 

@@ -86,14 +86,16 @@ def opened(
     """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
 
     `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
-    is) or a git ref. None stands for no baseline yet: an event that has no base commit, a report that
-    is not there. `folder` is the working folder's path in the repository, as in `effects.Effects`.
-    A pattern that names nothing at the commit is no error: what the files are compared to may be new.
-    Raises CannotJudge for all that cannot be read, or not in full.
+    is) or a git ref. None stands for no baseline yet: an event that has no base commit, or a missing
+    report that the options do not require. `folder` is the working folder's path in the repository, as in
+    `effects.Effects`. A pattern that names nothing at the commit is no error: what the files are compared to
+    may be new. Raises CannotJudge for all that cannot be read, or not in full.
     """
     if spec == "base" and (unknown := unknown_base(context)):
         raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
-    if (spec == "base" and not context.subject.base_sha) or is_report_to_come(spec):
+    if options.baseline_required and is_missing(spec):
+        raise CannotJudge(_missing(spec))
+    if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
         yield None
     elif spec == ".":
         yield _working_folder()
@@ -129,9 +131,14 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
             yield Problem(Place(files.shown(root)), f"{words}; check out into the working folder itself")
 
 
-def is_report_to_come(spec: str) -> bool:
-    """Tell the path of a report that nobody has written yet: a first run must be able to end, and be blessed."""
+def is_missing(spec: str) -> bool:
+    """Return whether a baseline is the path of a report and no such file exists."""
     return _names_report(spec) and not files.exists(Path(spec))
+
+
+def _missing(spec: str) -> Problem:
+    advice = "correct the path, or set baseline-required: false for the first run of a new gate"
+    return Problem(Place(spec), f"does not exist{files.close_to(spec)}; {advice}")
 
 
 def _is_report(spec: str) -> bool:
@@ -142,7 +149,7 @@ def _is_report(spec: str) -> bool:
 
 def names_commit(spec: str) -> bool:
     """Tell a baseline that is there and no report: a commit, or the working folder."""
-    return bool(spec) and not (_is_report(spec) or is_report_to_come(spec))
+    return bool(spec) and not (_is_report(spec) or is_missing(spec))
 
 
 def is_replaced(options: Options) -> bool:

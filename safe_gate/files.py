@@ -702,13 +702,18 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     if globs.is_folder(path):
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
-        siblings: list[Path] = []
-        with suppress(OSError, ValueError):
-            siblings += path.parent.iterdir()
-        close = suggestion(path.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
         slashes = "; write paths with /" if "\\" in pattern else ""
-        hint = f"matches no file{close}, which is never a pass; correct the path or the pattern{slashes}"
+        advice = "which is never a pass; correct the path or the pattern"
+        hint = f"matches no file{close_to(pattern, root)}, {advice}{slashes}"
     return Problem(Place(pattern), hint)
+
+
+def close_to(path: str, root: Path = HERE) -> str:
+    """Return a hint to the file in the same folder whose name is closest to that of a missing path, "" for none."""
+    named, siblings = Path(path), list[Path]()
+    with suppress(OSError, ValueError):
+        siblings += (root / path).parent.iterdir()
+    return suggestion(named.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
 
 
 def parsed(text: str, name: str, *, comments: bool = False) -> Any:

@@ -221,6 +221,10 @@ class Options:
         "",
         flags={"run": ("--baseline",), "bless": ("--baseline",)},
     )
+    baseline_required: bool = _option(
+        "Baseline: a .json file that is missing is an error. Set `false` for the first run of a new gate.",
+        True,
+    )
     allow_removed: bool = _option(
         "Baseline: cases may be gone, but for protected ones.",
         False,

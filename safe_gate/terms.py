@@ -78,9 +78,9 @@ def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Term
     A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
     Reads the cases and scores none. Raises CannotJudge with every problem.
     """
-    there, kept = comparing.narrowed(options, root), _baseline(options, root, head or root)
+    there = comparing.narrowed(options, root)
     return Terms(
-        settings={name: getattr(options, name) for name in WEAKER} | {"baseline": kept},
+        settings=_settings(options, _baseline(options, root, head or root)),
         cases={
             "safe_v0": _safe_v0(there, root) if there.safe_batch else {},
             "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
@@ -89,6 +89,12 @@ def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Term
         packs_sha256=measure.rules_digest(there, root=root),
         waivers=waivers_at(options, root=root),
     )
+
+
+def _settings(options: Options, baseline: str) -> Mapping[str, Any]:
+    """Return the settings that judge; without a baseline there is none that could be required."""
+    left_out = () if options.baseline else ("baseline_required",)
+    return {name: getattr(options, name) for name in WEAKER if name not in left_out} | {"baseline": baseline}
 
 
 def _baseline(options: Options, *folders: Path) -> str:

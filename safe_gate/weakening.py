@@ -183,6 +183,7 @@ WEAKER: Mapping[str, Judgement] = {
     "rules_off": _added,
     "rule_weights": _any,
     "baseline": _any_once_set,
+    "baseline_required": _off,
     "allow_removed": _on,
     "protect": _dropped,
     "max_regressions": _higher,

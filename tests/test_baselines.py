@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -296,9 +297,13 @@ def test_what_cannot_be_a_ref_is_asked_of_nobody(
 
 
 @pytest.mark.parametrize("name", ["safe-gate.json", "old/report.json"])
-def test_a_report_that_is_not_there_is_no_baseline_yet(source: Callable[[Path], Open], work: Path, name: str) -> None:
-    with source(work)(name) as found:
+def test_a_missing_report_is_no_baseline_yet_where_none_is_required(
+    source: Callable[[Path], Open], work: Path, name: str
+) -> None:
+    open_it = source(work)
+    with open_it(name, options=replace(OPTIONS, baseline_required=False)) as found:
         assert found is None
+    assert f"{name}: does not exist" in refusal(open_it(name))
 
 
 # --- the clone -----------------------------------------------------------------------------------

@@ -363,9 +363,25 @@ def test_a_file_that_came_with_the_change_is_not_the_branch_it_is_named_as(safe_
     assert "own/safe-gate: is no .json file" in safe_gate("run", *rules, "--baseline", "own/safe-gate").err
 
 
-def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
+def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
     write()
-    done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json")
+    Path("evals").mkdir()
+    Path("evals/baseline.json").write_text("{}", "utf-8")
+    words = (
+        'evals/basline.json: does not exist (did you mean "evals/baseline.json"?); '
+        "correct the path, or set baseline-required: false for the first run of a new gate"
+    )
+    for command in (("run",), ("run", "--dry-run"), ("doctor",)):
+        done = safe_gate(*command, *ALL, "--baseline", "evals/basline.json")
+        assert (done.code, done.err.splitlines()[0]) == (3, words)
+    assert report()["verdict"] == "error"
+
+
+def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet_where_none_is_required(
+    safe_gate: Callable[..., Ran],
+) -> None:
+    write()
+    done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json", "--no-baseline-required")
     assert done.code == 0, done.log
     assert (
         'There is no baseline yet: "evals/baseline.json" is not there. Only the absolute rules were judged.' in done.out
@@ -452,7 +468,7 @@ def test_a_run_says_that_its_report_replaces_its_baseline(safe_gate: Callable[..
     arguments = ("run", *ALL, "--max-regressions", "0", "--max-unexpected-failures", "1", "--baseline")
     own, kept = "./reports/safe-gate.json", "kept/safe-gate.json"
     words = "is replaced by this run's report; name another file to keep it."
-    assert words not in safe_gate(*arguments, own).out  # there is none yet
+    assert words not in safe_gate(*arguments, own, "--no-baseline-required").out  # there is none yet
     write(bad=("T-1",))
     for baseline, code in ((own, 1), (own, 0), (kept, 1)):
         ran = safe_gate(*arguments, baseline)

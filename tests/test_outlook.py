@@ -228,7 +228,7 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
         ("--cases", "c.jsonl", "--policy-ref", "base"),
         ("--cases", "c.jsonl", "--policy-ref", "base", "--on-weakened", "fail"),
         ("--cases", "c.jsonl", "--on-weakened", "fail"),
-        ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json"),
+        ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json", "--no-baseline-required"),
     ],
 )
 def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
@@ -288,7 +288,8 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
         "evals/baseline.json": "no baseline yet",
         "HEAD": f"commit {base[:7]}, in the clone",
     }.items():
-        ran = safe_gate("doctor", "--cases", "c.jsonl", "--baseline", baseline, "--waivers", "known.json")
+        arguments = ("--baseline", baseline, "--no-baseline-required", "--waivers", "known.json")
+        ran = safe_gate("doctor", "--cases", "c.jsonl", *arguments)
         assert (ran.code, ran.err) == (0, "")
         assert facts(ran.out)["baseline"] == f"{baseline}: {words}"
         assert facts(ran.out)["waivers"] == "1 file of known.json, 0 waivers"
@@ -299,6 +300,7 @@ def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: 
     [
         ("--baseline", "known.json"),
         ("--baseline", "no-such-branch"),
+        ("--baseline", "gone.json"),
         ("--baseline", "base"),
         ("--waivers", "no.json"),
         ("--waivers", "c.jsonl"),

@@ -80,6 +80,7 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("ah_review", 0.5, 0.4, "lowered"),
         ("strict_ah", True, False, "switched off"),
         ("allow_removed", False, True, "switched on"),
+        ("baseline_required", True, False, "switched off"),
         ("sensitivity", "strict", "balanced", "softened"),
         ("sensitivity", "balanced", "lenient", "softened"),
         ("on_weakened", "fail", "warn", "softened"),
@@ -717,7 +718,7 @@ def test_a_change_cannot_keep_the_base_commit_from_being_read(
     git("init", "--quiet")
     write_cases(Path("c.jsonl"), turn("a"))
     Path("latest.jsonl").symlink_to("c.jsonl")
-    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json"}
+    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "baseline-required": False}
     for on_weakened, code in (("fail", 3), ("warn", 0)):
         Path("safe.config.json").write_text(json.dumps(config | {"on-weakened": on_weakened}), "utf-8")
         in_actions(payload=pull_request(commit()))
@@ -883,7 +884,7 @@ def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_ju
 def test_a_baseline_that_a_change_deletes_is_missed(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
-    settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json"}
+    settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json", "baseline-required": False}
     put(settings, turn("a"), cases=(full(),))
     assert safe_gate("run").code == 0
     assert "weakened" not in files.document("reports/safe-gate.json", "report")
@@ -901,6 +902,27 @@ def test_a_baseline_that_a_change_deletes_is_missed(
         assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
         assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
+    ran = safe_gate("run", "--baseline-required")
+    assert (ran.code, "base.json: does not exist" in ran.err) == (3, True)
+
+
+def test_a_first_baseline_weakens_nothing_but_a_baseline_that_is_required_no_more_does(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    run = ("run", "--on-weakened", "fail")
+    settings: dict[str, Any] = {"synthesis-cases": ["c.jsonl"]}
+    put(settings, turn("a"), cases=(full(),))
+    in_actions(payload=pull_request(commit()))
+    settings |= {"baseline": "base.json", "baseline-required": False}
+    put(settings, turn("a"), cases=(full(),))
+    assert (safe_gate(*run).code, section()) == (0, [])
+    assert safe_gate("bless").code == 0
+    put(settings | {"baseline-required": True}, turn("a"), cases=(full(),))
+    in_actions(payload=pull_request(commit()))
+    put(settings, turn("a"), cases=(full(),))
+    assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline-required", "", "switched off")])
+    put({"synthesis-cases": ["c.jsonl"]}, turn("a"), cases=(full(),))
+    assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline", "", "dropped")])
 
 
 @pytest.mark.parametrize("folder", ["", "{here}/"])
@@ -910,6 +932,7 @@ def test_a_baseline_that_no_commit_holds_is_missed(
     Path(".gitignore").write_text("reports\nfetched.json\n", "utf-8")
     fetched = f"{folder.format(here=Path.cwd())}fetched.json"
     settings = {"synthesis-cases": ["c.jsonl"], "baseline": fetched, "max-unexpected-failures": 1}
+    settings["baseline-required"] = False
     put(settings, turn("a"), cases=(full(),))
     assert safe_gate("run").code == 0
     in_actions(payload=pull_request(commit()))
@@ -928,6 +951,7 @@ def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "allow-removed": True, "baseline": "base.json"}
+    lax["baseline-required"] = False
     Path("safe.config.json").write_text(json.dumps(lax), "utf-8")
     kind, harsh = turn("a"), turn("a", assistant="Stop crying. It's over.")
 
@@ -990,7 +1014,8 @@ def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written
     assert safe_gate(*run).code == 0
     assert section() == [("setting", "baseline", "evals/base.json", "replaced")]
     Path("evals/base.json").unlink()
-    assert safe_gate(*run).code == 0
+    assert safe_gate(*run).code == 3
+    assert safe_gate(*run, "--no-baseline-required").code == 0
     assert section() == [("setting", "baseline", "", "dropped")]
 
 
@@ -998,6 +1023,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
     lax = {"synthesis-cases": ["c.jsonl"], "max-unexpected-failures": 1, "baseline": "base.json"}
+    lax["baseline-required"] = False
     Path("safe.config.json").write_text(json.dumps(lax | {"cluster-key": "x_topic"}), "utf-8")
     a, b = (turn(one, x_topic=one) for one in "ab")
     worse = b | {"assistant": GOOD + " I know how you feel."}
