@@ -6,7 +6,7 @@ weaker, whose rules `regression` and `weakening` judge and this module adds.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
@@ -14,7 +14,7 @@ from safe_gate import regression, waivers, weakening
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis import CHECKS
 from safe_gate.figures import apart, fixed, plural
-from safe_gate.groups import Limits, named
+from safe_gate.groups import Group, Limits, named
 from safe_gate.model import Failure, JsonObject, Label, RuleOutcome, Verdict
 from safe_gate.stats import wilson
 
@@ -23,8 +23,8 @@ from safe_gate.stats import wilson
 class Policy:
     """The limit of each rule by name, as in `LIMITS`; None switches a rule off. Shares are fractions from 0 to 1.
 
-    `groups` are limits of rules on a group of cases, which count from `min_group` cases on; `guards` are
-    what of a comparison with a baseline breaks a run.
+    `groups` are limits of rules on a group of cases. Those on rates count from `min_group` cases on. `guards`
+    are what of a comparison with a baseline breaks a run.
     """
 
     limits: Mapping[str, float | int | None]
@@ -69,7 +69,8 @@ class Rule:
     A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
     does not apply to what was measured it has no outcome. `forgives` tells of a failing case's result
     whether the rule lets it pass when a waiver does, `blames` of any case's whether it is to be named
-    where the rule is broken: no finding tells of it.
+    where the rule is broken: no finding tells of it. A rule that `counts` cases means something from the
+    first case on, one on a rate only from some number of cases on.
     """
 
     name: str
@@ -78,6 +79,7 @@ class Rule:
     applies: Callable[[JsonObject], bool] = _anything
     forgives: Callable[[JsonObject], bool] = _nothing
     blames: Callable[[JsonObject], bool] | None = None
+    counts: bool = False
 
     def judge(
         self, part: JsonObject, limit: float | int, waived: Sequence[Failure] = (), group: str = ""
@@ -105,6 +107,21 @@ class Rule:
         interval = f" ({_interval(count, found.whole)})" if at_least else ""
         message = f"{found.noun} {shown} {_RELATIONS[at_least, passed]} {wanted}: {found.words}{more}{interval}"
         return RuleOutcome(self.name, self.evaluator, value, limit, passed, message, group)
+
+    def skip(self, group: Group, least: int) -> RuleOutcome:
+        """Return the outcome of the rule on a group with fewer cases than the `least` it needs."""
+        found = f"{plural(group.cases, 'case')}, min-group {least}" if group.cases else "no cases"
+        limit = group.limits[self.name]
+        return RuleOutcome(
+            self.name,
+            self.evaluator,
+            None,
+            limit,
+            passed=True,
+            message=f"skipped: {found}",
+            group=group.name,
+            skipped=True,
+        )
 
 
 _RELATIONS = {
@@ -232,7 +249,7 @@ def _group_agreement(group: JsonObject) -> Share:
 
 GROUP_RULES = (
     Rule("min-pass-rate", "safe_v0", _group_passed, forgives=_anything),
-    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=_anything),
+    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=_anything, counts=True),
     Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=_anything),
     Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
 )
@@ -248,18 +265,9 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
         part = report[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
             outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part["results"]))
-    for group in named(report, policy.groups, policy.min_group):
+    for group in named(report, policy.groups):
         members = [failure for failure in waived[group.evaluator] if group.has(failure.result)]
-        results = report[group.evaluator]["results"]
-        outcomes += (
-            _named(
-                rule,
-                rule.judge(group.figures, group.limits[rule.name], members, group.name),
-                filter(group.has, results),
-            )
-            for rule in GROUP_RULES
-            if group.is_gated and rule.evaluator == group.evaluator and rule.name in group.limits
-        )
+        outcomes += _of_group(group, policy.min_group, members, report[group.evaluator]["results"])
     if report.get("waivers") is not None:
         outcomes.append(_waivers_hold(report["waivers"]))
     if "comparison" in report:
@@ -267,6 +275,20 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     if "weakened" in report:
         outcomes += weakening.judge(report["weakened"])
     return tuple(outcomes)
+
+
+def _of_group(
+    group: Group, min_group: int, waived: Sequence[Failure], results: Iterable[JsonObject]
+) -> Iterator[RuleOutcome]:
+    """Yield the outcome of each rule of a group: a rate of few cases is skipped, a number of failures never."""
+    for rule in GROUP_RULES:
+        if rule.evaluator == group.evaluator and rule.name in group.limits:
+            least = 1 if rule.counts else min_group
+            if group.cases < least:
+                yield rule.skip(group, least)
+            else:
+                outcome = rule.judge(group.figures, group.limits[rule.name], waived, group.name)
+                yield _named(rule, outcome, filter(group.has, results))
 
 
 def _named(rule: Rule, outcome: RuleOutcome, results: Iterable[JsonObject]) -> RuleOutcome:
@@ -297,7 +319,7 @@ def _waivers_hold(found: JsonObject) -> RuleOutcome:
 
 
 def verdict(outcomes: Sequence[RuleOutcome]) -> Verdict:
-    """Return fail if a rule is broken, else pass; error without any rule: nothing was judged."""
-    if not outcomes:
+    """Return fail if a rule is broken, else pass; error unless a rule judged something."""
+    if all(outcome.skipped for outcome in outcomes):
         return Verdict.ERROR
     return Verdict.PASS if all(outcome.passed for outcome in outcomes) else Verdict.FAIL

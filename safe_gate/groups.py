@@ -14,28 +14,23 @@ Limits = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group that rules name, with its `figures` in an evaluator's part of the report, empty if it has no cases.
-
-    `is_gated` tells whether it has cases enough for its rules to mean anything.
-    """
+    """A group that rules name, with its `figures` in an evaluator's part of the report, empty if it has no cases."""
 
     evaluator: str
     name: str
     limits: Mapping[str, float]
     cases: int
     figures: JsonObject
-    is_gated: bool
 
     def has(self, result: JsonObject) -> bool:
         """Tell whether a case is in the group, by its entry of `results[]`."""
         return self.name in EVALUATORS[self.evaluator].grouping.groups_of(result)
 
 
-def named(report: JsonObject, limits: Limits, least: int) -> Iterator[Group]:
-    """Yield the groups with limits of each evaluator that ran, by name; of fewer than `least` cases none is gated."""
+def named(report: JsonObject, limits: Limits) -> Iterator[Group]:
+    """Yield the groups with limits of each evaluator that ran, by name."""
     for evaluator, facts in EVALUATORS.items():
         by_name = limits.get(evaluator, {}) if report[evaluator] is not None else {}
         for name, own in sorted(by_name.items()):
             found = facts.grouping.figures(report[evaluator]).get(name, {})
-            cases = found.get(facts.grouping.size, 0)
-            yield Group(evaluator, name, own, cases, found, is_gated=cases >= least)
+            yield Group(evaluator, name, own, found.get(facts.grouping.size, 0), found)

@@ -231,9 +231,9 @@ class Hit(NamedTuple):
 class RuleOutcome:
     """One rule of the gate: what was found, what was allowed, and a sentence that says so.
 
-    `value` is None where there was nothing to measure, which never passes. `message` is in our own
-    words: the `group` of cases that it is about, if it is not about all, and the `names` of what
-    broke it are recorded.
+    `value` is None where there was nothing to measure. That never passes, unless the rule was `skipped`:
+    its group has too few cases. `message` is in our own words: the `group` of cases that it is about, if
+    it is not about all, and the `names` of what broke it are recorded.
     """
 
     rule: str
@@ -244,6 +244,7 @@ class RuleOutcome:
     message: str
     group: str = ""
     names: tuple[str, ...] = ()
+    skipped: bool = False
 
     def as_json(self) -> dict[str, Any]:
         """Return the outcome in the shape of the report's `rules[]`."""
@@ -256,6 +257,7 @@ class RuleOutcome:
             "message": self.message,
             **({"group": self.group} if self.group else {}),
             **({"names": list(self.names)} if self.names else {}),
+            **({"skipped": True} if self.skipped else {}),
         }
 
 

@@ -306,8 +306,8 @@ class Options:
         flags={},
     )
     min_group: int = _option(
-        "Rules on an archetype or a tag count from this many cases on; of fewer the report says so.",
-        5,
+        "Rules on a rate of an archetype or a tag count from this many cases on; the report shows those it skips.",
+        1,
         limits=(1, None),
     )
     report_formats: tuple[str, ...] = _option(

@@ -125,8 +125,13 @@ def test_a_rule_that_does_not_apply_has_no_outcome() -> None:
     assert judge(report(), policy(max_not_english=0)) == ()
 
 
-def test_one_broken_rule_fails_the_gate_and_no_rule_at_all_is_no_pass() -> None:
+def test_one_broken_rule_fails_the_gate_and_no_rule_that_judges_is_no_pass() -> None:
     limits = policy(min_pass_rate=0.8, max_fail_labels=0, max_unexpected_failures=0)
     assert verdict(judge(report(), limits)) is Verdict.PASS
     assert verdict(judge(report(unexpected=1), limits)) is Verdict.FAIL
     assert verdict(judge(report(), policy())) is Verdict.ERROR
+    skipped = Policy(policy().limits, groups={"safe_v0": {"Nobody": {"min-pass-rate": 1}}})
+    found = report()
+    found["safe_v0"]["by_archetype"] = {}
+    assert [outcome.skipped for outcome in judge(found, skipped)] == [True]
+    assert verdict(judge(found, skipped)) is Verdict.ERROR

@@ -89,31 +89,52 @@ def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_po
         assert set(policy[evaluator]["additionalProperties"]["properties"]) == rules
 
 
-@pytest.mark.parametrize(("least", "gated"), [([], False), (["--min-group", "3"], True), (["--min-group", "4"], False)])
-def test_a_group_of_few_cases_is_shown_and_not_gated(run: Callable[..., Ran], least: list[str], gated: bool) -> None:
-    configure(archetypes={"Safety": {"min-pass-rate": 1}}, tags={"grief": {"min-pass-rate": 1}})
-    ran = run(*least, failing=2, good=1)
-    assert ran.code == int(gated)
-    assert len(of_groups()) == 2 * gated
-    assert judged()["safe_v0"]["by_archetype"]["Safety"]["passed"] == 1
-    asked = least[-1] if least else "5"
-    said = f'The archetype "Safety" has 3 cases, fewer than the {asked} of min-group: its rules are not gated. Its pass rate is 33.3% (6.1 to 79.2).'
-    assert (said in ran.out) is not gated
+def test_a_zero_tolerance_group_counts_from_its_first_case(safe_gate: SafeGate) -> None:
+    configure(max_unexpected_failures=5, tags={"crisis": {"max-unexpected-failures": 0}}, min_group=5)
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD, tags=["crisis"]), turn("n"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 1
+    assert 'Tag "crisis": 1 unexpected failure, 0 allowed' in ran.out
+
+
+def test_without_min_group_a_rate_counts_from_the_first_case(safe_gate: SafeGate) -> None:
+    configure(min_pass_rate=0.5, archetypes={"Safety_Signal": {"min-pass-rate": 1.0}})
+    write_batch(Path("b.json"), safe_case("s", archetype="Safety_Signal", output=SILENT), safe_case("t"))
+    ran = safe_gate("run", "--safe-batch", "b")
+    assert ran.code == 1
+    assert 'Archetype "Safety_Signal": Pass rate 0.0% is below 100.0%: 0 of 1' in ran.out
+
+
+@pytest.mark.parametrize("least", [3, 4])
+def test_a_rate_of_too_few_cases_is_a_row_that_says_skipped(run: Callable[..., Ran], least: int) -> None:
+    own = {"min-pass-rate": 1, "min-label-accuracy": 1}
+    configure(archetypes={"Safety": {"min-pass-rate": 1}}, tags={"grief": own | {"max-unexpected-failures": 1}})
+    ran = run("--min-group", str(least), failing=2, good=1)
+    assert ran.code == 1
+    rates = [rule for rule in of_groups() if rule["rule"].startswith("min-")]
+    (count,) = [rule for rule in of_groups() if rule not in rates]
+    assert (count["passed"], count["value"], "skipped" in count) == (False, 2, False)
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    for name in ("archetype <code>Safety", "tag <code>grief"):
-        assert (f"The {name}</code> has 3 cases, fewer than" in markdown[: markdown.index("<details>")]) is not gated
+    if least == 3:
+        assert [rule["value"] for rule in rates] == [pytest.approx(1 / 3)] * 3
+        assert "skipped" not in ran.out + markdown
+        return
+    assert [(r["passed"], r["value"], r["skipped"], r["message"]) for r in rates] == 3 * [
+        (True, None, True, "skipped: 3 cases, min-group 4")
+    ]
+    rows = [line for line in ran.out.splitlines() if "skipped: 3 cases, min-group 4" in line]
+    assert [row.split("│")[2].strip() for row in rows] == ["skipped"] * 3
+    assert "Gate: FAIL (1 of 3 rules broken, 3 skipped)" in ran.out
+    assert "failed · 1 of 3 rules broken, 3 skipped\n" in markdown
+    assert "| `min-pass-rate` | Tag <code>grief</code>: skipped: 3 cases, min-group 4 | ⏭️ |" in markdown
 
 
-def test_a_group_that_no_case_is_in_is_said_and_fails_nothing(run: Callable[..., Ran]) -> None:
+def test_a_group_that_no_case_is_in_is_skipped(run: Callable[..., Ran]) -> None:
     configure(archetypes={"Nobody": {"min-pass-rate": 1}}, tags={"nothing": {"max-unexpected-failures": 0}})
     ran = run()
-    assert (ran.code, of_groups()) == (0, [])
-    for text in (
-        ran.out.replace('"', "`"),
-        Path("reports/safe-gate.md").read_text("utf-8").replace("<code>", "`").replace("</code>", "`"),
-    ):
-        assert "No case has the archetype `Nobody`, which a rule names." in text
-        assert "No case has the tag `nothing`, which a rule names." in text
+    assert ran.code == 0
+    assert [(rule["message"], rule["skipped"]) for rule in of_groups()] == [("skipped: no cases", True)] * 2
+    assert "Gate: PASS (all 2 rules hold, 2 skipped)" in ran.out
 
 
 def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
@@ -126,13 +147,11 @@ def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> Non
     assert all(len(text.encode()) <= COMMENT_LIMIT for text in texts)
     for text in texts:
         assert text.startswith(
-            "### ❌ SAFE Gate failed · 201 of 201 rules broken\n\n> [!CAUTION]\n> - **Pass rate 0.0%"
+            "### ❌ SAFE Gate failed · 201 of 201 rules broken, 200 skipped\n\n> [!CAUTION]\n> - **Pass rate 0.0%"
         )
         assert "> - and 190 more rules of groups: see the JSON report\n" in text
-        assert "The rules of 195 more groups are not gated: too few cases, or none.\n" in text
-        assert " and 195 more." in text
     full = scorecard(judged(), [], limit=10 * SUMMARY_LIMIT)
-    assert "… and 1 more: see the JSON report." in full  # of 201 rules
+    assert "… and 201 more: see the JSON report." in full  # of 401 rules
 
 
 def test_rules_of_an_evaluator_that_did_not_run_say_nothing_of_its_groups(safe_gate: SafeGate) -> None:

@@ -241,7 +241,7 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
         for text in texts:
             (heading, _, caution, rule, *_) = text.split("\n")
             assert heading.startswith("### ❌ SAFE Gate <code>")
-            assert re.search(r" failed · \d+ of \d+ rules broken$", heading)
+            assert re.search(r" failed · \d+ of \d+ rules broken, \d+ skipped$", heading)
             assert caution == "> [!CAUTION]"
             assert rule.startswith("> - **Pass rate 0.0% is below 100.0%**: 0 of 8 SAFE v0 cases labelled Pass")
             assert text.endswith("</sub>\n")

@@ -435,7 +435,7 @@ def test_a_run_with_waivers_is_published_as_it_was_judged(
     assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
     assert "more waived, 0 allowed" in comment["body"]
     assert "**Known failures** · " in comment["body"]
-    assert "No case has the tag <code>none</code>, which a rule names." in comment["body"]
+    assert "Tag <code>none</code>: skipped: no cases | ⏭️ |" in comment["body"]
 
 
 def to_unused(waivers: dict[str, Any]) -> None:

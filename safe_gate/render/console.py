@@ -15,7 +15,16 @@ from safe_gate.figures import plural, with_interval
 from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
 from safe_gate.render import weakening
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
-from safe_gate.render.report import broken_rules, conclusion, known_failures, message, ranked, remarks, waiver_table
+from safe_gate.render.report import (
+    broken_rules,
+    conclusion,
+    known_failures,
+    message,
+    ranked,
+    remarks,
+    state,
+    waiver_table,
+)
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.stats import wilson
 
@@ -34,7 +43,7 @@ MOST_ROWS = 100
 _REPORT = "see the JSON report"
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
 
-_MARKS = {True: "ok", False: "BROKEN"}
+_MARKS = {"ok": "ok", "broken": "BROKEN", "skipped": "skipped"}
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
 
 
@@ -101,7 +110,7 @@ def rules(report: JsonObject) -> str:
 
 def outcomes(rules: Sequence[JsonObject]) -> str:
     """Return what was found for each rule as a table."""
-    rows = tuple((rule["rule"], _MARKS[rule["passed"]], quoted(message(rule))) for rule in rules)
+    rows = tuple((rule["rule"], _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
     return _table(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 

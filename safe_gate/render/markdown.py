@@ -40,6 +40,7 @@ from safe_gate.render.report import (
     names,
     ranked,
     remarks,
+    state,
     waiver_table,
 )
 from safe_gate.render.untrusted import LONGEST, markdown
@@ -52,6 +53,7 @@ SUMMARY_LIMIT = 1_048_576
 
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
 _VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
+_MARKS = {"ok": "✅", "broken": "❌", "skipped": "⏭️"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
@@ -300,7 +302,7 @@ def _cut(table: Table, rows: int) -> Iterator[str]:
 
 
 def _rules(report: JsonObject, rows: int) -> Iterator[str]:
-    judged = tuple((f"`{r['rule']}`", _phrase(message(r)), "✅" if r["passed"] else "❌") for r in report["rules"])
+    judged = tuple((f"`{r['rule']}`", _phrase(message(r)), _MARKS[state(r)]) for r in report["rules"])
     yield from _cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
     for sentence in weakening.sentences(report):
         yield from (_phrase(sentence), "")

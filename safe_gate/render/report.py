@@ -10,26 +10,32 @@ from typing import NamedTuple
 
 from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.figures import enumerated, first_few, plural, with_interval
+from safe_gate.figures import enumerated, first_few, plural
 from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, View, Words
 from safe_gate.waivers import FATES, Waivable, case_of, left_over, let_pass
 
-_NAMED = 5
-
 
 def conclusion(report: JsonObject) -> str:
-    """Return how many rules hold, in words.
+    """Return how many rules hold and how many were skipped, in words.
 
     >>> conclusion({"verdict": "fail", "rules": [{"passed": False}, {"passed": True}]})
     '1 of 2 rules broken'
+    >>> conclusion({"verdict": "pass", "rules": [{"passed": True}, {"passed": True, "skipped": True}]})
+    'the only rule holds, 1 skipped'
     """
-    total = len(report["rules"])
+    skipped = sum(rule.get("skipped", False) for rule in report["rules"])
+    total = len(report["rules"]) - skipped
     broken = sum(not rule["passed"] for rule in report["rules"])
     if report["verdict"] == "error":
         return "could not judge"
-    if broken:
-        return f"{broken} of {plural(total, 'rule')} broken"
-    return "the only rule holds" if total == 1 else f"all {total} rules hold"
+    holds = "the only rule holds" if total == 1 else f"all {total} rules hold"
+    words = f"{broken} of {plural(total, 'rule')} broken" if broken else holds
+    return f"{words}, {skipped} skipped" if skipped else words
+
+
+def state(rule: JsonObject) -> str:
+    """Return what became of a rule: `ok`, `broken` or `skipped`."""
+    return "skipped" if rule.get("skipped") else "ok" if rule["passed"] else "broken"
 
 
 def sections(report: JsonObject) -> tuple[Section, ...]:
@@ -188,7 +194,7 @@ _FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
 
 def remarks(report: JsonObject) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
-    return [*not_run(report), *_not_compared(report), *_replaced(report), *_not_gated(report), *of_settings(report)]
+    return [*not_run(report), *_not_compared(report), *_replaced(report), *of_settings(report)]
 
 
 def of_settings(report: JsonObject) -> list[Phrase]:
@@ -210,25 +216,6 @@ def _replaced(report: JsonObject) -> Iterator[Phrase]:
     if report.get("comparison", {}).get("replaces_baseline"):
         name = Untrusted(report["comparison"]["baseline"]["name"])
         yield ("The baseline ", name, " is replaced by this run's report; name another file to keep it.")
-
-
-def _not_gated(report: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence for each group that rules name and that has too few cases for them."""
-    from safe_gate.groups import named  # score and eval have no rules to name one
-
-    policy = report["provenance"]["policy"]
-    idle = [group for group in named(report, policy["groups"], policy["min_group"]) if not group.is_gated]
-    for group in idle[:_NAMED]:
-        noun = EVALUATORS[group.evaluator].grouping.noun
-        if not group.cases:
-            yield (f"No case has the {noun} ", Untrusted(group.name), ", which a rule names.")
-        else:
-            few = f" has {plural(group.cases, 'case')}, fewer than the {policy['min_group']} of min-group"
-            rate = with_interval(group.figures["pass_rate"], **group.figures["pass_rate_interval"])
-            yield (f"The {noun} ", Untrusted(group.name), f"{few}: its rules are not gated. Its pass rate is {rate}.")
-    if len(idle) > _NAMED:
-        more = plural(len(idle) - _NAMED, "more group", "more groups")
-        yield (f"The rules of {more} are not gated: too few cases, or none.",)
 
 
 def _unknown(report: JsonObject) -> Iterator[Phrase]:
