@@ -158,7 +158,7 @@ class Options:
     )
     profile: str = _option(
         "Synthesis: `weighted` uses all rule packs with their weights, `spec` the hand-written ones, each hit as 1.",
-        "weighted",
+        "spec",
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
         choices=("weighted", "spec"),
     )

@@ -46,6 +46,12 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
+def weighted(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run a test with all rule packs and their weights, as `profile: weighted` does."""
+    monkeypatch.setenv("SAFE_GATE_PROFILE", "weighted")
+
+
+@pytest.fixture
 def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """Run a command in this process."""
 

@@ -529,6 +529,7 @@ def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_to
         assert report()["comparison"]["synthesis"]["cases"]["unseparated"] == 0
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_report_that_other_rules_made_tells_no_rules_from_outputs(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()

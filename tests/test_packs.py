@@ -243,6 +243,7 @@ def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_
     assert 'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"' in ran.err
 
 
+@pytest.mark.usefixtures("weighted")
 def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) -> None:
     write_pack()
     assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: every text is hit and missed")
@@ -254,6 +255,7 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
     assert "learned" not in safe_gate("rules", "--profile", "spec").out.replace("0 learned packs", "")
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     ("arguments", "mention"),
     [
@@ -367,6 +369,7 @@ def correction(**fields: Any) -> dict[str, Any]:
     return pack | fields
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_learned_pack_of_ones_own_counts_and_can_be_weighed_and_switched_off(safe_gate: SafeGate) -> None:
     Path("own.json").write_text(json.dumps(OWN_LEARNED), "utf-8")
     write_cases(Path("c.jsonl"), turn("a", assistant="The refund arrives.", checks=["unverifiable_reassurance"]))
@@ -383,6 +386,7 @@ def test_a_learned_pack_of_ones_own_counts_and_can_be_weighed_and_switched_off(s
     assert safe_gate(*command, "--rules", "own.json").code == 0
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_correction_changes_what_a_shipped_pack_says_and_is_named_with_it(safe_gate: SafeGate) -> None:
     reply = "Nobody at the table thought any less of you."
     write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
@@ -466,6 +470,7 @@ def test_shipped_packs_serve_the_check_of_their_group() -> None:
         assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
 
 
+@pytest.mark.usefixtures("weighted")
 def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGate) -> None:
     write_pack()
     write_cases(Path("c.jsonl"), turn("a", assistant="The refund is on its way.", checks=["unverifiable_reassurance"]))
@@ -493,6 +498,7 @@ def test_a_rule_that_weighs_nothing_is_as_one_that_is_off(pack: str) -> None:
     assert next(results) == next(results)
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None:
     off = [pack for pack in PACKS if PACKS[pack]["check"] == "unverifiable_reassurance"]
     promise = turn("a", assistant="You'll definitely be fine, I promise.", checks=["unverifiable_reassurance"])
@@ -542,6 +548,7 @@ def test_a_match_that_begins_with_a_line_break_stands_in_the_sentence_of_its_wor
     assert not find(pack, normalise("That is all.\nThe refund arrives?"))
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_rule_may_weigh_other_than_its_pack(safe_gate: SafeGate) -> None:
     rule = OWN["rules"][0]
     lighter = rule | {"id": "team-guarantee/lighter", "weight": 0.125}
@@ -561,6 +568,7 @@ def test_a_rule_may_weigh_other_than_its_pack(safe_gate: SafeGate) -> None:
     assert some["agency-learned"].startswith("0 to 3 by ")
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(("weight", "shown", "passes"), [(0.2495, "0.249", False), (0.2496, "0.250", True)])
 def test_what_hits_weigh_adds_up_however_fine_a_weight_is(
     safe_gate: SafeGate, weight: float, shown: str, passes: bool
@@ -587,6 +595,7 @@ def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: Saf
     assert "off: <code>agency-negative</code>." in written
 
 
+@pytest.mark.usefixtures("weighted")
 def test_rules_that_are_off_or_weighed_are_named_some_of_many(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ids = [rule["id"] for pack in shipped() for rule in pack.get("rules", ())][:7]

@@ -371,6 +371,7 @@ def test_a_promise_of_success_fails_at_every_sensitivity(sensitivity: str) -> No
     assert not score_case(case, load_rules(sensitivity=sensitivity)).passed
 
 
+@pytest.mark.usefixtures("weighted")
 def test_explain_shows_hits_in_the_text_and_the_arithmetic(safe_gate: SafeGate) -> None:
     write_cases(
         Path("c.jsonl"), turn("a"), turn("b", assistant="You should call.\n\x1b[2J You\u2019ll definitely be fine.")
@@ -468,6 +469,7 @@ def test_a_failed_agency_check_weighs_both_sides(safe_gate: SafeGate) -> None:
     assert "leaving the choice weighs 1.0 against 1.0 for directives: 1 more is asked\n" in ran.out
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     ("check", "learned", "weights"),
     [
@@ -491,6 +493,7 @@ def test_a_side_that_weighs_more_but_not_enough_is_told_what_is_asked(
     assert re.search("weighs 1.3 against 1.0 for (directives|leaving): 1 more is asked, 0.3 found\n", ran.out)
 
 
+@pytest.mark.usefixtures("weighted")
 def test_explain_says_in_words_why_a_hit_does_not_count(safe_gate: SafeGate) -> None:
     reply = (
         "That sounds hard. Would you like to talk about it? You don't have to. Anyway, have you tried pottery? "
@@ -509,6 +512,7 @@ def test_explain_says_in_words_why_a_hit_does_not_count(safe_gate: SafeGate) -> 
     assert "cancelled by outweighed" not in ran.out
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize("name", ["mild", "outweighed"])
 def test_explain_adds_up_no_pivot_that_a_word_class_cancels_whatever_its_name(safe_gate: SafeGate, name: str) -> None:
     rule = {"id": "team-pivot/weather", "pattern": "the weather", "why": "it leads away", "cancelled_by": [name]}
@@ -572,6 +576,7 @@ def test_every_verdict_follows_from_its_hits_by_the_rules_of_the_spec(profile: s
                     assert [check[flag] for flag in flags] == [bool(check[f"{group}_hits"]) for group in groups]
 
 
+@pytest.mark.usefixtures("weighted")
 def test_an_id_that_no_terminal_can_type_is_explained_by_how_it_is_shown(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a\ud800"))
     assert safe_gate("explain", "a\\ud800", "--cases", "c.jsonl").code == 0

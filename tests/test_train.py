@@ -48,6 +48,7 @@ def agreement(safe_gate: SafeGate, *arguments: str) -> tuple[int, int]:
     return found["matched"], found["total"]
 
 
+@pytest.mark.usefixtures("weighted")
 def test_cases_that_teach_something_give_a_pack_that_gains_and_can_be_used(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *cases())
     assert agreement(safe_gate) == (0, 48)
@@ -75,6 +76,7 @@ def test_cases_that_teach_something_give_a_pack_that_gains_and_can_be_used(safe_
     assert row(safe_gate(*again)) == row(ran)
 
 
+@pytest.mark.usefixtures("weighted")
 def test_without_a_folder_nothing_is_written(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *cases())
     ran = safe_gate("rules", "train", "c.jsonl")
@@ -82,6 +84,7 @@ def test_without_a_folder_nothing_is_written(safe_gate: SafeGate) -> None:
     assert [path.name for path in Path.cwd().iterdir()] == ["c.jsonl"]
 
 
+@pytest.mark.usefixtures("weighted")
 def test_cases_that_the_rules_know_gain_nothing_and_the_table_says_so(safe_gate: SafeGate) -> None:
     ran = safe_gate("rules", "train", str(DEV / "dev_a.jsonl"), "--out", "own")
     assert ran.code == 0
@@ -91,6 +94,7 @@ def test_cases_that_the_rules_know_gain_nothing_and_the_table_says_so(safe_gate:
     assert not Path("own").exists()
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize("reply", [".", "\u200b-", "xq"])
 def test_replies_without_anything_to_learn_from_teach_nothing(safe_gate: SafeGate, reply: str) -> None:
     empty = [
@@ -114,6 +118,7 @@ def copied(labels: int, copies: int) -> list[dict[str, Any]]:
     ]
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize("files", [1, 4])
 def test_copies_of_a_reply_are_left_out_with_it(safe_gate: SafeGate, files: int) -> None:
     found = copied(60, 4)
@@ -127,6 +132,7 @@ def test_copies_of_a_reply_are_left_out_with_it(safe_gate: SafeGate, files: int)
     assert row(ran)[-1] == "no gain: do not use this pack"
 
 
+@pytest.mark.usefixtures("weighted")
 def test_copies_are_no_labels(safe_gate: SafeGate) -> None:
     canned = ["You should rest.", "You must rest.", "What would help?", "It is up to you.", "Would you like to rest?"]
     write_cases(
@@ -142,6 +148,7 @@ def test_copies_are_no_labels(safe_gate: SafeGate) -> None:
     assert "there are 3 that say true and 2 that say false, copies of a text counted once" in ran.err
 
 
+@pytest.mark.usefixtures("weighted")
 def test_where_no_case_can_be_left_out_nothing_is_learned(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(case | {"user": "Hello."} for case in cases()))
     ran = safe_gate("rules", "train", "c.jsonl", "--out", "own")
@@ -153,6 +160,7 @@ def test_where_no_case_can_be_left_out_nothing_is_learned(safe_gate: SafeGate) -
     assert not Path("own").exists()
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_check_of_which_no_case_can_be_left_out_is_not_measured(safe_gate: SafeGate) -> None:
     labels = [{"topic_pivot": n % 2 == 0} for n in range(48)]
     pivots = [
@@ -172,6 +180,7 @@ def test_a_check_of_which_no_case_can_be_left_out_is_not_measured(safe_gate: Saf
     )
 
 
+@pytest.mark.usefixtures("weighted")
 def test_the_same_cases_give_the_same_bytes(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *cases())
     first = safe_gate("rules", "train", "c.jsonl", "--out", "own")
@@ -186,6 +195,7 @@ def test_the_same_cases_give_the_same_bytes(safe_gate: SafeGate) -> None:
     assert Path("own/team-agency.json").read_bytes() == pack
 
 
+@pytest.mark.usefixtures("weighted")
 def test_all_checks_learn_from_files_left_out_in_turn(safe_gate: SafeGate) -> None:
     for name, first in (("x", 0), ("y", 80)):
         lines = (DEV / "dev_d.jsonl").read_text("utf-8").splitlines()[first : first + 80]
@@ -200,6 +210,7 @@ def test_all_checks_learn_from_files_left_out_in_turn(safe_gate: SafeGate) -> No
     assert {path.name for path in Path("own").iterdir()} >= {"team-pivot.json", "team-vulnerability.json"}
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     ("lines", "arguments", "mention"),
     [
@@ -220,6 +231,7 @@ def test_what_cannot_be_learned_from_is_refused_in_a_sentence(
     assert not Path("own").exists()
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_pack_of_the_teams_own_is_not_replaced_by_what_is_learned(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *cases())
     rule = {"id": "team-agency/pen", "pattern": "the pen", "why": "Why.", "hit": ["The pen."], "miss": ["A pen."]}
@@ -269,6 +281,7 @@ def test_files_are_left_out_one_by_one_and_a_single_file_in_fifths() -> None:
     assert [len(part) > 10 for part in parts(single)] == [True] * 5
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_check_that_one_file_alone_labels_is_measured_by_fifths(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *cases())
     alone = row(safe_gate("rules", "train", "c.jsonl"))

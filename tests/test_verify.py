@@ -77,6 +77,7 @@ CONFIG = {
 }
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     "flags",
     [

@@ -1019,6 +1019,7 @@ def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written
     assert section() == [("setting", "baseline", "", "dropped")]
 
 
+@pytest.mark.usefixtures("weighted")
 def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_told(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:

@@ -86,6 +86,7 @@ def test_a_field_that_names_clusters_is_withheld(safe_gate: SafeGate, key: str, 
         assert ("kanari" in told) == (text == "full")
 
 
+@pytest.mark.usefixtures("weighted")
 def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict[str, str]]) -> None:
     told = "".join(published(*RUN).values())
     for word in (SIGNAL, PHRASE, TERM, REPLY):
@@ -146,6 +147,7 @@ def test_a_tag_may_have_the_name_of_a_key_that_is_left_out(safe_gate: SafeGate) 
     assert without_texts("synthesis", part)["summary"] == part["summary"]
 
 
+@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     "command",
     [
