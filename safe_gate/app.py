@@ -223,8 +223,9 @@ def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> 
             (measure.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
         )
     measured = measure.safe_v0_part(options, effects.generated_at, output)
-    if measured.part is None:
-        return complain(measured.problems, effects)
+    problems = measured.problems or tuple(measure.unknown_groups(options, {"safe_v0": measured}))
+    if measured.part is None or problems:
+        return complain(problems, effects)
     if output:
         _keep_inputs("--output", output, options)
     _write_safe_reports(measured.part, options, effects, output=output, verbose=verbose)
@@ -259,11 +260,11 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
 
 def _section(name: str, part: JsonObject, options: Options) -> Section:
     """Return what a reader is shown of one evaluator's part alone, with what a run remarks on its settings."""
-    from safe_gate.render.report import of_settings
+    from safe_gate.render.report import departures
 
     section = EVALUATORS[name].section(part)
     report = {**dict.fromkeys(EVALUATORS), name: part, "provenance": {"policy": measure.settings(options)}}
-    return replace(section, notes=(*section.notes, *of_settings(report)))
+    return replace(section, notes=(*section.notes, *departures(report)))
 
 
 def _keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:

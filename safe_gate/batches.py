@@ -31,7 +31,6 @@ def safe_cases(
     patterns: Sequence[str],
     outputs: Sequence[str],
     *,
-    concern: str = "",
     test_dir: str = ".",
     leave_out: Sequence[str] = (),
     cluster_key: str = "",
@@ -40,9 +39,8 @@ def safe_cases(
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
-    inline. Every case must have exactly one output and every output a case. `concern` drops the
-    cases of other concerns, after those checks; globs pass over the files of `leave_out`; `root` is
-    that of `files.expand`, `cluster_key` that of `files.cluster_of`.
+    inline. Every case must have exactly one output and every output a case. Globs pass over the files of
+    `leave_out`; `root` is that of `files.expand`, `cluster_key` that of `files.cluster_of`.
     """
     paths, problems = expand_batches(patterns, Path(test_dir), leave_out, outputs=outputs, root=root)
     yield from problems
@@ -77,7 +75,7 @@ def safe_cases(
             all_read = False
             continue
         searched = outputs or [shown(beside, root)]
-        yield from _joined(batch, recorded, seen, concern, cluster_key, searched=searched, is_bare=is_bare)
+        yield from _joined(batch, recorded, seen, cluster_key, searched=searched, is_bare=is_bare)
         if not all(batch.ids):  # an output that nobody takes may be that of a case without an id
             all_read = False
         elif not outputs:
@@ -189,7 +187,6 @@ def _joined(
     batch: Batch,
     recorded: Store,
     seen: Store,
-    concern: str,
     cluster_key: str,
     searched: Sequence[str],
     *,
@@ -220,7 +217,7 @@ def _joined(
         output = _output(case, found, place, searched)
         if isinstance(output, Problem):
             yield output
-        elif output is not None and concern in ("", case["concern_id"]):
+        elif output is not None:
             scenario = batch.scenarios[index] if index < len(batch.scenarios) else {}
             expectations = case["expectations"]
             yield safe_v0.Case(

@@ -64,7 +64,7 @@ def scored(options: Options, effects: Effects, options_at: comparing.OptionsAt, 
     Raises CannotJudge as `made` does.
     """
     with _ruling(options, effects, with_todays(options, options_at)) as ruling:
-        measured, problems, inputs = _measured(ruling, effects, shard.source)
+        measured, problems, inputs = _measured(ruling, options, effects, shard.source)
         if problems:
             return error_report(problems, ruling.options, effects, inputs), problems
         entries = {name: (one.entries, one.cases) for name, one in measured.items() if one}
@@ -73,11 +73,14 @@ def scored(options: Options, effects: Effects, options_at: comparing.OptionsAt, 
 
 def gate_policy(options: Options) -> gate.Policy:
     """Return the limits of the gate's rules under these options."""
-    archetypes = {
-        name: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds")}
-        for name, own in (options.archetypes or {}).items()
+    settings = {"safe_v0": options.archetypes or {}, "synthesis": options.tags or {}}
+    limits = {
+        evaluator: {
+            group: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds", "optional")}
+            for group, own in by_group.items()
+        }
+        for evaluator, by_group in settings.items()
     }
-    limits = {"safe_v0": archetypes, "synthesis": options.tags or {}}
     return gate.Policy(
         limits={name: getattr(options, name) for name in gate.LIMITS},
         min_group=options.min_group,
@@ -195,9 +198,12 @@ _Measured = Mapping[str, measure.Measured | None]
 
 
 def _measured(
-    ruling: _Ruling, effects: Effects, source: measure.EntrySource
+    ruling: _Ruling, options: Options, effects: Effects, source: measure.EntrySource
 ) -> tuple[_Measured, tuple[Problem, ...], tuple[files.InputFile, ...]]:
-    """Measure the cases that the source has; return with it all problems and files of the inputs, read whole."""
+    """Measure the cases that the source has; return with it all problems and files of the inputs, read whole.
+
+    `options` are the run's own, whoever's settings judge.
+    """
     judging, at = ruling.options, effects.generated_at
     measured = {
         "safe_v0": measure.safe_v0_part(judging, at, source=source) if judging.safe_batch else None,
@@ -209,7 +215,19 @@ def _measured(
     problems = (
         tuple(problem for one in present for problem in one.problems) if present else (measure.nothing_to_judge(),)
     )
+    problems = problems or tuple(_unknown_groups(ruling, options, measured))
     return measured, problems, tuple(file for one in present for file in one.inputs)
+
+
+def _unknown_groups(ruling: _Ruling, options: Options, measured: _Measured) -> Iterator[Problem]:
+    """Yield a problem for each group that no case has, of the run's own settings and of those that judge.
+
+    Under other settings than its own a change could else bring in a name that keeps every later run from a verdict.
+    """
+    yield from measure.unknown_groups(options, measured)
+    if ruling.base:
+        theirs = CannotJudge(*measure.unknown_groups(ruling.options, measured, root=ruling.root))
+        yield from comparing.at_baseline(ruling.base, theirs).problems
 
 
 def _unmerged(merged: shards.Shards, measured: _Measured, provenance: JsonObject) -> Iterator[Problem]:
@@ -233,7 +251,7 @@ def _judged(
 ) -> Made:
     """Return the report of a run; `options` are the run's own, whoever's settings judge."""
     judging = ruling.options
-    measured, problems, inputs = _measured(ruling, effects, merged.source if merged else measure.scored)
+    measured, problems, inputs = _measured(ruling, options, effects, merged.source if merged else measure.scored)
     try:
         are_recorded = recorded is not None and "waivers" in recorded
         known = None if are_recorded else files.waivers(judging.waivers, root=ruling.root)

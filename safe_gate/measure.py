@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import islice
@@ -10,12 +11,13 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from safe_gate import files, workers
-from safe_gate.evaluators import without_texts
+from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.figures import add_up
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
 from safe_gate.spool import Spool, Store, lines
+from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:  # an evaluator is imported where it has cases
     from safe_gate import batches
@@ -53,7 +55,8 @@ class Measured:
     """An evaluator's part of the report, or the problems that keep it from one.
 
     `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
-    there is no part.
+    there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern or the
+    source leaves out too.
     """
 
     part: dict[str, Any] | None = None
@@ -61,6 +64,7 @@ class Measured:
     inputs: tuple[files.InputFile, ...] = ()
     entries: Sequence[JsonObject] = ()
     cases: int = 0
+    groups: Set[str] = frozenset()
 
 
 def safe_v0_part(
@@ -82,7 +86,8 @@ def safe_v0_part(
 
     policy = policy or safe_policy(options)
 
-    intake, entries = Intake(safe_v0_cases(options, output, root=root)), Spool()
+    groups = set[str]()
+    intake, entries = Intake(safe_v0_cases(options, output, root=root, archetypes=groups)), Spool()
 
     def entry(case: safe_v0.Case) -> JsonObject | None:
         def score() -> JsonObject:
@@ -100,22 +105,33 @@ def safe_v0_part(
     problems = intake.problems or ([] if intake.count else [lacking(options)])
     is_whole = not problems and intake.count == len(entries)
     part = safe_v0.report(total, entries, policy, generated_at) if is_whole else None
-    return Measured(part, as_shown(problems, options), tuple(intake.inputs), entries, intake.count)
+    return Measured(part, as_shown(problems, options), tuple(intake.inputs), entries, intake.count, groups)
 
 
-def safe_v0_cases(options: Options, output: str = "", *, root: Path = HERE) -> Iterator[batches.SafeItem]:
-    """Yield the SAFE v0 cases that options name, with problems and files, as `batches.safe_cases` does."""
+def safe_v0_cases(
+    options: Options, output: str = "", *, root: Path = HERE, archetypes: set[str] | None = None
+) -> Iterator[batches.SafeItem]:
+    """Yield the SAFE v0 cases that options name, with problems and files, as `batches.safe_cases` does.
+
+    Cases of another concern than the options' are left out; `archetypes` takes the archetypes of these, too.
+    """
     from safe_gate import batches
+    from safe_gate.evaluators import safe_v0
 
-    return batches.safe_cases(
+    for item in batches.safe_cases(
         options.safe_batch,
         options.safe_outputs,
-        concern=options.safe_concern,
         test_dir=options.safe_test_dir,
         leave_out=(options.config, options.waivers, output),
         cluster_key=options.cluster_key,
         root=root,
-    )
+    ):
+        if isinstance(item, safe_v0.Case):
+            if archetypes is not None:
+                archetypes.add(item.archetype)
+            if options.safe_concern not in ("", item.concern_id):
+                continue
+        yield item
 
 
 def synthesis_part(
@@ -137,6 +153,7 @@ def synthesis_part(
     scoring = Scoring(rules.recipe, options.cluster_key, options.text, source)
     seen, entries, found = Store(), Spool(), list[Problem]()
     inputs: list[files.InputFile] = []
+    groups = set[str]()
     count = 0
     mapped, size = _engine(options)
 
@@ -157,6 +174,7 @@ def synthesis_part(
                 if twin := files.twin_of(seen, case_id, place, "id"):
                     found.append(twin)
             count += len(tally.ids)
+            groups.update(tally.tags)
             entries.take(tally.entries)
             yield tally.totals
 
@@ -164,7 +182,36 @@ def synthesis_part(
     problems = as_shown((*problems, *found, *_unlooked(total, rules)), options)
     is_whole = not problems and 0 < count == len(entries)
     part = synthesis.report(total, entries) if is_whole else None
-    return Measured(part, problems, tuple(inputs), entries, count)
+    return Measured(part, problems, tuple(inputs), entries, count, groups)
+
+
+def unknown_groups(
+    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
+) -> Iterator[Problem]:
+    """Yield a problem for each archetype or tag that options name and no case has: what they ask would judge nothing.
+
+    An evaluator without input has no say. The options' config file lies below `root`.
+    """
+    for evaluator, found in measured.items():
+        if found is None:
+            continue
+        noun = EVALUATORS[evaluator].grouping.noun
+        setting = f"{noun}s"
+        named = getattr(options, setting) or {}
+        for name in sorted(named.keys() - found.groups):
+            if not named[name].get("optional"):
+                words = f"no case has this {noun}{suggestion(name, found.groups)}; correct the name, or say"
+                words = f"{words} `optional: true` if its cases may be absent"
+                yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
+
+
+def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
+    """Return where a config file names a group, or the setting that does if the file does not."""
+    with suppress(CannotJudge):
+        found = files.read_config(config, root=root)
+        if found and name in found.content.get(setting, {}):
+            return Place(found.path, found.line_of((setting, name)))
+    return Place(setting)
 
 
 def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Problem]:
@@ -198,12 +245,14 @@ class Tally:
     """What a part of the Synthesis cases comes to: totals, which add up, and entries as `spool.lines`.
 
     `ids` are of all cases with their places, those with problems too; with a problem there may be fewer entries.
+    `tags` are of all cases, those without an entry too.
     """
 
     totals: synthesis.Totals
     entries: bytes
     ids: tuple[tuple[str, Place], ...]
     problems: tuple[Problem, ...]
+    tags: frozenset[str]
 
 
 def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
@@ -219,15 +268,17 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
         return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), scoring.text)
 
     found = list(files.cases_of(part, scoring.cluster_key))
+    tags = set[str]()
     for case in found:
         if isinstance(case, Problem):
             problems.append(case)
             continue
+        tags.update(case.tags)
         if problems or not is_scored:
             continue
         if (entry := scoring.source("synthesis", case.id, partial(fresh, case))) is not None:
             entries.append(entry)
-    return Tally(synthesis.Totals.of(entries), lines(entries), files.ids_of(found), tuple(problems))
+    return Tally(synthesis.Totals.of(entries), lines(entries), files.ids_of(found), tuple(problems), frozenset(tags))
 
 
 Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]

@@ -254,6 +254,8 @@ def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
 def _judgement(name: str, path: Path) -> Judgement:
     """Return what judges a part of a setting: a group's own limit by its name, which is that of the general one."""
     last = path[-1] if path and name in ("archetypes", "tags") else ""
+    if last == "optional":
+        return _on
     if last.startswith("min-") or last in ("pass", "review"):
         return _lower
     return _higher if last.startswith("max-") else WEAKER[name]

@@ -82,10 +82,11 @@ def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_po
         json.loads((Path(__file__).parent.parent / f"schemas/{name}.schema.json").read_text("utf-8"))
         for name in ("config", "report")
     )
+    config_only = {"weights", "thresholds", "optional"}
     policy = stored["properties"]["provenance"]["properties"]["policy"]["properties"]["groups"]["properties"]
     for evaluator, key in (("safe_v0", "archetypes"), ("synthesis", "tags")):
         rules = {rule.name for rule in GROUP_RULES if rule.evaluator == evaluator}
-        assert set(config["properties"][key]["additionalProperties"]["properties"]) - {"weights", "thresholds"} == rules
+        assert set(config["properties"][key]["additionalProperties"]["properties"]) - config_only == rules
         assert set(policy[evaluator]["additionalProperties"]["properties"]) == rules
 
 
@@ -130,16 +131,82 @@ def test_a_rate_of_too_few_cases_is_a_row_that_says_skipped(run: Callable[..., R
 
 
 def test_a_group_that_no_case_is_in_is_skipped(run: Callable[..., Ran]) -> None:
-    configure(archetypes={"Nobody": {"min-pass-rate": 1}}, tags={"nothing": {"max-unexpected-failures": 0}})
+    absent = {"optional": True}
+    limits = {"Nobody": absent | {"min-pass-rate": 1}}, {"nothing": absent | {"max-unexpected-failures": 0}}
+    configure(archetypes=limits[0], tags=limits[1])
     ran = run()
     assert ran.code == 0
     assert [(rule["message"], rule["skipped"]) for rule in of_groups()] == [("skipped: no cases", True)] * 2
     assert "Gate: PASS (all 2 rules hold, 2 skipped)" in ran.out
 
 
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"tags": {"greif": {"max-unexpected-failures": 0}}}, 'tags.greif: no case has this tag (did you mean "grief"?)'),
+        ({"tags": {"greif": {}}}, 'tags.greif: no case has this tag (did you mean "grief"?)'),
+        ({"archetypes": {"Safty": {"min-pass-rate": 1}}}, 'archetypes.Safty: no case has this archetype (did you mean "Safety"?)'),
+        ({"archetypes": {"safety": {"weights": {"AH": 3}}}}, 'archetypes.safety: no case has this archetype (did you mean "Safety"?)'),
+        ({"tags": {"x": {"min-pass-rate": 1, "optional": False}}}, "tags.x: no case has this tag; correct the name, or say `optional: true` if its cases may be absent"),
+    ],
+)  # fmt: skip
+@pytest.mark.parametrize("flags", [(), ("--shard", "1/2")])
+def test_a_group_that_no_case_is_in_keeps_a_run_from_a_verdict(
+    run: Callable[..., Ran], settings: dict[str, Any], said: str, flags: tuple[str, ...]
+) -> None:
+    Path("safe.config.json").write_text("// ours\n" + json.dumps(settings), "utf-8")
+    ran = run(*flags)
+    assert (ran.code, judged()["verdict"]) == (3, "error")
+    assert f"safe.config.json:2: {said}" in ran.err
+
+
+def test_names_of_groups_are_those_of_cases_that_a_concern_or_a_shard_leaves_out(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1700000000")
+    turns = [turn(f"t{i}", tags=[f"tag {i}"]) for i in range(4)]
+    batch = [safe_case(f"s{i}", concern_id=f"I{i}", archetype=f"kind {i}") for i in range(4)]
+    write_cases(Path("c.jsonl"), *turns)
+    write_batch(Path("b.json"), *batch)
+    own = {"min-pass-rate": 1}
+    configure(
+        tags={f"tag {i}": own for i in range(4)},
+        archetypes={f"kind {i}": own | {"weights": {"CR": 2}} for i in range(4)},
+    )
+    inputs = "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--safe-concern", "I2"
+    ran = safe_gate("run", *inputs)
+    assert ran.code == 0, ran.err
+    skipped = [rule["group"] for rule in of_groups() if "skipped" in rule]
+    assert skipped == ["kind 0", "kind 1", "kind 3"]
+    whole = Path("reports/safe-gate.json").read_bytes()
+    for index in (1, 2, 3):
+        assert safe_gate("run", *inputs, "--shard", f"{index}/3", "--report-dir", "shards").code == 0
+    assert safe_gate("merge", "shards/*.json", *inputs).code == 0
+    assert Path("reports/safe-gate.json").read_bytes() == whole
+    assert safe_gate("score", "--batch", "b", "--concern", "I2").code == 0
+
+
+def test_score_refuses_an_archetype_that_no_case_has(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s", archetype="Process_Auditor"))
+    configure(archetypes={"Process_Auditr": {"weights": {"CR": 2}}})
+    ran = safe_gate("score", "--batch", "b")
+    assert ran.code == 3
+    assert 'archetypes.Process_Auditr: no case has this archetype (did you mean "Process_Auditor"?)' in ran.err
+    configure(archetypes={"Process_Auditr": {"weights": {"CR": 2}, "optional": True}})
+    assert safe_gate("score", "--batch", "b").code == 0
+
+
+def test_names_of_groups_are_left_alone_where_cases_could_not_be_read(safe_gate: SafeGate) -> None:
+    configure(tags={"grief": {"min-pass-rate": 1}})
+    Path("c.jsonl").write_text("{}\n", "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert "grief" not in ran.err
+
+
 def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
     names = [f"{i} " + "@." * 75 for i in range(200)]
-    own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}}
+    own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}, "optional": True}
     configure(archetypes=dict.fromkeys([*names, *(f"no {name}" for name in names)], own), min_group=1)
     write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
     assert safe_gate("run", "--safe-batch", "b").code == 1
@@ -171,7 +238,7 @@ def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> Non
         archetypes={
             "Lax": {"thresholds": {"CR": {"pass": 0.5}}},
             "Strict": {"thresholds": {"CR": {"pass": 1, "review": 0.75}}},
-            "Absent": {"thresholds": {"AC": {"review": 0}}},
+            "Absent": {"thresholds": {"AC": {"review": 0}}, "optional": True},
         }
     )
     ran = safe_gate("run", "--safe-batch", "b", "--min-pass-rate", "0")
@@ -186,7 +253,6 @@ def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> Non
         "CR": {"pass": 0.5, "review": 0.5}
     }
     assert 'Labelled by thresholds of its own: archetype "Lax", "Strict".' in ran.out
-    assert 'The settings name archetypes that no case has: "Absent".' in ran.out
 
 
 @pytest.mark.parametrize(

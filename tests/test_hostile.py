@@ -301,7 +301,7 @@ def hostile_problems(folder: Path) -> tuple[str | Path, ...]:
     )
 
 
-def hostile_groups(folder: Path) -> tuple[str | Path, ...]:
+def hostile_groups(folder: Path, *, optional: bool = True) -> tuple[str | Path, ...]:
     """Return a run with rules on groups of hostile names: broken ones, ones of too few cases, ones of none."""
     texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
     turns = [
@@ -309,14 +309,21 @@ def hostile_groups(folder: Path) -> tuple[str | Path, ...]:
     ]
     batch = [clinical(t, i) | {"archetype": t} for i, t in enumerate(texts * 2)]
     names = [*texts, *(f"none {text}" for text in texts)]
+    of_archetypes = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": optional}
+    of_tags = {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1, "optional": optional}
     limits = {
         "min-group": 2,
-        "archetypes": {name: {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}} for name in names},
-        "tags": {name: {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1} for name in names},
+        "archetypes": dict.fromkeys(names, of_archetypes),
+        "tags": dict.fromkeys(names, of_tags),
     }
     (folder / "groups.json").write_text(json.dumps(limits), "utf-8")
     cases = "--cases", write_cases(folder / "cases.jsonl", *turns), "--batch", write_batch(folder / "b.json", *batch)
     return *cases, "--config", folder / "groups.json"
+
+
+def unknown_groups(folder: Path) -> tuple[str | Path, ...]:
+    """Return a run whose config names groups of hostile names that no case has."""
+    return hostile_groups(folder, optional=False)
 
 
 def hostile_waivers(folder: Path) -> tuple[str | Path, ...]:
@@ -342,6 +349,7 @@ SOURCES = (
     hostile_negative_examples,
     hostile_batch,
     hostile_groups,
+    unknown_groups,
     hostile_waivers,
     hostile_problems,
 )
@@ -356,7 +364,7 @@ def test_hostile_names_and_needles_break_no_surface(
     tmp_path: Path,
 ) -> None:
     code, shown = surfaces(*source(tmp_path), *mode)
-    assert code == (3 if source is hostile_problems else 1)
+    assert code == (3 if source in (hostile_problems, unknown_groups) else 1)
     assert list(broken(PROBES, shown)) == []
     # They are shown all right, and as code: nothing recorded stands in the text around it.
     for text in shown["markdown"]:

@@ -226,8 +226,10 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
         "min-pass-rate": 1,
         "max-regressions": 0,
         "protect": names,
-        "tags": {one: {"min-pass-rate": 1, "max-unexpected-failures": 0} for one in groups["t"]},
-        "archetypes": {one: {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}} for one in groups["a"]},
+        "tags": {one: {"min-pass-rate": 1, "max-unexpected-failures": 0, "optional": True} for one in groups["t"]},
+        "archetypes": {
+            one: {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": True} for one in groups["a"]
+        },
     }
     expired = [{"id": one, "metric": "CR", "reason": one, "owner": one, "expires": "2023-01-01"} for one in names]
     Path("safe.config.json").write_text(json.dumps(settings), "utf-8")

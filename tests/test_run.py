@@ -514,21 +514,14 @@ def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeG
 
 @pytest.mark.usefixtures("weighted")
 def test_settings_that_would_surprise_are_told_by_whoever_scores(safe_gate: SafeGate) -> None:
-    write_batch(Path("b.json"), safe_case("s", archetype="Process"))
+    write_batch(Path("b.json"), safe_case("s"))
     write_cases(Path("c.jsonl"), turn("t"))
-    config = {"archetypes": {"Proces": {"weights": {"CR": 2}}}, "rules-off": ["agency-negative"]}
-    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
-    misspelt = "The settings name archetypes that no case has: "
+    Path("safe.config.json").write_text('{"rules-off": ["agency-negative"]}', "utf-8")
     ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl")
     off = next(line for line in ran.out.splitlines() if line.startswith("Synthesis ran with "))
-    assert f'{misspelt}"Proces".' in ran.out
     assert off in safe_gate("eval", "--cases", "c.jsonl").out
-    assert f'{misspelt}"Proces".' in safe_gate("score", "--batch", "b").out
-    assert safe_gate("score", "--batch", "b", "--format", "markdown", "--output", "card.md").code == 0
-    assert misspelt in Path("card.md").read_text("utf-8")
     Path("safe.config.json").write_text("{}", "utf-8")
     assert "Synthesis ran with" not in safe_gate("eval", "--cases", "c.jsonl").out
-    assert misspelt not in safe_gate("score", "--batch", "b").out
 
 
 def test_a_report_is_not_written_through_a_planted_link(safe_gate: SafeGate) -> None:

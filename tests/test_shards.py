@@ -125,8 +125,9 @@ def flags_of(chosen: dict[str, Any]) -> Iterator[str]:
         waived = [{"id": "S-0-0", "metric": "CR"}, {"id": "T-0-0", "check": "agency_language", "expires": "2025-01-01"}]
         Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [known | one for one in waived]}), "utf-8")
     if chosen["grouped"]:
-        groups = {"tags": {"grief": {"min-pass-rate": 0.5}}, "archetypes": {"A": {"min-pass-rate": 0.5}}}
-        groups["archetypes"]["B"] = {"weights": {"CR": 3}, "thresholds": {"CR": {"pass": 0.4, "review": 0.1}}}  # type: ignore[dict-item]
+        limited = {"min-pass-rate": 0.5, "optional": True}
+        weighed = {"weights": {"CR": 3}, "thresholds": {"CR": {"pass": 0.4, "review": 0.1}}, "optional": True}
+        groups = {"tags": {"grief": limited}, "archetypes": {"A": limited, "B": weighed}}
         Path("safe.config.json").write_text(json.dumps(groups | {"min-group": 1}), "utf-8")
     if chosen["compared"]:
         yield from ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--allow-removed")
@@ -342,7 +343,8 @@ def test_terms_that_differ_only_behind_what_is_shown_of_them_are_told_apart(
     safe_gate: SafeGate, inputs: tuple[str, ...]
 ) -> None:
     def configure(last: float) -> None:
-        groups = {"An archetype with a name of some length": {"min-pass-rate": 0.5}, "Z": {"min-pass-rate": last}}
+        own = {"An archetype with a name of some length": {"min-pass-rate": 0.5}, "Z": {"min-pass-rate": last}}
+        groups = {name: one | {"optional": True} for name, one in own.items()}
         Path("safe.config.json").write_text(json.dumps({"archetypes": groups}), "utf-8")
 
     configure(0.5)

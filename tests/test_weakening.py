@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import copy
 import json
+import re
 import shutil
 from collections.abc import Callable, Iterator
 from dataclasses import asdict
@@ -142,6 +143,14 @@ def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> N
     assert (one.what, one.before, one.after) == ("lowered", 1.0, 0.5)
     limited = terms(archetypes={"A": {"max-unexpected-failures": 1}})
     assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "raised"
+
+
+@pytest.mark.parametrize("name", ["tags", "archetypes"])
+def test_a_group_that_may_be_absent_is_told(name: str) -> None:
+    limit = {"min-pass-rate": 1.0}
+    strict, optional = (terms(**{name: {"crisis": limit | more}}) for more in ({}, {"optional": True}))
+    assert both_ways(strict, optional) == ([("setting", name, "crisis.optional", "switched on")], [])
+    assert found(strict, terms(**{name: {"crisis": limit | {"optional": False}}})) == []
 
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
@@ -849,6 +858,45 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
         ("synthesis", "</code> @octo | b", "dropped"),
     ]
     assert found["weakened"]["on_weakened"] == "warn"
+
+
+def test_names_of_groups_are_held_to_the_cases_whoever_judges(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    def put_group(name: str, tag: str) -> str:
+        put(
+            {"synthesis-cases": ["c.jsonl"], "tags": {name: {"min-pass-rate": 1}}},
+            turn("a", tags=[tag]),
+            cases=(full(),),
+        )
+        return commit()
+
+    run = ("run", "--policy-ref", "base")
+    in_actions(payload=pull_request(put_group("grief", "grief")))
+    put_group("greif", "grief")  # would keep every later run from a verdict
+    ran = safe_gate(*run)
+    assert (ran.code, 'safe.config.json:1: tags.greif: no case has this tag (did you mean "grief"?)' in ran.err) == (
+        3,
+        True,
+    )
+    put_group("sadness", "sadness")  # takes the base's group out of its judge's sight
+    ran = safe_gate(*run)
+    assert ran.code == 3
+    assert re.search(r"^[0-9a-f]{7}:safe.config.json:1: tags.grief: no case has this tag;", ran.err, re.MULTILINE)
+
+
+def test_a_change_can_correct_a_name_that_no_case_of_its_base_has(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    def put_group(name: str) -> str:
+        group = {name: {"min-pass-rate": 1}}
+        put({"synthesis-cases": ["c.jsonl"], "tags": group}, turn("a", tags=["grief"]), cases=(full(),))
+        return commit()
+
+    in_actions(payload=pull_request(put_group("greif")))
+    assert safe_gate("run", "--baseline", "base").code == 3
+    put_group("grief")
+    assert safe_gate("run", "--baseline", "base").code == 0
 
 
 def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_judged_are_told(

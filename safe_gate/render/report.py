@@ -194,12 +194,7 @@ _FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
 
 def remarks(report: JsonObject) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
-    return [*not_run(report), *_not_compared(report), *_replaced(report), *of_settings(report)]
-
-
-def of_settings(report: JsonObject) -> list[Phrase]:
-    """Return what a reader must know of the settings that scored, in a report that judges nothing, too."""
-    return [*_unknown(report), *departures(report)]
+    return [*not_run(report), *_not_compared(report), *_replaced(report), *departures(report)]
 
 
 def _not_compared(report: JsonObject) -> Iterator[Phrase]:
@@ -216,14 +211,6 @@ def _replaced(report: JsonObject) -> Iterator[Phrase]:
     if report.get("comparison", {}).get("replaces_baseline"):
         name = Untrusted(report["comparison"]["baseline"]["name"])
         yield ("The baseline ", name, " is replaced by this run's report; name another file to keep it.")
-
-
-def _unknown(report: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence on archetypes with settings of their own that no case has, but those that a rule names."""
-    policy = report["provenance"]["policy"]
-    unknown = (policy.get("archetypes") or {}).keys() - policy.get("groups", {}).get("safe_v0", {}).keys()
-    if report["safe_v0"] is not None and (unknown := unknown - report["safe_v0"]["by_archetype"].keys()):
-        yield ("The settings name archetypes that no case has: ", *first_few(sorted(unknown), len(unknown)), ".")
 
 
 def not_run(report: JsonObject) -> list[Phrase]:
