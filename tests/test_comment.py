@@ -6,14 +6,15 @@ import json
 import re
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
+from threading import Semaphore, Thread
 from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.github import ApiError, pulls
-from safe_gate.github.comment import Draft, Marker, gate_name, post
+from safe_gate.github import ApiError, Refusal, pulls
+from safe_gate.github.comment import Draft, Marker, Posted, gate_name, post
 from safe_gate.github.event import Context, Run, Subject
 from tests.fake_github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, REPOSITORY, Answer, Gate, GitHub
 
@@ -235,6 +236,114 @@ def test_a_twin_stays_while_it_may_be_all_that_tells_the_newest_result(gate: Gat
     assert gate("fail", GITHUB_RUN_ID="111").status == "updated"
     (left,) = github.comments
     assert " run=111.1 " in left["body"]
+
+
+# --- first runs that race -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theirs", "status", "kept", "writes"),
+    [("99", "updated", "100", ["POST", "PATCH", "DELETE"]), ("101", "skipped-outdated", "101", ["POST", "DELETE"])],
+)
+def test_of_two_first_runs_the_one_that_created_the_younger_comment_gives_way(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str, kept: str, writes: list[str]
+) -> None:
+    gate("pass", GITHUB_RUN_ID=theirs)
+    other = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "POST":
+            github.comments.append(other)
+        return answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    github.requests.clear()
+    step = gate("fail", GITHUB_RUN_ID="100")
+    assert (step.status, step.outputs["comment-url"], step.warnings) == (status, other["html_url"], [])
+    assert [comment["id"] for comment in github.comments] == [other["id"]]
+    assert f" run={kept}.1 " in github.comments[0]["body"]
+    assert github.writes == writes
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_a_created_comment_stays_where_the_older_one_cannot_be_rewritten(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    gate("pass", GITHUB_RUN_ID="99")
+    other = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, asked: str, *request: Any) -> Answer:
+        if asked == "POST":
+            github.comments.append(other)
+        elif asked == method and "POST" in github.writes:
+            return Answer(403)
+        return answer(self, asked, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    github.requests.clear()
+    step = gate("fail", GITHUB_RUN_ID="100")
+    assert (step.status, step.outputs["comment-url"]) == ("created", github.comments[1]["html_url"])
+
+
+class Racer:
+    """A first run in a thread of its own, which waits for its turn before each request to the comments it shares."""
+
+    def __init__(self, run: int, comments: list[dict[str, Any]]) -> None:
+        self._comments = comments
+        self._go, self._paused = Semaphore(0), Semaphore(0)
+        self._draft = Draft(Marker("evals/gate", HEAD, Run(run, 1), f"{run:016x}"), ["text"], "always", passed=True)
+        self.posted: Posted | None = None
+        Thread(target=self._race, daemon=True).start()
+        self._paused.acquire()
+
+    def step(self) -> None:
+        if self.posted is None:
+            self._go.release()
+            self._paused.acquire()
+
+    def _race(self) -> None:
+        self._wait()
+        self.posted = post(self, "o/r", 2, self._draft, BOT)
+        self._paused.release()
+
+    def _wait(self) -> None:
+        self._paused.release()
+        self._go.acquire()
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
+        self._wait()
+        if method == "POST":
+            id_ = 1 + max((one["id"] for one in self._comments), default=0)
+            self._comments.append({"id": id_, "user": {"login": BOT}, "html_url": f"https://x/{id_}"} | (body or {}))
+            return self._comments[-1]
+        found = next((one for one in self._comments if str(one["id"]) == path.rpartition("/")[2]), None)
+        if found is None:
+            raise ApiError("Not Found", Refusal.NOT_FOUND, 404)
+        if method == "DELETE":
+            self._comments.remove(found)
+        found |= body or {}
+        return found
+
+    def raw(self, path: str) -> bytes:
+        raise NotImplementedError
+
+    def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
+        self._wait()
+        yield from [dict(one) for one in self._comments]
+
+
+@given(st.permutations([101, 102, 103]), st.integers(2, 3), st.lists(st.integers(0, 2), max_size=30))
+def test_however_first_runs_race_one_comment_stays(runs: list[int], count: int, order: list[int]) -> None:
+    comments: list[dict[str, Any]] = []
+    racers = [Racer(run, comments) for run in runs[:count]]
+    for turn in order:
+        racers[turn % count].step()
+    while any(racer.posted is None for racer in racers):
+        for racer in racers:
+            racer.step()
+    assert len(comments) == 1
 
 
 # --- unchanged ----------------------------------------------------------------------------------

@@ -59,7 +59,8 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     assert found.groups()[:4] == ("evals/gate", HEAD, "100", "1")
     assert comment["body"][found.end() :] == step.summary
     assert step.summary.startswith("### ❌ SAFE Gate")
-    assert github.requests == [("GET", f"{COMMENTS}?per_page=100"), ("POST", COMMENTS)]
+    listing = ("GET", f"{COMMENTS}?per_page=100")
+    assert github.requests == [listing, ("POST", COMMENTS), listing]
     assert f"https://github.com/Codertocat/Hello-World/blob/{HEAD}/cases.jsonl#L1" in comment["body"]
     for path in (f"commit/{HEAD})", "actions/runs/100)"):
         assert f"https://github.com/Codertocat/Hello-World/{path}" in comment["body"]

@@ -77,7 +77,7 @@ def test_a_trusted_run_posts_what_an_untrusted_one_could_not(
     assert published.outputs["verdict"] == "fail"
     assert comment["body"] == json.loads(FILE.read_text("utf-8"))["body"]
     assert comment["body"].startswith(f"<!-- safe-gate gate=evals/gate head={HEAD} run=77.1 ")
-    assert len(github.requests) == 3
+    assert len(github.requests) == 4
     assert publish().status == "unchanged"
 
 
@@ -129,7 +129,7 @@ def test_a_forks_pull_request_is_found_by_its_head(
 ) -> None:
     untrusted()
     assert publish(payload=payload).status == "created"
-    assert len(github.requests) == 3
+    assert len(github.requests) == 4
 
 
 def test_a_head_that_has_moved_on_is_not_commented(

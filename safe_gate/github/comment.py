@@ -117,7 +117,7 @@ def post(
             return _update(api, repository, ours, draft)
         if draft.mode == "on-failure" and draft.passed:
             return Posted("skipped-passed")
-        return _create(api, place, draft, author)
+        return _create(api, repository, place, draft, author)
 
     ours = list(_ours(api, place, author, draft.marker.gate))
     try:
@@ -129,8 +129,22 @@ def post(
     found = list(_ours(api, place, author, draft.marker.gate))
     for comment in found:
         if not ours and comment.marker._replace(text="") == draft.marker:
-            return Posted("created", comment.url)
+            return _oldest(api, repository, found, comment.id, draft) or Posted("created", comment.url)
     return put(found)
+
+
+def _oldest(api: Api, repository: str, ours: Sequence[_Comment], created: int, draft: Draft) -> Posted | None:
+    """Give way to an older comment of the gate, by its id; None if the one that was created is the oldest.
+
+    Another first run may have created the older one at the same time. It is rewritten before ours is deleted.
+    """
+    others = [comment for comment in ours if comment.id != created]
+    if not others or created < others[0].id:
+        return None
+    posted = _update(api, repository, others, draft)
+    with suppress(ApiError):
+        api.call("DELETE", f"/repos/{repository}/issues/comments/{created}")
+    return posted
 
 
 def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -> Posted:
@@ -217,8 +231,13 @@ def _ours(api: Api, place: str, author: str, gate: str) -> Iterator[_Comment]:
                 yield _Comment(id_, body, _text(comment, "html_url"), marker)
 
 
-def _create(api: Api, place: str, draft: Draft, author: str) -> Posted:
+def _create(api: Api, repository: str, place: str, draft: Draft, author: str) -> Posted:
+    """Create the gate's comment, unless another run has done so by now: then keep theirs, the older one."""
     answer = _write(api, "POST", place, draft)
+    if isinstance(id_ := answer.get("id"), int):
+        with suppress(ApiError):  # the comment is there; the next run deletes a twin
+            if kept := _oldest(api, repository, list(_ours(api, place, author, draft.marker.gate)), id_, draft):
+                return kept
     user = answer.get("user")
     wrote = user.get("login") if isinstance(user, dict) else author
     lost = f"The comment will not be found again: {wrote} has written it, not {author}; set comment-author to {wrote}"
