@@ -21,7 +21,7 @@ from safe_gate.model import CannotJudge, Place, Problem
 from safe_gate.options import WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
-    from safe_gate.effects import Effects
+    from safe_gate.effects import Effects, Timeout
     from safe_gate.github import Api
 
 _COULD_NOT_JUDGE = 3
@@ -504,15 +504,17 @@ def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run"
     )
 
 
-def _connect(api_url: str, options: Options, say: Callable[[str], None]) -> Api:
-    return _client(api_url, options.github_token, options.ca_bundle, say)
+def _connect(api_url: str, options: Options, say: Callable[[str], None], timeout: Timeout) -> Api:
+    return _client(api_url, options.github_token, options.ca_bundle, say, timeout, getattr(options, timeout))
 
 
-@lru_cache(maxsize=1)  # a client waits for a minute in all: baseline and comment share it
-def _client(api_url: str, token: str, ca_bundle: str, say: Callable[[str], None]) -> Api:
+@lru_cache(maxsize=2)  # one for each timeout: all that a run reads shares one deadline, all that it publishes another
+def _client(
+    api_url: str, token: str, ca_bundle: str, say: Callable[[str], None], _timeout: Timeout, seconds: float
+) -> Api:
     from safe_gate.github.client import Client  # `requests` only where there is something to post
 
-    return Client(api_url, token, ca_bundle=ca_bundle, say=say, sleep=time.sleep)
+    return Client(api_url, token, ca_bundle=ca_bundle, say=say, seconds=seconds, sleep=time.sleep)
 
 
 def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:

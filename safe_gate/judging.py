@@ -130,7 +130,7 @@ def _opened(
     spec: str, patterns: Sequence[Pattern], options: Options, effects: Effects
 ) -> AbstractContextManager[baselines.Baseline | None]:
     """Give a baseline with the files that patterns name, as `baselines.opened` does."""
-    connect = partial(effects.connect, effects.context.api_url, options, effects.out)
+    connect = partial(effects.connect, effects.context.api_url, options, effects.out, "fetch_timeout")
     return baselines.opened(spec, patterns, effects.context, connect, options, folder=effects.folder)
 
 

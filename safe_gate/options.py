@@ -347,6 +347,22 @@ class Options:
         key=(),
         flags=dict.fromkeys(_PUBLISHING, ("--ca-bundle",)),
     )
+    publish_timeout: float = _option(
+        "The seconds that publishing to GitHub may take in all. When they are over, the comment is missing, with a "
+        "warning.",
+        120.0,
+        limits=(0, 86_400),
+        excluded=True,
+        key=(),
+        flags=dict.fromkeys(_PUBLISHING, ("--publish-timeout",)),
+    )
+    fetch_timeout: float = _option(
+        "The seconds that reading commits from GitHub may take in all. When they are over, there is no verdict.",
+        600.0,
+        limits=(0, 86_400),
+        excluded=True,
+        key=(),
+    )
     allow_head_checkout: bool = _option(
         "Under pull_request_target: judge although the workspace holds the pull request's own files.",
         False,

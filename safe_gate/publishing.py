@@ -29,30 +29,36 @@ def tell(
     paths: Mapping[str, str],
     effects: Effects,
 ) -> None:
-    """Tell GitHub. Whatever fails here is a warning: the verdict is already decided."""
+    """Tell GitHub. Whatever fails here is a warning: the verdict is already decided.
+
+    The comment comes last: nothing else may be lost to a server that holds up the job until it is killed.
+    """
     from safe_gate.render import markdown
 
     _warn_of_loss(options, effects)
     options = _as_loud_as_before(options, report)
     context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
     annotations = commands.annotated(report, problems, effects.folder)
-    posted, file = comment.Posted(outlook.no_comment(options, context)), ""
+    draft, file = None, ""
     if options.dry_run:
         _rehearse(report, problems, annotations, options, origin, effects)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
         draft = _draft(report, problems, options, context, origin, job=context.job)
-        posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
         file = "" if options.shard else _leave_behind(report, draft, options, effects)
-        if context.broken_event_file and posted.status == "skipped-no-pull-request":
-            why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
-            _warn(f"The comment was not posted: {why}", effects)
     if context.summary_file and not options.dry_run:
         texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
-    values = {"comment-file": file, "comment-status": posted.status, "comment-url": posted.url}
-    _write_outputs({**step_outputs(report), **paths, **values}, effects)
+    are_written = _write_outputs({**step_outputs(report), **paths, "comment-file": file}, effects)
+    posted = comment.Posted(outlook.no_comment(options, context))
+    if draft:
+        posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        if context.broken_event_file and posted.status == "skipped-no-pull-request":
+            why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
+            _warn(f"The comment was not posted: {why}", effects)
+    if are_written:
+        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
 
 
 def _as_loud_as_before(options: Options, report: JsonObject) -> Options:
@@ -92,6 +98,7 @@ _REFUSED = {
     ),
     Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
     Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
+    Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
 }
 """The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
 
@@ -138,7 +145,7 @@ def _post(
     if skipped := outlook.no_comment(options, context):
         return comment.Posted(skipped)
     try:
-        api = effects.connect(context.api_url, options, effects.out)
+        api = effects.connect(context.api_url, options, effects.out, "publish_timeout")
         number = pull_request(api)
         if number is None:
             return comment.Posted(without)
@@ -196,16 +203,20 @@ def _warn_of_loss(options: Options, effects: Effects) -> None:
         _warn(words, effects)
 
 
-def _write_outputs(values: Mapping[str, str], effects: Effects) -> None:
-    if file := effects.context.output_file:
-        _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
+def _write_outputs(values: Mapping[str, str], effects: Effects) -> bool:
+    """Write step outputs, if there are any; return whether more of them may follow."""
+    file = effects.context.output_file
+    return bool(file) and _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
 
 
-def _attempt(what: str, action: Callable[[], None], effects: Effects) -> None:
+def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
+    """Return whether an action succeeded; warn where it did not."""
     try:
         action()
     except OSError as error:
         _warn(f"Could not write {what}: {error.strerror or error}", effects)
+        return False
+    return True
 
 
 def _warn(message: str, effects: Effects) -> None:
@@ -249,14 +260,15 @@ def post_later(options: Options, effects: Effects) -> bool:
     if options.dry_run:
         effects.out("Dry run: no comment is made; step outputs are.")
         _show(draft.bodies[0], effects)
+    are_written = _write_outputs(step_outputs(found.report), effects)
     posted = _post(
         draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
     if posted.status == "skipped-outdated":
         effects.out(_moved_on(context, posted))
-    values = {"comment-status": posted.status, "comment-url": posted.url}
-    _write_outputs({**step_outputs(found.report), **values}, effects)
+    if are_written:
+        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
     return posted.status not in _NOT_POSTED
 
 

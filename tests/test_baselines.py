@@ -130,7 +130,7 @@ def from_github(github: GitHub, monkeypatch: pytest.MonkeyPatch, waits: list[flo
             spec: str, where: Context | None = None, **changed: Any
         ) -> AbstractContextManager[Baseline | None]:
             def connect() -> Api:
-                return Client(github.url, TOKEN, say=print)
+                return Client(github.url, TOKEN, say=print, seconds=60)
 
             return open_(spec, connect, where or context("push", repository=REPOSITORY), **changed)
 
@@ -509,7 +509,7 @@ def test_a_shallow_clone_asks_github_for_what_it_lacks(
     github.made_at = "2026-01-02T03:04:05.678Z"
     github.trees[base] = {"evals/chat.jsonl": b"{}\n", "evals/new.txt": b"x", "docs/x.jsonl": b"x"}
     where = context("pull_request", base, repository=REPOSITORY)
-    with open_("base", lambda: Client(github.url, TOKEN, say=print), where) as baseline:
+    with open_("base", lambda: Client(github.url, TOKEN, say=print, seconds=60), where) as baseline:
         assert baseline
         assert (baseline.name, baseline.commit, baseline.made_at) == ("base", base, NOW)
         assert found(baseline.root) == ["evals/chat.jsonl"]

@@ -110,8 +110,9 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     limits = {name for name in names if name.startswith(("min_", "max_"))}
     compared = {"alpha", "baseline", "baseline_required", "allow_removed", "protect", "on_weakened", "policy_ref"}
     told = {"report_formats", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
+    timeouts = {"publish_timeout", "fetch_timeout"}
     shell = {"allow_head_checkout", "mode", "github_token", "config", "jobs", "engine", "scheduler", "shard", "shards"}
-    assert names - set(SCORING) == files | limits | compared | told | shell
+    assert names - set(SCORING) == files | limits | compared | told | timeouts | shell
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

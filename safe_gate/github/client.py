@@ -1,6 +1,7 @@
 """GitHub's REST API through `requests`: JSON in, JSON out, errors as one sentence.
 
-Touches the network, and only here; waits through the `sleep` it is given.
+Touches the network, and only here; waits through the `sleep` it is given. Each exchange runs in a thread of its
+own: the timeouts of a socket hold for one read, and a server that drips bytes keeps every read short.
 https://docs.github.com/en/rest/using-the-rest-api/best-practices-for-using-the-rest-api
 """
 
@@ -10,9 +11,11 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
+from concurrent.futures import Future
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from typing import Any, NamedTuple
+from threading import Thread
+from typing import Any, NamedTuple, TypeVar
 from urllib.parse import urljoin, urlsplit
 
 import requests
@@ -30,16 +33,18 @@ _REPEATED_VERBATIM = frozenset({301, 302, 307, 308})  # GitHub asks for the same
 
 
 class _Media(NamedTuple):
-    """A kind of answer: its media type, the most bytes it may have, the seconds until the last of them."""
+    """A kind of answer: its media type, the most bytes it may have, the seconds from request to last byte."""
 
     type: str
     largest: int
-    longest: int
+    longest: float
 
 
 _JSON = _Media("application/vnd.github+json", 50_000_000, 30)  # a hundred of the longest comments are 26 MB
 _RAW = _Media("application/vnd.github.raw+json", 100_000_000, 300)  # GitHub gives no larger files
 _SHORTEST_TOKEN = 16
+
+Given = TypeVar("Given")
 
 
 class _Answer(NamedTuple):
@@ -77,7 +82,7 @@ class Client:
     """A session with one GitHub (or GitHub Enterprise Server) and one token.
 
     Proxies and REQUESTS_CA_BUNDLE are read from the environment; `ca_bundle` outranks the latter.
-    `say` gets a line before a wait.
+    `say` gets a line before a wait. All requests and waits together take at most `seconds`.
     """
 
     def __init__(
@@ -86,6 +91,7 @@ class Client:
         token: str,
         *,
         say: Callable[[str], None],
+        seconds: float,
         ca_bundle: str = "",
         sleep: Callable[[float], None] = time.sleep,
         clock: Callable[[], float] = time.monotonic,
@@ -97,6 +103,7 @@ class Client:
         self._sleep = sleep
         self._clock = clock
         self._waited = 0.0
+        self._left = seconds
         self._session = _Session()
         self._session.auth = _Bearer(token)
         self._session.headers.update({"X-GitHub-Api-Version": "2022-11-28", "User-Agent": "safe-gate"})
@@ -162,28 +169,37 @@ class Client:
         raise self._error(f"{what} on another host, which is not followed")
 
     def _request(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
+        """Return the answer to one request, whatever its status. Raises ApiError if none comes in time."""
+        started, is_last = self._clock(), self._left <= media.longest
         try:
-            # The environment would outrank a session's own `verify`.
-            with self._session.request(
-                method,
-                url,
-                headers={"Accept": media.type},
-                json=body,
-                timeout=_TIMEOUT,
-                stream=True,
-                verify=self._ca_bundle or None,
-            ) as answer:
-                return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
+            return _within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
         except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
-            message = f"{method} {self._path(url)}: {_cause(error)}"
-            raise self._error(message, Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER) from None
+            refusal = Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER
+            if is_last and isinstance(error, TimeoutError):
+                refusal = Refusal.DEADLINE
+            raise self._error(f"{method} {self._path(url)}: {_cause(error)}", refusal) from None
+        finally:
+            self._left -= self._clock() - started
+
+    def _exchange(self, method: str, url: str, media: _Media, body: dict[str, Any] | None) -> _Answer:
+        # The environment would outrank a session's own `verify`.
+        with self._session.request(
+            method,
+            url,
+            headers={"Accept": media.type},
+            json=body,
+            timeout=_TIMEOUT,
+            stream=True,
+            verify=self._ca_bundle or None,
+        ) as answer:
+            return _Answer(answer.status_code, answer.headers, answer.links, self._read(answer, media))
 
     def _read(self, answer: requests.Response, media: _Media) -> bytes:
-        """Return an answer's body without our token. Raises OSError if it is too large, or takes too long in all."""
-        end, data = self._clock() + media.longest, bytearray()
-        while chunk := answer.raw.read1(65_536, decode_content=True):  # what has come: a slow answer fills no chunk
+        """Return an answer's body without our token. Raises OSError if it is too large."""
+        data = bytearray()
+        while chunk := answer.raw.read1(65_536, decode_content=True):
             data += chunk
-            if len(data) > media.largest or self._clock() > end:
+            if len(data) > media.largest:
                 raise requests.ReadTimeout
         # Before anybody reads it: what is cut or put into a sentence later could not be told from the token's pieces.
         # What is short, no token of GitHub's, may be any word; a file is read by its bytes, and nobody prints it.
@@ -202,13 +218,33 @@ class Client:
         return url.removeprefix(self._api_url)
 
     def _wait(self, seconds: float) -> bool:
-        """Wait, unless that would be more than this client waits in all."""
-        if self._waited + seconds > _PATIENCE:
+        """Wait, unless that would be more than this client waits, or has left, in all."""
+        if self._waited + seconds > _PATIENCE or seconds >= self._left:
             return False
         self._waited += seconds
+        self._left -= seconds
         self._say(f"GitHub is asked again in {seconds:.0f} s.")
         self._sleep(seconds)
         return True
+
+
+def _within(seconds: float, action: Callable[[], Given]) -> Given:
+    """Return what an action returns, or raise what it raises. Raises TimeoutError if it takes longer than `seconds`.
+
+    An action that takes longer goes on in its thread unheard, and does not keep the process from ending.
+    """
+    if seconds <= 0:
+        raise TimeoutError
+    outcome: Future[Given] = Future()
+
+    def act() -> None:
+        try:
+            outcome.set_result(action())
+        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
+            outcome.set_exception(error)
+
+    Thread(target=act, daemon=True).start()
+    return outcome.result(timeout=seconds)
 
 
 _MEANINGS = {
@@ -259,7 +295,7 @@ def _origin(url: str) -> tuple[str, str]:
 
 def _is_passing(error: Exception) -> bool:
     """Tell what may be gone at the next try from what is wrong with an address, a header or a certificate."""
-    return isinstance(error, requests.RequestException | HTTPError) and not isinstance(
+    return isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not isinstance(
         error, ValueError | requests.exceptions.SSLError
     )
 
@@ -267,6 +303,7 @@ def _is_passing(error: Exception) -> bool:
 _NO_ADDRESS = "the address of the API or of a proxy is none of http or https: correct GITHUB_API_URL or HTTPS_PROXY"
 # The first kind that an error is of; the narrower ones come first.
 _CAUSES: tuple[tuple[type[Exception], str], ...] = (
+    (TimeoutError, "no answer in time"),
     (requests.Timeout, "no answer in time"),
     (ReadTimeoutError, "no answer in time"),
     (requests.exceptions.InvalidProxyURL, "the proxy's address is none: correct HTTPS_PROXY"),

@@ -28,6 +28,7 @@ _ADVICE = {
     Refusal.NOT_FOUND: "; it has no such commit, or the token does not see it: that needs contents: read",
     Refusal.INVALID: "; it has no such commit",
     Refusal.RATE_LIMIT: ", and waiting did not help or would take too long",
+    Refusal.DEADLINE: "; GitHub is slow: run again, or raise fetch-timeout",
 }
 
 
