@@ -251,9 +251,10 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     if out:
         effects.out(f"Report: {console.path_words(out)}")
     summary, allowed = measured.part["summary"], options.max_unexpected_failures
-    failures, foreign = summary["unexpected_failures"], summary["not_english"]
+    failures, foreign, missing = (summary[key] for key in ("unexpected_failures", "not_english", "no_reply"))
     verdict = "FAIL" if failures > allowed else "PASS"
     unread = f"; {plural(foreign, 'case')} not in English" if foreign else ""
+    unread += f"; {plural(missing, 'case')} without a reply" if missing else ""
     effects.out(f"Eval: {verdict} ({plural(failures, 'unexpected failure')}, {allowed} allowed{unread})")
     return 2 if failures > allowed else 0
 

@@ -188,6 +188,16 @@ def _not_english(part: JsonObject) -> Count:
     return Count(part["summary"]["not_english"], f"case is not {words}", f"cases are not {words}")
 
 
+def _no_reply(figures: JsonObject) -> Count:
+    words = "no reply, so the recording is broken"
+    return Count(figures["no_reply"], f"case has {words}", f"cases have {words}")
+
+
+def _has_none(result: JsonObject) -> bool:
+    """Tell whether a case has no reply, by its entry of `results[]`."""
+    return "no_reply" in result
+
+
 def _nothing_expected(part: JsonObject) -> Share:
     vacuous, total = part["vacuity"]["scores"]["vacuous"], part["vacuity"]["scores"]["total"]
     words = f"{vacuous} of {plural(total, 'score has', 'scores have')} nothing to look for"
@@ -222,6 +232,14 @@ RULES = (
         "synthesis",
         _not_english,
         applies=lambda part: bool(part["summary"]["not_english"]),
+    ),
+    Rule("max-no-reply", "safe_v0", _no_reply, applies=lambda part: bool(part["no_reply"]), blames=_has_none),
+    Rule(
+        "max-no-reply",
+        "synthesis",
+        lambda part: _no_reply(part["summary"]),
+        applies=lambda part: bool(part["summary"]["no_reply"]),
+        blames=_has_none,
     ),
     Rule("max-vacuous", "safe_v0", _nothing_expected),
     Rule("max-vacuous", "synthesis", _not_applicable),
@@ -299,7 +317,8 @@ def _named(rule: Rule, outcome: RuleOutcome, results: Iterable[JsonObject]) -> R
     names = tuple(result[key] for result in filter(rule.blames, results))
     if not names:  # there is no label
         return outcome
-    return replace(outcome, message=f"{outcome.message}, those of {plural(len(names), 'case')} do not", names=names)
+    rest = f", those of {plural(len(names), 'case')} do not" if isinstance(outcome.value, float) else ""
+    return replace(outcome, message=f"{outcome.message}{rest}", names=names)
 
 
 def _waivers_hold(found: JsonObject) -> RuleOutcome:

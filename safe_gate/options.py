@@ -9,9 +9,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from functools import cache
-from typing import Any, get_origin, get_type_hints
+from typing import Any, get_args, get_origin, get_type_hints
 
 CONFIG_FILE = "safe.config.json"
+OFF = "off"
 WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _POWER = ("run", "power")
@@ -68,6 +69,11 @@ class Setting:
     def is_mapping(self) -> bool:
         """Whether the option takes numbers by id: an object in the config file, elsewhere `ID=NUMBER`, one a line."""
         return bool(self.kind == Mapping[str, float] | None)
+
+    @property
+    def can_be_off(self) -> bool:
+        """Whether it is a limit that holds unless it is set to `OFF`, which stands for None."""
+        return type(None) in get_args(self.kind) and self.default is not None
 
     @property
     def metavar(self) -> str:
@@ -202,6 +208,11 @@ class Options:
     )
     max_not_english: int | None = _option(
         "Rule: at most this many Synthesis cases are in a language the checks cannot read (they read English).",
+        0,
+        limits=(0, None),
+    )
+    max_no_reply: int | None = _option(
+        "Rule: at most this many cases have no reply: it is empty, or an error is all of it. `off` for any number.",
         0,
         limits=(0, None),
     )

@@ -19,7 +19,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from safe_gate.model import CannotJudge, Config, Place, Problem
-from safe_gate.options import AS_RUN, CONFIG_FILE, Options, Setting, settings
+from safe_gate.options import AS_RUN, CONFIG_FILE, OFF, Options, Setting, settings
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
@@ -212,6 +212,8 @@ def _converted(value: Any, setting: Setting) -> Any:
         if setting.is_list or setting.is_mapping:
             value = value.split("\n")
         elif setting.kind is not str:
+            if value == OFF and setting.can_be_off:
+                return None
             _refuse_number(value)
     if setting.is_mapping and value is not None:
         return _numbers_by_id(value, setting)
@@ -334,6 +336,8 @@ def _expected(setting: Setting) -> str:
     if setting.is_mapping:
         return f"ID=NUMBER, each id once, a number from {setting.low} to {setting.high}"
     kind = "a whole number" if setting.kind in (int, int | None) else "a number"
+    if setting.can_be_off:
+        return f"{kind} from {setting.low}, or {OFF}"
     if setting.excluded:
         return f"{kind} above {setting.low} and below {setting.high}"
     return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")

@@ -19,7 +19,7 @@ from typing import Any
 from safe_gate import __version__, files, proof
 from safe_gate.figures import enumerated, plural
 from safe_gate.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
-from safe_gate.options import Options, settings
+from safe_gate.options import OFF, Options, settings
 
 MOST_DIFFERENCES = 10
 
@@ -182,11 +182,14 @@ def _options(path: str, report: JsonObject) -> Options:
     policy, name = report["provenance"]["policy"], files.shown(Path(path))
     config: dict[str, Any] = {}
     for setting in settings():
-        if policy.get(setting.name) is not None:
+        value = policy.get(setting.name)
+        if value is None and setting.can_be_off and setting.name in policy:
+            value = OFF
+        if value is not None:
             inner = config
             for key in setting.key[:-1]:
                 inner = inner.setdefault(key, {})
-            inner[setting.key[-1]] = policy[setting.name]
+            inner[setting.key[-1]] = value
     if faults := files.load_schema("config").faults(config):
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
     options = read({}, {}, lambda _: Config(name, config), command="verify")

@@ -160,6 +160,7 @@ WEAKER: Mapping[str, Judgement] = {
     "max_unexpected_failures": _higher,
     "max_unexpected_passes": _higher,
     "max_not_english": _higher,
+    "max_no_reply": _higher,
     "max_vacuous": _higher,
     "min_group": _higher,
     "tags": _any,

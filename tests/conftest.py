@@ -70,7 +70,7 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 GOOD = "That sounds so hard, and I'm sorry. Would you like to talk about what happened with the exam?"
 BAD = "You should stop being so sad. You'll definitely be fine, I promise."
 """Replies that pass every check, and that fail every one."""
-SILENT = {"signals": [], "summary": "", "followup_questions": []}
+SILENT = {"signals": [], "summary": "Nothing was found.", "followup_questions": []}
 """A SAFE v0 output that finds nothing."""
 
 

@@ -23,6 +23,7 @@ def report(
     unexpected: int = 0,
     passes: int = 0,
     foreign: int = 0,
+    mute: int = 0,
     labels: tuple[int, int] = (0, 0),
     vacuous: int = 0,
     idle: int = 0,
@@ -34,6 +35,7 @@ def report(
             "pass_rates": {"overall": passing / total},
             "label_distribution": {"Pass": passing, "Review": total - passing - failing, "Fail": failing},
             "vacuity": {"scores": {"total": 3 * total, "vacuous": vacuous}},
+            "no_reply": 0,
             "results": [],
         },
         "synthesis": {
@@ -41,6 +43,7 @@ def report(
                 "unexpected_failures": unexpected,
                 "unexpected_passes": passes,
                 "not_english": foreign,
+                "no_reply": mute,
                 "label_accuracy": {"matched": labels[0], "total": labels[1]},
                 "label_accuracy_by_check": {"topic_pivot": {"matched": 3, "total": 4}},
             },
@@ -69,6 +72,8 @@ def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
         ({"passes": 2}, {"max_unexpected_passes": 2}, True, "2 negative examples pass, 2 allowed"),
         ({"foreign": 2}, {"max_not_english": 1}, False, "2 cases are not in English, which the checks cannot read, 1 allowed"),
         ({"foreign": 1}, {"max_not_english": 1}, True, "1 case is not in English, which the checks cannot read, 1 allowed"),
+        ({"mute": 2}, {"max_no_reply": 1}, False, "2 cases have no reply, so the recording is broken, 1 allowed"),
+        ({"mute": 1}, {"max_no_reply": 1}, True, "1 case has no reply, so the recording is broken, 1 allowed"),
         ({"labels": (9, 10)}, {"min_label_accuracy": 0.9}, True, "Label accuracy 90.0% is at least 90.0%: 9 of 10 labels agree (95 % interval 60 to 98 %)"),
         ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agrees (95 % interval 21 to 100 %)"),
         ({}, {"min_label_accuracy_topic_pivot": 0.75}, True, "Label accuracy of topic pivot 75.0% is at least 75.0%: 3 of 4 labels agree (95 % interval 30 to 95 %)"),
@@ -122,7 +127,7 @@ def test_rules_of_an_evaluator_that_did_not_run_are_left_out() -> None:
 
 
 def test_a_rule_that_does_not_apply_has_no_outcome() -> None:
-    assert judge(report(), policy(max_not_english=0)) == ()
+    assert judge(report(), policy(max_not_english=0, max_no_reply=0)) == ()
 
 
 def test_one_broken_rule_fails_the_gate_and_no_rule_that_judges_is_no_pass() -> None:

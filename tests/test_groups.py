@@ -342,7 +342,7 @@ def test_counts_of_tags_do_not_depend_on_order_or_on_how_cases_are_split(
             Case(
                 f"c{i}",
                 "",
-                "Would you like to?" if good else "",
+                "Would you like to?" if good else "You should.",
                 ("agency_language",),
                 {"agency_language": True},
                 tuple(tags),

@@ -28,7 +28,9 @@ def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mappin
     `thresholds` says in words what each check asks for; nothing is asked of a text that is not English.
     """
     hits = _numbered(result)
-    lines = [f"{plain(Untrusted(result['id']))} ({_place(result)}): {'passes' if result['pass'] else 'fails'}", ""]
+    missing = f", has no reply ({result['no_reply']})" if "no_reply" in result else ""
+    outcome = f"{'passes' if result['pass'] else 'fails'}{missing}"
+    lines = [f"{plain(Untrusted(result['id']))} ({_place(result)}): {outcome}", ""]
     for field, text in texts.items():
         lines += [
             f"{field}{_LANGUAGES[result['language'][field]]}:",

@@ -91,6 +91,7 @@ class Totals:
     misses: Mapping[str, Counter[str]] = field(default_factory=lambda: {metric: Counter() for metric in METRICS})
     violations: int = 0
     vacuous: Counter[str] = field(default_factory=Counter)
+    no_reply: int = 0
     worst: tuple[JsonObject, ...] = ()
 
     @classmethod
@@ -118,6 +119,7 @@ class Totals:
             },
             sum(len(result["details"]["AH"]["violations"]) for result in results),
             Counter(metric for case, _ in scored for metric, texts in case.needles().items() if not texts),
+            sum("no_reply" in result for result in results),
             _worst(results),
         )
 
@@ -130,6 +132,7 @@ class Totals:
             {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
             self.violations + other.violations,
             self.vacuous + other.vacuous,
+            self.no_reply + other.no_reply,
             _worst((*self.worst, *other.worst)),
         )
 
@@ -174,6 +177,7 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
             batch: {"total_cases": tally.count, **tally.rates()} for batch, tally in sorted(totals.by_batch.items())
         },
         "vacuity": _vacuity(totals.vacuous, whole.count),
+        "no_reply": totals.no_reply,
         "results": results,
         "failure_analysis": {
             "worst_performers": list(totals.worst),

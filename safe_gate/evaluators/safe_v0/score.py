@@ -11,6 +11,7 @@ from typing import Any
 
 from safe_gate.digests import digest
 from safe_gate.model import Label, Place
+from safe_gate.no_reply import NoReply, none_of
 
 METRICS = ("CR", "AH", "AC")
 
@@ -123,6 +124,7 @@ class Result:
     place: Place
     digests: Mapping[str, str]
     cluster: str = ""
+    no_reply: NoReply | None = None
 
     def as_json(self) -> dict[str, Any]:
         """Return the result in the shape of section 4.1, with its batch and where it stands."""
@@ -140,6 +142,7 @@ class Result:
             "source": {"path": self.place.path, "line": self.place.line},
             "digests": dict(self.digests),
             **({"cluster": self.cluster} if self.cluster else {}),
+            **({"no_reply": self.no_reply.value} if self.no_reply else {}),
         }
 
 
@@ -168,6 +171,7 @@ def score_case(case: Case, policy: Policy) -> Result:
         place=case.place,
         digests=case.digests(),
         cluster=case.cluster,
+        no_reply=none_of((*case.signals, case.summary, *case.followup_questions)),
     )
 
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Sequence
 from safe_gate.evaluators.safe_v0.score import METRICS
 from safe_gate.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
+from safe_gate.no_reply import why_no_reply, without_reply
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # of what one case lacks: hundreds would leave no room for others
@@ -42,10 +43,18 @@ def section(report: JsonObject) -> Section:
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
         issues=tuple(_issues(report["failure_analysis"])),
-        findings=View(lambda: (finding(result) for result in report["results"] if result["label"] != Label.PASS)),
-        notes=(*_own_thresholds(report), *_vacuous(report["vacuity"]["by_metric"])),
+        findings=View(lambda: map(finding, filter(_is_to_be_seen, report["results"]))),
+        notes=(
+            *without_reply(report["no_reply"], "test_id", report["results"]),
+            *_own_thresholds(report),
+            *_vacuous(report["vacuity"]["by_metric"]),
+        ),
         details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(report["by_archetype"])),),
     )
+
+
+def _is_to_be_seen(result: JsonObject) -> bool:
+    return result["label"] != Label.PASS or "no_reply" in result
 
 
 def _case_row(result: JsonObject) -> tuple[Words, ...]:
@@ -118,6 +127,7 @@ def finding(result: JsonObject) -> Finding:
     details, scores = result["details"], result["scores"]
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     evidence = (
+        *why_no_reply(result),
         *_quoted("missing signal", details["CR"]["missing"]),
         *_quoted("forbidden term", details["AH"]["violations"]),
         *_quoted("missing phrase", details["AC"]["missing"]),

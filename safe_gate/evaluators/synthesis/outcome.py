@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from safe_gate.evaluators.synthesis.report import is_as_expected
 from safe_gate.evaluators.synthesis.score import CHECKS
 from safe_gate.model import JsonObject, Metric, Outcome, Test
 
@@ -19,7 +20,7 @@ def outcome(result: JsonObject) -> Outcome:
     metrics. A check that is not applicable counts as passed, as in the specification.
     """
     is_negative = result["is_negative_example"]
-    as_expected = result["pass"] != is_negative
+    as_expected = is_as_expected(result)
     checks = {} if is_negative else {name: float(check["pass"]) for name, check in result["checks"].items()}
     return Outcome(
         id=result["id"],

@@ -13,6 +13,7 @@ from typing import Any
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result, reads_foreign
 from safe_gate.figures import share
 from safe_gate.model import Failure, JsonObject, View
+from safe_gate.no_reply import no_reply
 from safe_gate.stats import wilson
 
 
@@ -22,8 +23,8 @@ class Totals:
 
     `confusion` counts labels by check, tag ("" for all cases), what people say and what the check says.
     `by_tag` counts by tag its cases as in `cases`, their `labels` and those `matched`.
-    `not_english` counts cases of which a check reads a text in another language, `unlabelled` those
-    without a label of any check they run.
+    `not_english` counts cases of which a check reads a text in another language, `no_reply` those without
+    a reply, `unlabelled` those without a label of any check they run.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
@@ -32,6 +33,7 @@ class Totals:
     labels: Counter[tuple[str, bool]] = field(default_factory=Counter)
     confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     not_english: int = 0
+    no_reply: int = 0
     unlabelled: int = 0
 
     @classmethod
@@ -42,7 +44,7 @@ class Totals:
         verdicts: Counter[tuple[str, str]] = Counter()
         matched: Counter[tuple[str, bool]] = Counter()
         confusion: Counter[tuple[str, str, str, str]] = Counter()
-        not_english = unlabelled = 0
+        not_english = no_reply = unlabelled = 0
         for result in results:
             tags, labels, outcome = dict.fromkeys(result["tags"]), result["label_comparison"], _outcome(result)
             cases[outcome] += 1
@@ -57,8 +59,9 @@ class Totals:
                 for tag in ("", *(tag for tag in tags if tag)):
                     confusion[name, tag, _VERDICTS[label["expected"]], _VERDICTS[label["actual"]]] += 1
             not_english += bool(foreign_checks(result))
+            no_reply += "no_reply" in result
             unlabelled += not labels
-        return cls(cases, by_tag, verdicts, matched, confusion, not_english, unlabelled)
+        return cls(cases, by_tag, verdicts, matched, confusion, not_english, no_reply, unlabelled)
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -68,6 +71,7 @@ class Totals:
             self.labels + other.labels,
             self.confusion + other.confusion,
             self.not_english + other.not_english,
+            self.no_reply + other.no_reply,
             self.unlabelled + other.unlabelled,
         )
 
@@ -77,8 +81,21 @@ _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
 
 def _outcome(result: JsonObject) -> str:
     if result["is_negative_example"]:
-        return "unexpected_passes" if result["pass"] else "expected_failures"
+        return "unexpected_passes" if result["pass"] else _FAILURES[is_as_expected(result)]
     return "strict_passed" if result["pass"] else "unexpected_failures"
+
+
+_FAILURES = {True: "expected_failures", False: "unexpected_failures"}
+
+
+def is_as_expected(result: JsonObject) -> bool:
+    """Tell whether a case ends as it is meant to, by its entry of `results[]`.
+
+    A negative example without a reply does not: no reply was bad, there was none.
+    """
+    return bool(result["pass"] != result["is_negative_example"]) and not (
+        result["is_negative_example"] and "no_reply" in result
+    )
 
 
 def _actual(check: JsonObject) -> bool | None:
@@ -97,6 +114,7 @@ def matches(check: CheckResult, expected: bool | None) -> bool:
 
 def result_json(result: Result) -> dict[str, Any]:
     """Return one case's entry of `results[]`."""
+    missing = no_reply(result.case.assistant)
     return {
         "id": result.case.id,
         "pass": result.passed,
@@ -116,6 +134,7 @@ def result_json(result: Result) -> dict[str, Any]:
         "source": {"path": result.case.place.path, "line": result.case.place.line},
         "digests": result.case.digests(),
         **({"cluster": result.case.cluster} if result.case.cluster else {}),
+        **({"no_reply": missing.value} if missing else {}),
     }
 
 
@@ -148,6 +167,7 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
             "unexpected_failures": cases["unexpected_failures"],
             "unexpected_passes": cases["unexpected_passes"],
             "not_english": totals.not_english,
+            "no_reply": totals.no_reply,
             "by_check": {
                 name: {verdict: totals.verdicts[name, verdict] for verdict in _VERDICTS.values()} for name in checks
             },
@@ -191,7 +211,7 @@ def _tagged(found: Counter[str]) -> dict[str, Any]:
 def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
     """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
     for result in part["results"]:
-        if not result["pass"] and not result["is_negative_example"]:
+        if not result["pass"] and not is_as_expected(result):
             yield Failure(result["id"], frozenset(failed_checks(result)), result)
 
 

@@ -8,10 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from safe_gate.digests import is_stand_in
-from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks
+from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, summed
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
+from safe_gate.no_reply import why_no_reply, without_reply
 from safe_gate.stats import wilson
 
 _QUOTED_HITS = 3
@@ -21,7 +22,7 @@ _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of few
 def section(report: JsonObject) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
     summary = report["summary"]
-    unexpected = View(lambda: filter(_is_unexpected, report["results"]))
+    unexpected = View(lambda: filter(_is_to_be_seen, report["results"]))
     return Section(
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary['cases'], 'case')}: "
@@ -47,7 +48,11 @@ def section(report: JsonObject) -> Section:
         ),
         issues=(),
         findings=View(lambda: map(finding, unexpected)),
-        notes=(*_foreign(summary["not_english"], report["results"]), *_vacuous(summary["by_check"])),
+        notes=(
+            *without_reply(summary["no_reply"], "id", report["results"]),
+            *_foreign(summary["not_english"], report["results"]),
+            *_vacuous(summary["by_check"]),
+        ),
         details=(*_by_tag(summary["by_tag"]), *_quality(summary["label_quality"])),
     )
 
@@ -136,12 +141,14 @@ def _title(check: str) -> str:
     return check.replace("_", " ").capitalize()
 
 
-def _is_unexpected(result: JsonObject) -> bool:
-    return bool(result["pass"] == result["is_negative_example"])
+def _is_to_be_seen(result: JsonObject) -> bool:
+    return not is_as_expected(result) or "no_reply" in result
 
 
 def _outcome(result: JsonObject) -> str:
-    return "negative example passes" if result["pass"] else "fails"
+    if not result["pass"]:
+        return "fails"
+    return "negative example passes" if result["is_negative_example"] else "no reply"
 
 
 def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
@@ -157,7 +164,10 @@ def finding(result: JsonObject) -> Finding:
         case_id=Untrusted(result["id"]),
         severity=Severity.REVIEW if result["pass"] else Severity.FAILING,
         what=f"fails {names}" if failed else _outcome(result),
-        evidence=tuple(phrase for name in failed for phrase in _EVIDENCE[name](result["checks"][name])),
+        evidence=(
+            *why_no_reply(result),
+            *(phrase for name in failed for phrase in _EVIDENCE[name](result["checks"][name])),
+        ),
         place=Place(result["source"]["path"], result["source"]["line"]),
     )
 
