@@ -88,6 +88,7 @@ def rules(packs: Sequence[Pack], profile: str = "weighted", sensitivity: str = "
         needed=needed,
         limit=limit,
         is_weighted=profile == "weighted",
+        words=cache(lambda: synthesis.words_of(packs, classes)),
     )
 
 

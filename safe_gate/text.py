@@ -11,10 +11,12 @@ import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
-from functools import cached_property, lru_cache
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
+from functools import cache, cached_property, lru_cache
 from itertools import accumulate, pairwise
+
+from safe_gate.lookalikes import LOOK_ALIKES
 
 _REPLACEMENTS = (
     dict.fromkeys(map(ord, "‘’‚‛ʼ＇´`′ʹˈ"), "'")  # noqa: RUF001 - the point is that they look alike
@@ -52,34 +54,48 @@ _SIGNS = (
 _PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
 _BLANKS = re.compile(rf"\s{{1,{_LONGEST_SEGMENT}}}")
 _MARKS = frozenset("*_`~")
-# A line that was broken to fit a width: long, without an end, and the next one goes on in lower case, if there is any.
-_SHORTEST_WRAPPED = 50
+# A line that was broken to fit a width: of 20 columns at least, without an end, and the next one goes on.
+_NARROWEST, _LONG = 20, 50
 _UNSEEN = "".join((*_INVISIBLE, *_MARKS, " \t\u00a0"))
 _UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-")) for span in _IGNORED.split())
+_LIST_MARK = r"\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)](?!\w)"
 _WRAP = re.compile(
-    rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=[*_`~{_UNSEEN_CLASS}]*+(?:[a-z](?!\))|I\b|(?P<capital>[A-Z])(?!\))))"
+    rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=(?P<word>[*_`~{_UNSEEN_CLASS}]*+"
+    rf"(?!{_LIST_MARK})(?P<first>[\w\"'(\[\u2018\u201c$\u00a3\u20ac&@=])\S*+))"
 )
+# What a break must look like for a line to go on plainly: most texts have none.
+_GOES_ON = re.compile(
+    rf"(?<![.!?:\n])\r?\n[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+(?:[^\W\d_A-Z]|[A-Z](?![a-z]))"
+)
+_UNSEEN_RUN, _LETTER, _I = re.compile(f"[*_`~{_UNSEEN_CLASS}]+"), re.compile(r"[^\W\d_]"), re.compile(r"I\b")
+_HYPHENATED = re.compile(r"[^\W\d_][-\u2010]\Z")
+_STOPS = frozenset(".!?:")
+_SUSPENDED = frozenset({"and", "or", "to"})  # "short- and long-term"
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name, and nothing with blanks in it is an attribute: it could hold words.
 _OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
+_COMMENT, _COMMENT_END = re.compile("<!--"), re.compile("--!?>")
 _ATTRIBUTES = r"(?:\s+[\w:-]+=(?:\"[^\"\s<>]*\"|'[^'\s<>]*'|[^\s<>\"']+))*+\s*/?>"
 _LINES_OF_HTML = (
     "blockquote|body|br|dd|details|div|dl|dt|footer|h[1-6]|head|header|hr|html|li|main|ol|p|pre|section|"
     "table|td|th|tr|ul"
 )
 _MARKUP = re.compile(
-    rf"(?P<line></?(?:{_LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,7}}|#x[0-9a-f]{{1,6}}|[a-z]{{2,8}}[0-9]?);)"
+    rf"(?P<line></?(?:{_LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
     r"|<sup>\[?[0-9*\u2020\u2021,]{1,4}\]?</sup>|</?(?:a|abbr|b|code|del|em|font|i|img|ins|kbd|mark|q|s|small|span|strong|sub|summary|sup|u)"
     rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]",
     re.IGNORECASE,
 )
-# Letters of other scripts that pass for Latin ones, where they stand in a word with those.
-_LOOK_ALIKE = str.maketrans(
-    "аАВеЕкКмМНоОрРсСтТуУхХіІјЈѕЅһԁαΑΒεΕΖηΗιΙκΚΜνΝοΟρΡτΤυΥχΧ",
-    "aABeEkKmMHoOpPcCtTyYxXiIjJsShdaABeEZnHiIkKMvNoOpPtTuYxX",
-)
-_OF_OTHER_SCRIPTS, _LATIN, _LETTERS = re.compile("[\u0370-\u052f]"), re.compile("[a-zA-Z]"), re.compile(r"[^\W\d_]+")
+# Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
+_LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))
+_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7cb]")  # full-width letters, those of mathematics
+_MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
+_STRANGE = re.compile(
+    "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
+)  # what may be such a letter or mark
+_STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
+_ASCII_LETTER, _OF_ANOTHER_SCRIPT = re.compile("[a-zA-Z]"), re.compile("[\u0250-\u1cff\u2c00-\ud7ff]")
 _LONGEST_MEANT = 2  # what an entity stands for; a name that is none stays as it is
 # Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
 _LONGEST_SENTENCE, _LONGEST_STRETCH = 1_000, 10_000
@@ -112,12 +128,14 @@ class Normalised:
     """A text made uniform for matching, and the way back to the text as it was recorded.
 
     `starts[i]` and `ends[i]` are where the i-th character of `text` comes from in `original`.
+    `disguised` counts the letters that are ASCII ones in `text` alone.
     """
 
     original: str
     text: str
     starts: Sequence[int]
     ends: Sequence[int]
+    disguised: int = 0
 
     def span(self, start: int, end: int) -> tuple[int, int]:
         r"""Return the span of `original` behind `text[start:end]`, in code points.
@@ -189,20 +207,22 @@ class Normalised:
         return self.sentences[max(index, 0)]
 
 
-def normalise(text: str) -> Normalised:
+def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalised:
     """Return `text` with look-alike characters made one, and a map back to every code point.
 
     Curly and full-width quotes become straight, long dashes `—`, `…` three dots; runs of white
     space one blank (one newline if they hold a line break that ends more than a wrapped line);
-    invisible characters and Markdown's marks of emphasis, code and strike-through vanish, as do tags
-    of HTML, or become a newline where they begin a line; its entities become what they stand for; a
-    letter that looks Latin is, in a word with Latin ones; the rest is composed (NFC, UAX #15).
+    invisible characters and Markdown's marks of emphasis, code and strike-through vanish, as do comments
+    and tags of HTML, or become a newline where they begin a line; its entities become what they stand for;
+    the rest is composed (NFC, UAX #15). A letter that looks like an ASCII one becomes it in a word with
+    ASCII letters. A word of look-alikes alone becomes ASCII, and a word loses its diacritics, where that
+    makes it one of the words that `known` returns: in lower case, without apostrophes.
     """
-    original, text = text, _in_one_script(_unwrapped(text))
+    original, text = text, _unwrapped(_uncommented(text))
     straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
     if _PLAIN.fullmatch(straight) and not _OPENING.search(straight):
         identity = range(len(text) + 1)
-        return Normalised(original, straight, identity[:-1], identity[1:])
+        return _in_latin(Normalised(original, straight, identity[:-1], identity[1:]), known)
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
     before = ""  # the visible characters of the segment before
@@ -237,7 +257,7 @@ def normalise(text: str) -> Normalised:
         out += pieces
         starts.extend([start] * len(pieces))
         ends.extend([position] * len(pieces))
-    return Normalised(original, "".join(out), starts, ends)
+    return _in_latin(Normalised(original, "".join(out), starts, ends), known)
 
 
 def words(text: str) -> list[str]:
@@ -355,29 +375,122 @@ def _segment_end(text: str, start: int) -> int:
     return end
 
 
+def _uncommented(text: str) -> str:
+    """Return a text of the same length in which comments of HTML are invisible characters."""
+    pieces: list[str] = []
+    position = 0
+    while opening := _COMMENT.search(text, position):
+        # HTML ends "<!-->" and "<!--->" where they begin. A comment without an end is none.
+        end = _COMMENT_END.search(text, opening.start() + 2)
+        if end is None:
+            break
+        pieces += text[position : opening.start()], "\u200b" * (end.end() - opening.start())
+        position = end.end()
+    return "".join((*pieces, text[position:])) if pieces else text
+
+
 def _unwrapped(text: str) -> str:
-    """Return a text of the same length in which a line that was only wrapped goes on."""
+    """Return a text of the same length in which a line that was only wrapped goes on.
 
-    def joined(end: re.Match[str]) -> str:
-        line = text[text.rfind("\n", 0, end.start()) + 1 : end.start()].rstrip()
-        is_wrapped = len(line) >= _SHORTEST_WRAPPED and line.rstrip(_UNSEEN)[-1:] not in (*".!?:>", "")
-        goes_on = (">" not in end[0] or line.lstrip().startswith(">")) and (not end["capital"] or is_capitals)
-        return " " * len(end[0]) if is_wrapped and goes_on else end[0]
-
+    A break wraps a line where the next one's first word would not have fitted into the width of the text, which is
+    that of its longest line. In a chat lines break where their writers like. So a text counts as wrapped only if
+    lines that plainly go on, without an end and in lower case, break more often where no word would have fitted.
+    """
     text = _OTHER_BREAKS.sub("\n", text)
-    is_capitals = text.isupper()
-    return _WRAP.sub(joined, text) if "\n" in text else text
+    if "\n" not in text or not _GOES_ON.search(text):
+        return text
+    lines = [line.rstrip() for line in text.split("\n")]
+    is_plain = text.isascii() and not (_OPENING.search(text) or _UNSEEN_RUN.search(text))
+    shown = lines if is_plain else [_shown(line).rstrip() for line in lines]
+    widths = _width(lines), _width(shown)
+    wraps: list[tuple[re.Match[str], str]] = []
+    longest = wrapping = fitting = index = before = 0
+    for found in _WRAP.finditer(text):
+        index += text.count("\n", before, found.start())
+        line, before = lines[index], found.start()
+        end = shown[index].rstrip(_UNSEEN)[-1:]
+        if not end or line.startswith("#") or (">" in found[0] and not line.lstrip().startswith(">")):
+            continue
+        sizes = len(line) + len(found["word"]), len(shown[index]) + len(_shown(found["word"]))
+        is_wrap = any(size + 1 > width for size, width in zip(sizes, widths, strict=True))
+        if is_wrap:
+            wraps.append((found, line))
+        is_capitals = line.isupper() and lines[index + 1].isupper()
+        if end not in _STOPS and (found["first"].islower() or is_capitals or _I.match(text, found.start("first"))):
+            longest = max(longest, is_wrap * len(line))
+            wrapping, fitting = wrapping + is_wrap, fitting + (not is_wrap)
+    letter = _LETTER.search(text)
+    # Who begins with a capital or ends sentences within lines would have ended one before a break.
+    is_tidy = (letter and letter[0].isupper()) or _STOP.search(text)
+    if wrapping < max(1, fitting if is_tidy or longest >= _LONG else fitting + 2):
+        return text
+    pieces: list[str] = []
+    position = 0
+    for found, line in wraps:
+        is_hyphenated = _HYPHENATED.search(line) and found["word"] not in _SUSPENDED
+        pieces += text[position : found.start()], ("\u200b" if is_hyphenated else " ") * len(found[0])
+        position = found.end()
+    return "".join((*pieces, text[position:]))
 
 
-def _in_one_script(text: str) -> str:
-    """Return a text of the same length in which letters that look alike are Latin in words with Latin letters."""
+def _width(lines: Sequence[str]) -> int:
+    """Return the width that lines were wrapped to at least; a single long word may be beyond it."""
+    return max(_NARROWEST, max((len(line) for line in lines if " " in line.lstrip()), default=0))
 
-    def latin(word: re.Match[str]) -> str:
-        return (
-            word[0].translate(_LOOK_ALIKE) if _OF_OTHER_SCRIPTS.search(word[0]) and _LATIN.search(word[0]) else word[0]
-        )
 
-    return _LETTERS.sub(latin, text) if not text.isascii() and _OF_OTHER_SCRIPTS.search(text) else text
+def _shown(line: str) -> str:
+    """Return about what a reader sees of a line."""
+    return _MARKUP.sub(lambda found: "&" if found["entity"] else "", _UNSEEN_RUN.sub("", line))
+
+
+def _in_latin(text: Normalised, known: Callable[[], Set[str]]) -> Normalised:
+    """Return a normalised text in which letters that look like ASCII ones are these (see `normalise`)."""
+    if text.original.isascii() and text.text.isascii():
+        return text
+    disguised = len(_STYLED.findall(text.original))
+    letters: dict[int, str] = {}
+    if _STRANGE.search(text.text):
+        is_latin = cache(lambda: _is_latin(text.text))
+        for word in _STRANGE_WORD.finditer(text.text):
+            for place, (letter, was) in enumerate(
+                zip(_read(word[0], known, is_latin), word[0], strict=True), word.start()
+            ):
+                if letter != was:
+                    letters[place] = letter
+    if not letters:
+        return replace(text, disguised=disguised) if disguised else text
+    disguised += sum(map(bool, letters.values()))
+    kept = [place for place in range(len(text.text)) if letters.get(place, "a")]
+    ends = (text.ends[after - 1] for after in (*kept[1:], len(text.text)))  # marks that go are their letter's
+    return Normalised(
+        text.original,
+        "".join(letters.get(place, text.text[place]) for place in kept),
+        array("I", (text.starts[place] for place in kept)),
+        array("I", ends),
+        disguised,
+    )
+
+
+def _read(word: str, known: Callable[[], Set[str]], is_latin: Callable[[], bool]) -> Sequence[str]:
+    """Return what each letter of a word is read as, nothing for a mark that goes."""
+    alike = word.translate(_LATIN)
+    for letters in (alike, [_bare(letter) for letter in alike]):
+        read = "".join(letters)
+        if read.isascii() and read.lower() in known() and (_ASCII_LETTER.search(word) or is_latin()):
+            return letters
+    return alike if _ASCII_LETTER.search(word) or (alike.isascii() and is_latin()) else word
+
+
+def _bare(letter: str) -> str:
+    """Return a letter without its diacritics, nothing for a mark alone."""
+    base = unicodedata.normalize("NFD", letter)[0]
+    return "" if unicodedata.category(base)[0] == "M" else base.translate(_LATIN)
+
+
+def _is_latin(text: str) -> bool:
+    """Tell whether a text has ASCII letters, and no more letters of other scripts that look like none."""
+    letters = len(_ASCII_LETTER.findall(text))
+    return letters > 0 and letters >= len(_OF_ANOTHER_SCRIPT.findall(text.translate(_LATIN)))
 
 
 def _joins_previous(char: str) -> bool:

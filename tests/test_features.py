@@ -200,7 +200,7 @@ def test_a_line_without_words_is_no_evidence_and_moves_none(line: str) -> None:
 
 @pytest.mark.parametrize(
     "text",
-    ["<Stop taking the pills.>", "<pack a bag>", '<b title="stop it now">', "<b stop taking pills>", "<!-- stop -->"],
+    ["<Stop taking the pills.>", "<pack a bag>", '<b title="stop it now">', "<b stop taking pills>", "<! stop -->"],
 )
 def test_words_in_brackets_are_words(text: str) -> None:
     assert LEXICON.wording(normalise(text).text).topic

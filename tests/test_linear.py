@@ -90,6 +90,8 @@ NORMALISED = (
     "*", "_a", "**a** ", "~~a~~", "`a` ", "don`t ", "\u200b", "a\u200b", " \u200b", "e\u0301", "\u0300", "\u1161",
     "\ud800", "\ufb01", "\U0001d400", "\u2026", "\u201ca\u201d ", "\xa0", "  ", " \n", "\r\n", "\x85", "\u4f60", "\U0001f600",
     "a line that an editor has broken where it met its margin\nand ", "and\n", "\nI ",
+    "<!--", "<!-- a", "<!-- a -->", "-->", "\u00e9", "a\u00e9", "a\u0301\u00e9 ", "\u043e", "a\u043e ", "a\u043e",
+    "A line that an editor has broken\nwhere it met its margin,\nand ", "well-\n", "A a\n", "a a\n(", "# a\na ",
     "&", "&a", "&amp;", "<", "<b", "<b>", "<p x=", "<p x=1 ", "<p  ", "\x1b[", "\x1b[1m", "\x00", "f\u0456 ", "\u0456", "> \nand ",
     "www.", "https://a?", "http://", ".[1]", ".\u00b2", "a.B", "\u3002", "\U0001f600 A", "\U0001f600 ",
     ".", "?!)", '."', "mr. ", "a.b", "a. ", '"', '6" ', '"a" ', '"\n', "don't ", "'", "1,", "what ",

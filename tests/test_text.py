@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+import textwrap
 import unicodedata
 from itertools import pairwise
 
@@ -12,8 +13,8 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safe_gate.text import (
+    _LATIN,
     _MARKS,
-    _OF_OTHER_SCRIPTS,
     _REPLACEMENTS,
     _SIGNS,
     _joins_previous,
@@ -55,9 +56,10 @@ def test_every_character_of_a_normalised_text_comes_from_its_place_in_the_origin
     assert all(a <= c and b <= d for (a, b), (c, d) in pairwise(places))
     for char, (start, end) in zip(normalised.text, places, strict=True):
         alone = text[start:end]
-        # Alone they are markup, between letters they are not; and a letter of another script is Latin beside Latin ones.
-        if not {"_", "`"} & set(alone) and not _OF_OTHER_SCRIPTS.search(alone):
-            assert char in normalise(text[start:end]).text
+        # Alone they are markup, between letters they are not; and a look-alike is an ASCII letter beside ASCII letters.
+        is_look_alike = char.isascii() and char.isalpha() and not alone.isascii()
+        if not {"_", "`"} & set(alone) and not is_look_alike:
+            assert char in normalise(alone).text or (char == " " and alone.isspace())  # a wrapped line's break
 
 
 @given(any_text, st.data())
@@ -101,7 +103,7 @@ def test_an_empty_span_has_no_place() -> None:
 def test_a_normalised_text_is_composed(text: str) -> None:
     assert not any(normalise(char).text for char in IGNORABLE)
     special = IGNORABLE | set(SINGLE_QUOTES) | {"~"} | {chr(code) for code in range(0xFF01, 0xFF5F)}  # ~~ is markup
-    special |= {chr(code) for code in range(0x370, 0x530)}  # a letter of these may be read as a Latin one
+    special |= set(map(chr, _LATIN))  # a letter of these may be read as an ASCII one
     kept = "".join(char for char in text if not special & set(unicodedata.normalize("NFC", char)))
     assert normalise(kept).text == unicodedata.normalize("NFC", kept)
 
@@ -199,6 +201,59 @@ def test_a_wrapped_line_does_not_end_a_sentence(text: str, sentences: int) -> No
     assert len(normalised.text) == len(normalised.starts) == len(normalised.ends)
 
 
+PROSE = (
+    "I know exactly how you feel, and I promise you that everything is going to be fine by the time we meet on Monday.",
+    "Well, it is a long-term plan and it asks for a little patience from us. So you must do (at least) 3 things, as "
+     'she said: "rest", eat and call Dr. Ames again. He was, I think, a well-known man, & nobody asked who it was, or why.',
+)
+
+
+@pytest.mark.parametrize("width", range(20, 101))
+def test_a_text_reads_the_same_at_whatever_width_it_is_wrapped(width: int) -> None:
+    for text in PROSE:
+        for is_hyphenated in (True, False):
+            lines = textwrap.wrap(text, width, break_on_hyphens=is_hyphenated, break_long_words=False)
+            assert normalise("\n".join(lines)).text == text
+            assert normalise("".join(f"> {line}\r\n" for line in lines)).text.strip("> \n") == text
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "that sounds hard\ndo you want to talk",
+        "i hear you and i am so sorry\nwhat happened next",
+        "i'm so sorry about all of this today\nthat's awful\ni'm here\ndo you want to talk about it now?",
+        "That sounds hard, and I'm sorry\nDo you want to talk about it",
+        "ok\nno problem at all\ncall me whenever you want\nbye for now",
+        "Try one of these things today:\nherbal tea\na warm bath with salt\nreading\na walk with a friend",
+        "- go out and see somebody\n- do a thing that you like\n- eat",
+        "1. go out and see somebody\n2. do a thing that you like\n3) eat",
+        "a) go out and see somebody\nb) do a thing that you like\n(c) eat",
+        "# what you can do about it\ncall a friend",
+    ],
+)
+def test_lines_of_chats_and_lists_stay_apart(text: str) -> None:
+    assert normalise(text).text == text
+
+
+@pytest.mark.parametrize(
+    ("original", "normal", "disguised"),
+    [
+        ("pr\u00f3mise", "promise", 1),
+        ("Pro\u0301mi\u0308se!", "Promise!", 2),
+        ("p\u00f3\u0301romise n\u0456\u0306ce", "p\u00f3\u0301romise ni\u0306ce", 1),
+        ("caf\u00e9, r\u00e9sum\u00e9", "caf\u00e9, r\u00e9sum\u00e9", 0),
+        ("\u0406 pr\u043em\u0456\u0455\u0435", "I promise", 5),
+        ("\U0001d429\U0001d42b\U0001d428mise \uff29", "promise I", 4),
+        ("I promise\u2014\u201cyes\u201d\u2026 \u2192 \U0001f642", 'I promise\u2014"yes"... \u2192 \U0001f642', 0),
+    ],
+)
+def test_a_disguised_word_is_read_and_its_letters_are_counted(original: str, normal: str, disguised: int) -> None:
+    normalised = normalise(original, lambda: {"i", "promise"})
+    assert (normalised.text, normalised.disguised) == (normal, disguised)
+    assert normalised.span(0, len(normalised.text)) == (0, len(original))
+
+
 @pytest.mark.parametrize("text", ["* a point", "2 * 3 = 6", "snake_case_name", "a * b * c"])
 def test_stars_and_underscores_that_are_not_emphasis_stay(text: str) -> None:
     assert normalise(text).text == text
@@ -223,6 +278,11 @@ def test_stars_and_underscores_that_are_not_emphasis_stay(text: str) -> None:
         ),
         ("\x1b[1;31mred\x1b[0m", "red"),
         ("f\u0456ne th\u03bfught", "fine thought"),
+        ("I <!-- x -->know<!---->, kn<!--\n-- > -->ow <!-- and", "I know, know <!-- and"),
+        ("<!--> a <!---> b <!-- x --!>c", " a b c"),
+        ("kn\u0585w \u0131s \u0261o \u043a\u0430n", "know is go kan"),
+        ("kn<b>\u043e</b>w, k&#1086;w, k\u043e\u200bw", "know, kow, kow"),
+        ("&ZeroWidthSpace;k&#x0000006e;o&#0000000119;", "know"),
         ("\u041f\u0440\u0438\u0432\u0435\u0442, \u03b1\u03b2", "\u041f\u0440\u0438\u0432\u0435\u0442, \u03b1\u03b2"),
     ],
 )

@@ -4,7 +4,7 @@ from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import LearnedPack
 from safe_gate.evaluators.synthesis.report import Totals, report, result_json
-from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack, refusal
+from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack, refusal, words_of
 from safe_gate.evaluators.synthesis.score import (
     CHECKS,
     GROUPS,
@@ -40,4 +40,5 @@ __all__ = [
     "report",
     "result_json",
     "score_case",
+    "words_of",
 ]

@@ -31,6 +31,7 @@ _CLASS = re.compile(r"\{([a-z_]+)\}")
 _CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")
 _CLAUSE_WORD = re.compile(r"\b(?:and|but|or|so|then|just|please|now|first|also)$", re.IGNORECASE)
 _LONGER_THAN_ANY = len("please") + 1
+_WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _UP_TO_A_WORD = re.compile(r"(?s:.*)\w")
 
 
@@ -156,6 +157,17 @@ def broken_promises(
         if (found := find(alone, normalised))
     ]
     return missed, struck
+
+
+def words_of(packs: Iterable[JsonObject], shared_classes: Mapping[str, Sequence[str]]) -> frozenset[str]:
+    """Return the words that occur in the rules of packs, lower-cased: in patterns and in what these promise to hit."""
+    texts = [text for some in shared_classes.values() for text in some]
+    for pack in packs:
+        texts += [text for some in pack.get("classes", {}).values() for text in some]
+        for rule in pack.get("rules", ()):
+            texts += rule["pattern"], *rule["hit"]
+            texts += (text for name in ("unless", "unless_before", "unless_after") for text in rule.get(name, ()))
+    return frozenset(_WORD.findall(_NO_WORD.sub(" ", " ".join(texts).lower())))
 
 
 def refusal(pattern: str) -> str:

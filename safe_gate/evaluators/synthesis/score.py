@@ -6,7 +6,7 @@ Pure: a verdict is a function of the hits of the rule packs, and for the pivot o
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -99,7 +99,8 @@ class Rules:
     `packs` are hand-written, `learned` come from training and need the lexicon; under the profile
     `spec` there are no learned ones, every hit weighs 1, and every language is judged. `needed` is
     what an agency or pivot score must reach to pass, `limit` what a sentence's evidence must reach
-    to count against a reply. `recipe` says what they were made of to whoever made them.
+    to count against a reply. `recipe` says what they were made of to whoever made them. `words` returns
+    the words that occur in hand-written rules: few texts are asked about them.
     """
 
     packs: tuple[Pack, ...]
@@ -110,6 +111,7 @@ class Rules:
     limit: float = 1.0
     is_weighted: bool = False
     recipe: str = ""
+    words: Callable[[], Set[str]] = frozenset
 
 
 SENSITIVITIES: Mapping[str, tuple[float, float]] = {
@@ -125,7 +127,7 @@ class Turn:
 
     def __init__(self, user: str, assistant: str, rules: Rules) -> None:
         self.rules = rules
-        self.texts = {"user": normalise(user), "assistant": normalise(assistant)}
+        self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._columns: dict[str, Mapping[str, list[Column]]] = {}
         self._parts: dict[str, tuple[Sentence, ...]] = {}
         self._cancelled: dict[str, list[Hit]] = {}
