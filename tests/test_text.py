@@ -203,8 +203,11 @@ def test_a_wrapped_line_does_not_end_a_sentence(text: str, sentences: int) -> No
 
 PROSE = (
     "I know exactly how you feel, and I promise you that everything is going to be fine by the time we meet on Monday.",
-    "Well, it is a long-term plan and it asks for a little patience from us. So you must do (at least) 3 things, as "
-     'she said: "rest", eat and call Dr. Ames again. He was, I think, a well-known man, & nobody asked who it was, or why.',
+    (
+        "Well, it is a long-term plan and it asks for a little patience from us. So you must do (at least) 3 things, "
+        'as she said: "rest", eat and call Dr. Ames again. He was, I think, a well-known man, & nobody asked who it was, '
+        "or why."
+    ),
 )
 
 
