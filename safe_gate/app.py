@@ -12,7 +12,7 @@ from safe_gate import files, measure
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Section, Untrusted, Verdict
-from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
+from safe_gate.options import WAIVERS_FILE, Options, config_paths
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 
@@ -498,7 +498,7 @@ def _read_by(options: Options, output: str = "") -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
     from safe_gate import batches
 
-    settings = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
+    settings = (*config_paths(options), options.waivers or WAIVERS_FILE)
     yield from (Path(one) for one in ("", *settings, options.baseline))
     yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules, *options.shards))[0]
     for batch in batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), (output,))[0]:

@@ -24,7 +24,7 @@ from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
-from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, Options
+from safe_gate.options import WAIVERS_FILE, Options, config_paths
 from safe_gate.trees import Commit, Entry, Kind, Missing, Pattern, Selection
 
 _MOST_BYTES = 2_000_000_000
@@ -67,7 +67,7 @@ class Repository(Protocol):
 def patterns_of(options: Options) -> tuple[Pattern, ...]:
     """Return the paths and globs of all files that a run under these options reads, from the working folder."""
     batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
-    beside = (options.config or CONFIG_FILE, options.waivers or WAIVERS_FILE)
+    beside = (*config_paths(options), options.waivers or WAIVERS_FILE)
     report = [path] if (path := committed(options.baseline)) else []
     others = (*options.safe_outputs, *options.synthesis_cases, *options.rules, *beside, *report)
     return (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, others))

@@ -15,7 +15,7 @@ from safe_gate.evaluators import safe_v0
 from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import item_lines
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.options import CONFIG_FILE, WAIVERS_FILE
+from safe_gate.options import CONFIG_FILES, WAIVERS_FILE
 from safe_gate.spool import Store
 
 # How what we write begins, two keys deep: a batch may begin with one of them, and be told that the schema knows it not.
@@ -295,7 +295,7 @@ def _is_ours(path: Path, *, is_named: bool) -> bool:
 
     `is_named` says that a setting names the file as one of them: then it is, unless it holds cases.
     """
-    if path.name in (CONFIG_FILE, WAIVERS_FILE):
+    if path.name in (*CONFIG_FILES, WAIVERS_FILE):
         return True
     try:
         with files.open_regular(path) as file:

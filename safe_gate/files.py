@@ -23,7 +23,7 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 from safe_gate import globs, parquet
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Config, Place, Problem
-from safe_gate.options import CONFIG_FILE, WAIVERS_FILE, settings
+from safe_gate.options import CONFIG_FILES, WAIVERS_FILE, settings
 from safe_gate.spool import Store
 from safe_gate.validate import Fault, Schema, suggestion
 from safe_gate.waivers import twins
@@ -36,6 +36,7 @@ HERE = Path()
 
 BOM = b"\xef\xbb\xbf"
 _UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
+_ALMOST_A_CONFIG = re.compile(r".?safe(-gate)?.config.json(c|5)?", re.IGNORECASE)
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -321,10 +322,13 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     """Return the config file, or None if none was named and none is there.
 
     Top-level keys may be written in kebab-case, snake_case or camelCase; they come back as the
-    schema spells them. Raises CannotJudge with every problem of the file; unless `is_checked`, of
-    its text alone, not of what it sets.
+    schema spells them. Raises CannotJudge with every problem of the file, and for other files that may be meant
+    as one; unless `is_checked`, of its text alone, not of what it sets.
     """
-    if (found := _named_or_default(path, CONFIG_FILE, root)) is None:
+    if is_checked and not path and (problems := tuple(_not_the_config(root))):
+        raise CannotJudge(*problems)
+    default = next((name for name in CONFIG_FILES if exists(root / name)), "")
+    if not (path or default) or (found := _named_or_default(path, default, root)) is None:
         return None
     file, name = found
     text = _text(file, name)
@@ -339,6 +343,25 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     if problems:
         raise CannotJudge(*problems)
     return Config(name, content, partial(_line_of, lines=dict(places(bare)), original=original))
+
+
+def _not_the_config(root: Path) -> Iterator[Problem]:
+    """Yield a problem for a second config file, and in the working folder for one whose name is not read."""
+    first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
+    for name in others:
+        yield Problem(Place(name), f"is a config file beside {first}; keep one of them, or name one with --config")
+    if root != HERE:
+        return
+    try:
+        names = sorted(path.name for path in root.iterdir())
+    except OSError as error:
+        yield unreadable(root, error)
+        return
+    for name in names:
+        if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
+            right = next(one for one in CONFIG_FILES if ("-gate" in one) == ("-gate" in name.lower()))
+            words = f"is not read: the config file is called {right}; rename it, remove it, or name it with --config"
+            yield Problem(Place(name), words)
 
 
 def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:

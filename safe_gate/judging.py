@@ -29,7 +29,7 @@ from safe_gate.effects import Effects
 from safe_gate.evaluators import EVALUATORS, synthesis
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
-from safe_gate.options import CONFIG_FILE, Options
+from safe_gate.options import Options, config_paths
 from safe_gate.trees import Pattern
 from safe_gate.weakening import Weakening, What
 
@@ -398,8 +398,8 @@ def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
 def _is_needed_by_base(options: Options, effects: Effects, options_at: comparing.OptionsAt) -> bool:
     """Tell whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
     if effects.context.subject.base_sha:
-        config = Pattern(options.config or CONFIG_FILE)
-        with suppress(CannotJudge), _opened("base", [config], options, effects) as base:
+        config = [*map(Pattern, config_paths(options))]
+        with suppress(CannotJudge), _opened("base", config, options, effects) as base:
             return base is not None and options_at(base.root).on_weakened == "fail"
     return False
 

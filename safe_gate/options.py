@@ -11,7 +11,9 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
-CONFIG_FILE = "safe.config.json"
+CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
+"""The names of the config file: it has one of them, unless another is set."""
+
 OFF = "off"
 WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
@@ -439,11 +441,16 @@ class Options:
         flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),
     )
     config: str = _option(
-        f"The config file. Default: {CONFIG_FILE} if there is one.",
+        f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.",
         "",
         key=(),
         flags=dict.fromkeys(("run", "power", "score", "eval", "explain", "rules", "publish", "bless"), ("--config",)),
     )
+
+
+def config_paths(options: Options) -> tuple[str, ...]:
+    """Return the paths of which one is that of the config file, from the working folder."""
+    return (options.config,) if options.config else CONFIG_FILES
 
 
 @cache

@@ -19,7 +19,7 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from safe_gate.model import CannotJudge, Config, Place, Problem
-from safe_gate.options import AS_RUN, CONFIG_FILE, OFF, Options, Setting, settings
+from safe_gate.options import AS_RUN, CONFIG_FILES, OFF, Options, Setting, settings
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
@@ -28,11 +28,11 @@ if TYPE_CHECKING:
 
 ConfigReader = Callable[[str], Config | None]
 
-_NO_CONFIG = Config(CONFIG_FILE, {})
+_NO_CONFIG = Config(CONFIG_FILES[0], {})
 # What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 _A_NUMBER_OF_JOBS = re.compile("[1-9][0-9]{0,2}")
-_PREFIXES = ("SAFE_GATE_", "SAFE_V0_")
+_PREFIXES = ("SAFE_GATE_", "SAFE_V0_", "SAFEGATE_")
 # The booleans of YAML 1.2's core schema, as @actions/core reads them; anything else is an error.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
@@ -306,8 +306,8 @@ def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[P
         given = name.removeprefix("INPUT_")
         if is_action and given != name:
             what = f"input {given.lower()}{suggestion(given.replace('_', '-'), inputs, quoted=False)}"
-        elif name.startswith(_PREFIXES):
-            what = f"variable of this name{suggestion(_bare(name), variables, quoted=False)}"
+        elif name.upper().startswith(_PREFIXES):
+            what = f"variable of this name{suggestion(_bare(name.upper()), variables, quoted=False)}"
         else:
             continue
         yield Problem(Place(name), f"safe-gate has no {what}; correct its name or remove it")
@@ -315,7 +315,7 @@ def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[P
 
 def _bare(variable: str) -> str:
     """Return a variable's name without its prefix, which people mix up."""
-    return variable.removeprefix("SAFE_GATE_").removeprefix("SAFE_V0_")
+    return next((variable.removeprefix(prefix) for prefix in _PREFIXES if variable.startswith(prefix)), variable)
 
 
 def _explain(error: ValidationError, origins: Mapping[str, Source]) -> Iterator[Problem]:

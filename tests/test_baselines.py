@@ -740,4 +740,5 @@ def test_the_patterns_of_a_run_are_all_that_it_reads() -> None:
     )
     others = map(Pattern, ("o", "c", "r", "k", "safe-gate.waivers.json"))
     assert patterns_of(options) == (Pattern("t/a", is_batch=True), Pattern("/b", is_batch=True), *others)
-    assert patterns_of(Options()) == (Pattern("safe.config.json"), Pattern("safe-gate.waivers.json"))
+    defaults = ("safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json")
+    assert patterns_of(Options()) == tuple(map(Pattern, defaults))

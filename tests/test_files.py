@@ -406,7 +406,7 @@ def test_an_output_stands_twice_even_where_one_of_them_is_invalid(safe_gate: Saf
     assert ran.err.count(f"a.outputs.jsonl:{invalid}: z: output.") == 3
 
 
-@pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.waivers.json"])
+@pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json"])
 def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, name: str) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     Path(name).symlink_to("elsewhere/settings.json")

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import SILENT, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 SOURCES = ("flag", "input", "environment", "config")
@@ -77,6 +77,12 @@ def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callabl
         ({"SAFE_GATE_MIN_PASRATE": "0.9"}, "", ["SAFE_GATE_MIN_PASRATE", "did you mean SAFE_GATE_MIN_PASS_RATE?"]),
         ({"SAFE_GATE_REPORT_DIR": "out"}, "", ["has no variable of this name (did you mean SAFE_V0_REPORT_DIR?);"]),
         ({"SAFE_GATE_CR_PASS": "1"}, "", ["did you mean SAFE_V0_CR_PASS?"]),
+        ({"SAFEGATE_MIN_PASS_RATE": "1"}, "", ["SAFEGATE_MIN_PASS_RATE: safe-gate has no variable of this name (did you mean SAFE_GATE_MIN_PASS_RATE?)"]),
+        ({"SAFEGATE_ZEBRA": ""}, "", ["SAFEGATE_ZEBRA: safe-gate has no variable of this name;"]),
+        ({"safe_gate_max_fail_labels": "0"}, "", ["safe_gate_max_fail_labels: safe-gate has no variable of this name (did you mean SAFE_GATE_MAX_FAIL_LABELS?)"]),
+        ({"Safe_Gate_Config": "x.json"}, "", ["(did you mean SAFE_GATE_CONFIG?)"]),
+        ({"safegate_profil": "spec"}, "", ["(did you mean SAFE_GATE_PROFILE?)"]),
+        ({"safe_v0_cr_pass": "1"}, "", ["(did you mean SAFE_V0_CR_PASS?)"]),
         ({"SAFE_GATE_MIN_PASS_RATE": "nan"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"nan"', "a number from 0 to 1"]),
         ({"SAFE_GATE_MIN_PASS_RATE": "inf"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"inf"']),
         ({"INPUT_MIN-PASS-RATE": "80%"}, "", ["INPUT_MIN-PASS-RATE", '"80%"', "a number from 0 to 1"]),
@@ -202,6 +208,95 @@ def test_a_config_file_that_is_named_must_exist(safe_gate: SafeGate) -> None:
     ran = safe_gate("run", "--config", "nowhere.json")
     assert ran.code == 3
     assert "nowhere.json: cannot be read: No such file" in ran.err
+
+
+COMMANDS = (
+    ("run", "--safe-batch", "b"),
+    ("doctor", "--safe-batch", "b"),
+    ("score", "--batch", "b"),
+    ("eval", "--cases", "c.jsonl"),
+    ("explain", "t", "--cases", "c.jsonl"),
+    ("power",),
+    ("rules",),
+    ("publish",),
+    ("bless",),
+)
+"""A command of each kind that reads a config file."""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        (".safe.config.json", "safe.config.json"),
+        ("Safe.Config.JSON", "safe.config.json"),
+        ("safe.config.jsonc", "safe.config.json"),
+        ("safe.config.json5", "safe.config.json"),
+        ("safe-config.json", "safe.config.json"),
+        (".safe-gate.config.json", "safe-gate.config.json"),
+        ("SAFE-GATE.config.jsonc", "safe-gate.config.json"),
+    ],
+)
+def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(
+    safe_gate: SafeGate, command: tuple[str, ...], name: str, right: str
+) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path(name).write_text('{"min-pass-rate": 1}', "utf-8")
+    ran = safe_gate(*command)
+    assert ran.code == 3
+    words = f"{name}: is not read: the config file is called {right}; rename it, remove it, or name it with --config\n"
+    assert words in ran.err
+
+
+def test_a_config_that_is_named_leaves_others_alone(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    for name in ("safe.config.jsonc", "safe.config.json", "safe-gate.config.json"):
+        Path(name).write_text('{"min-pass-rate": 0.5}', "utf-8")
+    run = ("run", "--safe-batch", "b")
+    assert safe_gate(*run).code == 3
+    assert safe_gate(*run, "--config", "safe.config.jsonc").code == 0
+    monkeypatch.setenv("SAFE_GATE_CONFIG", "safe-gate.config.json")
+    assert safe_gate(*run).code == 0
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"][0]["threshold"] == 0.5
+
+
+@pytest.mark.parametrize("name", ["my-safe.config.json", "safe.config.json.bak", "safe.config.yaml", "safe.json"])
+def test_a_file_of_another_name_is_no_config(safe_gate: SafeGate, name: str) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    Path(name).write_text("{}", "utf-8")
+    Path("safe.config.json5").mkdir()
+    assert safe_gate("run", "--safe-batch", "b").code == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
+def test_two_config_files_are_one_too_many(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("c.jsonl"), turn("t"))
+    for name in ("safe.config.json", "safe-gate.config.json"):
+        Path(name).write_text("{}", "utf-8")
+    ran = safe_gate(*command)
+    assert ran.code == 3
+    assert "safe-gate.config.json: is a config file beside safe.config.json; keep one of them" in ran.err
+
+
+def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"), safe_case("b", output=SILENT))
+    config = Path("safe-gate.config.json")
+    config.write_text('{"min-pass-rate": 0.5, "safe-batch": ["*"], "report-dir": "out"} // ours', "utf-8")
+    assert safe_gate("run").code == 0
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["rules"][0]["threshold"] == 0.5
+    shown = safe_gate("doctor")
+    assert shown.code == 0
+    assert "safe-gate.config.json: min-pass-rate" in shown.out
+    assert safe_gate("validate", "safe-gate.config.json").code == 0
+    assert "safe-gate.config.json" in safe_gate("score", "--batch", "b", "--output", "safe-gate.config.json").err
+    config.write_text('{"min-pasrate": 1, "report-dir": "out"}', "utf-8")
+    for command in (("run",), ("validate", "safe-gate.config.json"), ("publish",)):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert 'safe-gate.config.json:1: min-pasrate: is not a known field (did you mean "min-pass-rate"?)' in ran.err
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
 def test_lists_take_one_entry_a_line(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -743,6 +743,60 @@ def test_a_change_cannot_keep_the_base_commit_from_being_read(
         Path("latest.jsonl").symlink_to("c.jsonl")
 
 
+def test_a_config_file_of_the_second_name_is_read_at_the_base_commit(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    Path("safe.config.json").rename("safe-gate.config.json")
+    renamed = commit()
+    lax = CONFIG | {"min-pass-rate": 0.5}
+    for before, after in (
+        (base, "safe-gate.config.json"),
+        (renamed, "safe.config.json"),
+        (renamed, "safe-gate.config.json"),
+    ):
+        for name in ("safe.config.json", "safe-gate.config.json"):
+            Path(name).unlink(missing_ok=True)
+        Path(after).write_text(json.dumps(lax), "utf-8")
+        in_actions(payload=pull_request(before))
+        assert safe_gate("run", "--baseline", "base").code == 0
+        assert section() == [("setting", "min-pass-rate", "", "lowered")]
+        assert safe_gate("run", "--policy-ref", "base").code == 0
+        assert report()["provenance"]["policy"]["min_pass_rate"] == 0.9
+
+
+def test_two_config_files_at_the_base_commit_are_an_error(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    Path("safe-gate.config.json").write_text(json.dumps(CONFIG), "utf-8")
+    in_actions(payload=pull_request(commit()))
+    Path("safe-gate.config.json").unlink()
+    for run in (("run", "--baseline", "base"), ("run", "--policy-ref", "base"), ("run", "--on-weakened", "fail")):
+        ran = safe_gate(*run)
+        assert ran.code == 3, ran.log
+        assert re.search(
+            r"^[0-9a-f]{7}:safe-gate.config.json: is a config file beside safe.config.json", ran.err, re.MULTILINE
+        )
+
+
+@pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.config.json"])
+def test_a_base_that_wants_its_terms_known_is_heard_by_either_name_of_its_config(
+    safe_gate: SafeGate, in_actions: Callable[..., None], name: str
+) -> None:
+    git("init", "--quiet")
+    write_cases(Path("c.jsonl"), {"id": "no case"})
+    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "baseline-required": False}
+    for on_weakened, code in (("fail", 3), ("warn", 0)):
+        Path("safe.config.json").unlink(missing_ok=True)
+        Path(name).write_text(json.dumps(config | {"on-weakened": on_weakened}), "utf-8")
+        write_cases(Path("c.jsonl"), {"id": "no case"})
+        in_actions(payload=pull_request(commit()))
+        write_cases(Path("c.jsonl"), turn("a"))
+        Path(name).unlink()
+        Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+        ran = safe_gate("run")
+        assert ran.code == code, ran.log
+
+
 def test_a_waiver_that_the_baselines_report_knows_is_not_added(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant="You should rest."))
     waiver = {"id": "a", "check": "agency_language", "reason": "r", "owner": "o", "expires": "2099-01-01"}
