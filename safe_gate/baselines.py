@@ -13,10 +13,9 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
-from tempfile import TemporaryDirectory
 from typing import Protocol
 
-from safe_gate import files, globs, proof
+from safe_gate import files, globs, leftovers, proof
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.files import HERE
 from safe_gate.git import Clone
@@ -104,8 +103,7 @@ def opened(
         yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made)
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)
-        with TemporaryDirectory(prefix="safe-gate-") as temporary:
-            top = Path(temporary)
+        with leftovers.temporary_folder() as top:
             (top / ".git").mkdir()  # the top of a repository, as `files.outside` knows it
             root = top / folder
             root.mkdir(parents=True, exist_ok=True)

@@ -20,7 +20,7 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO
 
-from safe_gate import globs, parquet
+from safe_gate import globs, leftovers, parquet
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Config, Place, Problem
 from safe_gate.options import CONFIG_FILES, WAIVERS_FILE, settings
@@ -429,8 +429,12 @@ def write(path: Path, text: str | Iterable[str]) -> None:
         if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
             raise OSError("Not a regular file")
         path.parent.mkdir(parents=True, exist_ok=True)
+        leftovers.delete_drafts(path.parent)
+        begin, end = leftovers.DRAFT
         # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
-        with NamedTemporaryFile("w", encoding="utf-8", newline="\n", dir=path.parent, delete=False) as file:
+        with NamedTemporaryFile(
+            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=begin, suffix=end, delete=False
+        ) as file:
             draft = file.name
             file.writelines([text] if isinstance(text, str) else text)
         Path(draft).chmod(0o644)

@@ -1,0 +1,68 @@
+"""Shell: temporary files and folders by names that say whose they are, and what a killed run left of them.
+
+Touches the folders that runs write to, and the temporary folder.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import shutil
+import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
+from pathlib import Path
+
+DRAFT = (".safe-gate-", ".tmp")
+"""How the name of a file begins and ends that is to replace another once it is whole."""
+
+_DRAFTS = re.compile(r"\.safe-gate-\w{8}\.tmp")
+_FOLDERS = re.compile(r"safe-gate-\w{8}")
+_OLD = 3_600  # seconds: no run writes one file for so long
+
+
+def delete_drafts(folder: Path) -> None:
+    """Delete the drafts in a folder that are older than an hour, as far as that can be done."""
+    for draft in _old(folder, _DRAFTS):
+        if draft.is_file(follow_symlinks=False):
+            with suppress(OSError):
+                Path(draft).unlink()
+
+
+@contextmanager
+def temporary_folder() -> Iterator[Path]:
+    """Give an empty folder that is gone afterwards; delete those that runs left over an hour ago.
+
+    A run that is killed leaves its folder. One that still runs, however long, holds a lock on its own.
+    """
+    from tempfile import TemporaryDirectory, gettempdir  # slow to import, and many commands need no folder
+
+    for folder in _old(Path(gettempdir()), _FOLDERS):
+        if folder.is_dir(follow_symlinks=False) and folder.stat().st_uid == os.getuid():
+            with suppress(OSError), _locked(folder.path):
+                shutil.rmtree(folder.path, ignore_errors=True)
+    with TemporaryDirectory(prefix="safe-gate-") as name, ExitStack() as held:
+        with suppress(OSError):  # a file system without locks
+            held.enter_context(_locked(name))
+        yield Path(name)
+
+
+def _old(folder: Path, names: re.Pattern[str]) -> Iterator[os.DirEntry[str]]:
+    with suppress(OSError), os.scandir(folder) as entries:
+        for entry in entries:
+            with suppress(OSError):  # another run may delete it at the same time
+                if names.fullmatch(entry.name) and entry.stat(follow_symlinks=False).st_mtime < time.time() - _OLD:
+                    yield entry
+
+
+@contextmanager
+def _locked(folder: str) -> Iterator[None]:
+    """Hold a folder's lock, which ends with the process. Raises OSError if another process holds it."""
+    import fcntl
+
+    handle = os.open(folder, os.O_RDONLY | os.O_DIRECTORY | os.O_NOFOLLOW)
+    try:
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        yield
+    finally:
+        os.close(handle)
