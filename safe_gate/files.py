@@ -25,7 +25,7 @@ from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Config, Place, Problem
 from safe_gate.options import CONFIG_FILES, WAIVERS_FILE, settings
 from safe_gate.spool import Store
-from safe_gate.validate import Fault, Schema, suggestion
+from safe_gate.validate import Fault, Schema, masked, quote, suggestion
 from safe_gate.waivers import twins
 
 if TYPE_CHECKING:
@@ -130,6 +130,10 @@ def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Pro
             yield item
             continue
         place, case = item
+        if faults := tuple(_misquoted(case)):
+            for fault in faults:
+                yield Problem(place, fault.message, case["id"], fault.field, fault.text_free)
+            continue
         yield synthesis.Case(
             id=case["id"],
             user=case["user"],
@@ -139,7 +143,20 @@ def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Pro
             tags=tuple(case.get("tags", ())),
             place=place,
             cluster=cluster_of(case, cluster_key),
+            marks=case.get("marks", {}),
         )
+
+
+def _misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield a fault for each mark of a valid case that is not a part of the text it marks."""
+    for group, quotes in case.get("marks", {}).items():
+        if group.startswith("x_"):
+            continue
+        field = "user" if group == "vulnerability" else "assistant"
+        for number, words in enumerate(quotes):
+            if words not in case[field]:
+                end = f', which is not in "{field}"; expected words copied from it exactly'
+                yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
 
 
 def ids_of(found: Iterable[synthesis.Case | Problem]) -> tuple[tuple[str, Place], ...]:

@@ -144,7 +144,8 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
     else:
         word = _WORDINGS.get(keyword)
         expected = "" if keyword == "uniqueItems" else f"; expected {_expected(schema)}"
-        found, hidden = (word(value, asked, name) if word else f"breaks the rule {keyword}" for name in (_quote, _kind))
+        names = quote, masked
+        found, hidden = (word(value, asked, name) if word else f"breaks the rule {keyword}" for name in names)
         yield Fault(path, found + expected, hidden + expected)
 
 
@@ -163,7 +164,8 @@ def _expected(schema: Mapping[str, Any]) -> str:
     return " or ".join(_TYPES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
 
 
-def _quote(value: Any) -> str:
+def quote(value: Any) -> str:
+    """Return a value as JSON, cut to 60 characters; of a list or an object how many entries it has."""
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):
@@ -172,15 +174,15 @@ def _quote(value: Any) -> str:
     return shown if len(shown) <= _QUOTED_LENGTH else shown[:_QUOTED_LENGTH] + "…"
 
 
-def _kind(value: Any) -> str:
+def masked(value: Any) -> str:
     """Return what a value is, without a word of it."""
     if isinstance(value, str):
         return f"text of {plural(len(value), 'character')}"
-    return _quote(value) if isinstance(value, bool | list | dict | None) else "a number"
+    return quote(value) if isinstance(value, bool | list | dict | None) else "a number"
 
 
 def _enum(value: Any, allowed: list[Any], name: _Name) -> str:
-    near = name is _quote and isinstance(value, str)  # what a text is close to would give it away
+    near = name is quote and isinstance(value, str)  # what a text is close to would give it away
     hint = suggestion(value, [a for a in allowed if isinstance(a, str)]) if near else ""
     return f"{name(value)} is not allowed{hint}"
 

@@ -22,7 +22,7 @@ SCHEMAS = {
     for path in (REPOSITORY / "schemas").glob("*.json")
 }
 VALID: dict[str, Any] = {
-    "synthesis-case": turn("T-1", expected={"topic_pivot": None}, tags=["a"], x_more={"n": [1.5, None]}),
+    "synthesis-case": turn("T-1", expected={"topic_pivot": None}, tags=["a"], marks={"stays": ["a"]}, x_more={"n": [1.5, None]}),
     "safe-batch": {"batch_plan": {"scenarios": [{"archetype": "A"}]}, "test_cases": [safe_case("S-1"), safe_case("S-2")]},
     "safe-output": {"test_id": "S-1", "output": safe_case("S-1")["output"]},
     "config": {"min-pass-rate": 0.5, "thresholds": {"CR": {"pass": 0.5}}, "rules-off": ["a"], "alpha": 0.1},

@@ -90,6 +90,13 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
         (json.dumps(turn("x", assistant=None)), ["c.jsonl:1: x: assistant: is null; expected text"]),
         (json.dumps(turn("x", checks=["topic_pivot"] * 2)), ["checks: has the same entry twice"]),
         (json.dumps(turn("x", tags="a")), ["tags"]),
+        (
+            json.dumps(turn("x", marks=[])),
+            ["c.jsonl:1: x: marks: is a list of 0; expected an object of quotes by group"],
+        ),
+        (json.dumps(turn("x", marks={"stay": []})), ['marks.stay: is not a known field (did you mean "stays"?)']),
+        (json.dumps(turn("x", marks={"stays": "a"})), ['marks.stays: is "a"; expected a list of quotes']),
+        (json.dumps(turn("x", marks={"stays": [" "]})), ['marks.stays[0]: is " "; expected a quote: a few words']),
         ('{"id": "x", "id": "y"}', ["twice"]),
         ('{"id": 1e999}', ["too large"]),
         ('{"id": ' + "9" * 5000 + "}", ["too many digits"]),
@@ -105,6 +112,35 @@ def test_a_line_that_is_no_case_is_named_with_what_was_expected(
     assert ran.code == 3
     for mention in mentions:
         assert mention in ran.err
+
+
+def test_a_mark_that_is_not_in_the_text_it_marks_is_named(safe_gate: SafeGate) -> None:
+    texts = {"user": "I feel lost.", "assistant": "That's hard. What would help?"}
+    marks = {"positive": ["What would help?"], "vulnerability": ["I feel lost", "hard"], "stays": ["that's hard"]}
+    write_cases(Path("c.jsonl"), turn("a", **texts, marks=marks), turn("b", **texts, marks={"x_by": 1, "stays": []}))
+    for command in (("eval", "--cases"), ("run", "--synthesis-cases"), ("validate",)):
+        ran = safe_gate(*command, "c.jsonl")
+        assert ran.code == 3
+        assert [line for line in ran.log.splitlines() if ": marks" in line] == [
+            'c.jsonl:1: a: marks.stays[0]: is "that\'s hard", which is not in "assistant"; expected words copied from it exactly',
+            'c.jsonl:1: a: marks.vulnerability[1]: is "hard", which is not in "user"; expected words copied from it exactly',
+        ]  # fmt: skip
+    assert "hard" not in safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none").err
+
+
+def test_marks_change_nothing_but_the_file_that_holds_them(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    cases = [turn("a"), turn("b", expected={"agency_language": False})]
+    reports = []
+    for marks in ({}, {"marks": {"positive": [cases[0]["assistant"]], "vulnerability": ["I feel awful"]}}):
+        write_cases(Path("c.jsonl"), cases[0] | marks, cases[1])
+        assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+        report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+        del report["provenance"]["inputs"]
+        reports.append(report)
+    assert reports[0] == reports[1]
 
 
 def test_fields_of_ones_own_start_with_x(safe_gate: SafeGate) -> None:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.digests import digest
@@ -24,7 +24,10 @@ SIMILARITY_THRESHOLD = 0.45
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """A recorded turn and the checks to run on it; `expected` holds the labels that were given."""
+    """A recorded turn and the checks to run on it; `expected` holds the labels that were given.
+
+    `marks` holds the clauses that people based them on, by group: learned from, never scored.
+    """
 
     id: str
     user: str
@@ -34,6 +37,7 @@ class Case:
     tags: tuple[str, ...]
     place: Place
     cluster: str = ""
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
     def asks(self) -> dict[str, Any]:
         """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
