@@ -261,11 +261,11 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
 
 def _section(name: str, part: JsonObject, options: Options) -> Section:
     """Return what a reader is shown of one evaluator's part alone, with what a run remarks on its settings."""
-    from safe_gate.render.report import departures
+    from safe_gate.render.report import of_scoring
 
     section = EVALUATORS[name].section(part)
     report = {**dict.fromkeys(EVALUATORS), name: part, "provenance": {"policy": measure.settings(options)}}
-    return replace(section, notes=(*section.notes, *departures(report)))
+    return replace(section, notes=(*section.notes, *of_scoring(report)))
 
 
 def _keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:

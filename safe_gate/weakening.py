@@ -362,15 +362,16 @@ def _groups(
             yield What.CHANGED, before, after
         return
     is_excused = EVALUATORS[name].is_excused
+    was_profile, profile = (one.get("profile", "weighted") for one in settings)
     gone, new = _less(before, after), _less(after, before)
-    if is_excused(after) and not is_excused(before):
-        yield What.ADDED, None, [group for group in new if is_excused([group])]
+    if is_excused(after, profile) and not is_excused(before, profile):  # another profile is told itself
+        yield What.ADDED, None, [group for group in new if is_excused([group], profile)]
     rated = settings[0].get("tags") or {}
     if thinned := [group for group in new if any(limit.startswith("min-") for limit in rated.get(group, ()))]:
         yield What.ADDED, None, thinned
     passes_count = any(one.get("max_unexpected_passes") is not None for one in settings)
-    must_pass = passes_count and not is_excused(after)
-    if lost := [group for group in gone if group in named or (must_pass and is_excused([group]))]:
+    must_pass = passes_count and not is_excused(after, profile)
+    if lost := [group for group in gone if group in named or (must_pass and is_excused([group], was_profile))]:
         yield What.DROPPED, lost, None
 
 

@@ -123,6 +123,26 @@ def test_a_negative_example_that_passes_is_said_to(safe_gate: Callable[..., Ran]
     assert back.out.count(now.replace("now:", "before:")) == 2
 
 
+@pytest.mark.parametrize(
+    ("profile", "tag", "newly"),
+    [("weighted", "exam-fail", 1), ("weighted", "pivot-fail", 0), ("spec", "exam-fail", 0)],
+)
+def test_a_tag_that_a_change_adds_excuses_a_case_as_it_does_in_scoring(
+    safe_gate: Callable[..., Ran], profile: str, tag: str, newly: int
+) -> None:
+    flags = ("--synthesis-cases", "c.jsonl", "--profile", profile)
+    write_cases(Path("c.jsonl"), turn("a"), turn("b"))
+    base = commit()
+    write_cases(Path("c.jsonl"), turn("a", assistant=BAD, tags=[tag]), turn("b"))
+    ran = safe_gate("run", *flags, "--baseline", base, "--max-regressions", "0")
+    assert ran.code == newly
+    found = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    counted = {rule["rule"]: rule["value"] for rule in found["rules"]}
+    assert (counted["max-regressions"], counted["max-unexpected-failures"]) == (newly, newly)
+    told = [(one["what"], one["after"]) for one in found["weakened"]["findings"]]
+    assert told == ([] if newly else [("added", [tag])])  # what excuses nothing asks for no less
+
+
 def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()

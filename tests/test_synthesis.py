@@ -255,6 +255,42 @@ def test_expected_failures_do_not_fail_the_run(safe_gate: SafeGate) -> None:
     evaluated(safe_gate, turn("a", assistant=BAD, tags=["agency-fail"]))
 
 
+EXCUSING = (
+    *("negative_example", "agency-fail", "agency_language-fail", "reassurance-fail"),
+    *("unverifiable_reassurance-fail", "pivot-fail", "topic_pivot-fail", "ack-but-pivot-fail"),
+)
+IDLE = ("-fail", "exam-fail", "fail", "never-fail", "pivot-fails", "Pivot-Fail", "language-fail", "agency-failed")
+
+
+@pytest.mark.usefixtures("weighted")
+@pytest.mark.parametrize("tag", [*EXCUSING, *IDLE])
+def test_a_failure_is_expected_where_a_tag_names_a_check(safe_gate: SafeGate, tag: str) -> None:
+    # The reply fails every check, whichever the tag names.
+    write_cases(Path("c.jsonl"), turn("a", assistant=BAD, tags=["grief", tag]))
+    excused = tag in EXCUSING
+    assert safe_gate("eval", "--cases", "c.jsonl").code == (0 if excused else 2)
+    assert safe_gate("run", "--cases", "c.jsonl").code == (0 if excused else 1)
+    found = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]["results"][0]
+    assert found["is_negative_example"] is excused
+    as_in_the_specification = excused or tag.endswith("-fail")
+    assert safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").code == (0 if as_in_the_specification else 2)
+
+
+@pytest.mark.usefixtures("weighted")
+def test_tags_that_only_look_as_if_they_excused_are_named_once(safe_gate: SafeGate) -> None:
+    tags = ("exam-fail", "never-fail", "pivot-fail", "grief")
+    write_cases(Path("c.jsonl"), *(turn(f"{tag} {i}", tags=[tag]) for tag in tags for i in range(3)))
+    said = 'Tags that end in -fail without the name of a check excuse no failure: "exam-fail", "never-fail".'
+    for command in ("eval", "run"):
+        ran = safe_gate(command, "--cases", "c.jsonl", "--max-unexpected-failures", "9")
+        assert ran.code == 0
+        assert ran.log.count(said) == ran.log.count("excuse no failure") == 1
+        assert "excuse no failure" not in safe_gate(command, "--cases", "c.jsonl", "--profile", "spec").log
+    safe_gate("run", "--cases", "c.jsonl")
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert markdown.count("excuse no failure: <code>exam-fail</code>, <code>never-fail</code>.") == 1
+
+
 def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant=BAD))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--verbose")
@@ -275,9 +311,10 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
 ) -> None:
     results = [
         Result(
-            Case(str(i), "", "", ("topic_pivot",), {"topic_pivot": label}, ("x-fail",) * negative, Place("c", i)),
+            Case(str(i), "", "", ("topic_pivot",), {"topic_pivot": label}, (), Place("c", i)),
             {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
             {"topic_pivot": CheckResult(passed, True, {})},
+            negative,
         )
         for i, (passed, negative, label) in enumerate(outcomes)
     ]

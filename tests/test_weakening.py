@@ -338,6 +338,25 @@ def test_a_negative_example_may_not_leave_where_their_passes_are_counted() -> No
     assert found(asking("synthesis", tags=["pivot-fail"]), head) == [("synthesis", "c", "tags", "dropped")]
 
 
+@pytest.mark.parametrize(("profile", "said"), [("weighted", []), ("spec", [("synthesis", "c", "tags", "added")])])
+def test_a_topic_tag_that_ends_in_fail_excuses_under_the_specification_alone(profile: str, said: list[Found]) -> None:
+    own = {"profile": profile}
+    assert found(asking("synthesis", own), asking("synthesis", own, tags=["exam-fail"])) == said
+    counted = own | {"max_unexpected_passes": 0}
+    left = found(asking("synthesis", counted, tags=["exam-fail"]), asking("synthesis", counted))
+    assert left == [("synthesis", "c", "tags", "dropped")] * len(said)
+
+
+def test_under_another_profile_it_is_the_profile_that_is_told() -> None:
+    weighted, spec = ({"profile": profile} for profile in ("weighted", "spec"))
+    changed = ("setting", "profile", "", "changed")
+    tags = {"tags": ["exam-fail"]}
+    assert found(asking("synthesis", weighted, **tags), asking("synthesis", spec, tags=["exam-fail", "x"])) == [changed]
+    counted = {"max_unexpected_passes": 0}
+    lost = [changed, ("synthesis", "c", "tags", "dropped")]
+    assert found(asking("synthesis", spec | counted, **tags), asking("synthesis", weighted | counted)) == lost
+
+
 def test_of_a_negative_examples_tags_those_that_say_so_are_named() -> None:
     counted = {"max_unexpected_passes": 0}
     meant, plain = (asking("synthesis", counted, tags=[*own, "x"]) for own in (["y", "pivot-fail"], []))

@@ -34,7 +34,7 @@ class Evaluator(NamedTuple):
     where its results name their case. `measures` is what a case fails by, a metric or a check: the word
     that waivers use. `guards` are the rules on single compared cases that mean something to it.
     `groups_key` is where what a case asks (`Case.asks()`) names its groups, and `is_excused` tells whether
-    tags say that it is meant to fail.
+    tags say, under a profile, that it is meant to fail.
     `quotes` are the keys of its part that hold recorded text, or expectations of it, as a string or a
     list; `gives_away` those that would tell the words of a withheld text.
     """
@@ -46,7 +46,7 @@ class Evaluator(NamedTuple):
     grouping: Grouping
     groups_key: str
     quotes: frozenset[str]
-    is_excused: Callable[[Collection[str]], bool] = lambda _: False
+    is_excused: Callable[[Collection[str], str], bool] = lambda _tags, _profile: False
     gives_away: frozenset[str] = frozenset()
     guards: frozenset[str] = frozenset()
 
@@ -80,10 +80,10 @@ class Evaluator(NamedTuple):
         return import_module(f"{__name__}.{self.name}.{name}")
 
 
-def _is_negative(tags: Collection[str]) -> bool:
+def _is_negative(tags: Collection[str], profile: str) -> bool:
     from safe_gate.evaluators.synthesis.score import is_negative
 
-    return is_negative(tags)
+    return is_negative(tags, profile)
 
 
 _EVALUATORS = (

@@ -235,8 +235,7 @@ def _score(value: float | None) -> str:
 
 def _told(when: str, name: str, result: JsonObject) -> Iterator[Phrase]:
     evaluator = EVALUATORS[name]
-    outcome = evaluator.outcome(result)
-    is_feigned = not outcome.passed and evaluator.is_excused(outcome.groups)
+    is_feigned = not evaluator.outcome(result).passed and result.get("is_negative_example", False)
     nothing: Phrase = ("passes, though it is a negative example" if is_feigned else "nothing to complain of",)
     for phrase in evaluator.finding(result).evidence or (nothing,):
         yield (f"{when}: ", *phrase)

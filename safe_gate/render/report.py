@@ -194,7 +194,23 @@ _FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
 
 def remarks(report: JsonObject) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
-    return [*not_run(report), *_not_compared(report), *_replaced(report), *departures(report)]
+    return [*not_run(report), *_not_compared(report), *_replaced(report), *of_scoring(report)]
+
+
+def of_scoring(report: JsonObject) -> list[Phrase]:
+    """Return what a reader must know of how cases were scored, in a report that judges nothing, too."""
+    return [*_idle_fail_tags(report), *departures(report)]
+
+
+def _idle_fail_tags(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on tags that look as if they excused a failure and do not."""
+    profile = report["provenance"]["policy"]["profile"]
+    for name in present(report):
+        evaluator = EVALUATORS[name]
+        tags = (tag for tag in evaluator.grouping.figures(report[name]) if tag.endswith("-fail"))
+        if idle := sorted(tag for tag in tags if not evaluator.is_excused([tag], profile)):
+            words = "Tags that end in -fail without the name of a check excuse no failure: "
+            yield (words, *first_few(idle, len(idle)), ". Tag a case negative_example if its reply is meant to fail.")
 
 
 def _not_compared(report: JsonObject) -> Iterator[Phrase]:

@@ -118,7 +118,7 @@ def result_json(result: Result) -> dict[str, Any]:
     return {
         "id": result.case.id,
         "pass": result.passed,
-        "is_negative_example": result.case.is_negative_example,
+        "is_negative_example": result.is_negative_example,
         "tags": list(result.case.tags),
         "language": {field: str(language) for field, language in result.language.items()},
         "checks": {name: check.as_json() for name, check in result.checks.items()},

@@ -47,15 +47,30 @@ class Case:
         """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
         return {"case": digest({"user": self.user, **self.asks()}), "output": digest(self.assistant)}
 
-    @property
-    def is_negative_example(self) -> bool:
-        """Tell whether the reply is meant to fail."""
-        return is_negative(self.tags)
+
+_FAIL_TAGS = (
+    "agency-fail",
+    "agency_language-fail",
+    "reassurance-fail",
+    "unverifiable_reassurance-fail",
+    "pivot-fail",
+    "topic_pivot-fail",
+)
+"""How tags end that say that a reply is meant to fail: a check's name, in full or in short, and `-fail`."""
 
 
-def is_negative(tags: Collection[str]) -> bool:
-    """Tell tags of a reply that is meant to fail: `negative_example` or `...-fail` is one of them."""
-    return any(tag == "negative_example" or tag.endswith("-fail") for tag in tags)
+def is_negative(tags: Collection[str], profile: str) -> bool:
+    """Tell whether tags say that a reply is meant to fail: `negative_example`, or an ending of `_FAIL_TAGS`.
+
+    Under the profile `spec` any tag does that ends in `-fail` (spec, "How to Mark Negative Examples").
+
+    >>> is_negative(["grief", "ack-but-pivot-fail"], "weighted"), is_negative(["exam-fail"], "weighted")
+    (True, False)
+    >>> is_negative(["exam-fail"], "spec")
+    True
+    """
+    endings = "-fail" if profile == "spec" else _FAIL_TAGS
+    return any(tag == "negative_example" or tag.endswith(endings) for tag in tags)
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,11 +99,12 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case scored: the language of both texts, and a result for each check that was asked for."""
+    """One case scored: the language of both texts, a result for each check, and whether it is meant to fail."""
 
     case: Case
     language: Mapping[str, Language]
     checks: Mapping[str, CheckResult]
+    is_negative_example: bool
 
     @property
     def passed(self) -> bool:
@@ -411,6 +427,7 @@ def score_case(case: Case, rules: Rules) -> Result:
             for name, check in CHECKS.items()
             if name in case.checks
         },
+        is_negative(case.tags, "weighted" if rules.is_weighted else "spec"),
     )
 
 
