@@ -198,6 +198,10 @@ def _has_none(result: JsonObject) -> bool:
     return "no_reply" in result
 
 
+def _disguised(part: JsonObject) -> Count:
+    return Count(part["summary"]["disguised"], "reply has disguised letters", "replies have disguised letters")
+
+
 def _nothing_expected(part: JsonObject) -> Share:
     vacuous, total = part["vacuity"]["scores"]["vacuous"], part["vacuity"]["scores"]["total"]
     words = f"{vacuous} of {plural(total, 'score has', 'scores have')} nothing to look for"
@@ -241,6 +245,7 @@ RULES = (
         applies=lambda part: bool(part["summary"]["no_reply"]),
         blames=_has_none,
     ),
+    Rule("max-disguised", "synthesis", _disguised, blames=lambda result: "disguised_letters" in result),
     Rule("max-vacuous", "safe_v0", _nothing_expected),
     Rule("max-vacuous", "synthesis", _not_applicable),
 )

@@ -218,6 +218,12 @@ class Options:
         0,
         limits=(0, None),
     )
+    max_disguised: int | None = _option(
+        "Rule: at most this many Synthesis replies have disguised letters: more than three are ASCII letters by looks "
+        "alone. Off unless set.",
+        None,
+        limits=(0, None),
+    )
     max_vacuous: float | None = _option(
         "Rule: at most this share (0 to 1) of SAFE v0 scores expects nothing, of Synthesis verdicts is not applicable. "
         "Off unless set.",

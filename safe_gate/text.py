@@ -61,15 +61,17 @@ _UNSEEN_CLASS = "".join("-".join(chr(int(code, 16)) for code in span.split("-"))
 _LIST_MARK = r"\(?(?:\d{1,3}|[a-zA-Z]|[ivx]{2,4})[.)](?!\w)"
 _WRAP = re.compile(
     rf"\r?\n[^\S\n]*+(?:>[ \t]?+)*+(?=(?P<word>[*_`~{_UNSEEN_CLASS}]*+"
-    rf"(?!{_LIST_MARK})(?P<first>[\w\"'(\[\u2018\u201c$\u00a3\u20ac&@=])\S*+))"
+    rf"(?!{_LIST_MARK})(?P<first>[\w\"'(\[\u2018\u201c\u2026$\u00a3\u20ac&@=!?,;:/%\u2013\u2014])\S*+))"
 )
 # What a break must look like for a line to go on plainly: most texts have none.
 _GOES_ON = re.compile(
-    rf"(?<![.!?:\n])\r?\n[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+(?:[^\W\d_A-Z]|[A-Z](?![a-z]))"
+    rf"(?<![.!?:\n])\r?\n[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+(?:[^\W\d_A-Z]|[A-Z](?![a-z])|[,;/=%])"
+    r"|[,;][*_`~]*+\r?\n"
 )
 _UNSEEN_RUN, _LETTER, _I = re.compile(f"[*_`~{_UNSEEN_CLASS}]+"), re.compile(r"[^\W\d_]"), re.compile(r"I\b")
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010]\Z")
-_STOPS = frozenset(".!?:")
+_DASHED_LINE = re.compile(r"\n[^\S\n]*+[\u2013\u2014]")
+_STOPS, _CLAUSE_SIGNS = frozenset(".!?:"), frozenset(",;/=%")
 _SUSPENDED = frozenset({"and", "or", "to"})  # "short- and long-term"
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
@@ -403,20 +405,22 @@ def _unwrapped(text: str) -> str:
     is_plain = text.isascii() and not (_OPENING.search(text) or _UNSEEN_RUN.search(text))
     shown = lines if is_plain else [_shown(line).rstrip() for line in lines]
     widths = _width(lines), _width(shown)
+    is_one_dashed = len(_DASHED_LINE.findall(text)) == 1  # of several they mark a list
     wraps: list[tuple[re.Match[str], str]] = []
     longest = wrapping = fitting = index = before = 0
     for found in _WRAP.finditer(text):
         index += text.count("\n", before, found.start())
         line, before = lines[index], found.start()
-        end = shown[index].rstrip(_UNSEEN)[-1:]
+        first, end = found["first"], shown[index].rstrip(_UNSEEN)[-1:]
         if not end or line.startswith("#") or (">" in found[0] and not line.lstrip().startswith(">")):
             continue
         sizes = len(line) + len(found["word"]), len(shown[index]) + len(_shown(found["word"]))
         is_wrap = any(size + 1 > width for size, width in zip(sizes, widths, strict=True))
-        if is_wrap:
+        if is_wrap and (first not in "\u2013\u2014" or is_one_dashed):
             wraps.append((found, line))
         is_capitals = line.isupper() and lines[index + 1].isupper()
-        if end not in _STOPS and (found["first"].islower() or is_capitals or _I.match(text, found.start("first"))):
+        goes_on = first.islower() or first in _CLAUSE_SIGNS or is_capitals or _I.match(text, found.start("first"))
+        if end in ",;" or (goes_on and end not in _STOPS):
             longest = max(longest, is_wrap * len(line))
             wrapping, fitting = wrapping + is_wrap, fitting + (not is_wrap)
     letter = _LETTER.search(text)
@@ -488,9 +492,10 @@ def _bare(letter: str) -> str:
 
 
 def _is_latin(text: str) -> bool:
-    """Tell whether a text has ASCII letters, and no more letters of other scripts that look like none."""
-    letters = len(_ASCII_LETTER.findall(text))
-    return letters > 0 and letters >= len(_OF_ANOTHER_SCRIPT.findall(text.translate(_LATIN)))
+    """Tell whether nearly all letters of a text are ASCII ones or look like them: of Greek too many do not."""
+    read = text.translate(_LATIN)
+    letters = len(_ASCII_LETTER.findall(read))
+    return letters > 1 and letters >= 4 * len(_OF_ANOTHER_SCRIPT.findall(read))
 
 
 def _joins_previous(char: str) -> bool:

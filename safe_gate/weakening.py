@@ -161,6 +161,7 @@ WEAKER: Mapping[str, Judgement] = {
     "max_unexpected_passes": _higher,
     "max_not_english": _higher,
     "max_no_reply": _higher,
+    "max_disguised": _higher,
     "max_vacuous": _higher,
     "min_group": _higher,
     "tags": _any,

@@ -157,6 +157,7 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
         "unexpected_passes": 1,
         "not_english": 0,
         "no_reply": 0,
+        "disguised": 0,
         "by_check": {
             "agency_language": {"passed": 2, "failed": 2, "not_applicable": 0},
             "unverifiable_reassurance": {"passed": 2, "failed": 2, "not_applicable": 0},

@@ -29,7 +29,8 @@ def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mappin
     """
     hits = _numbered(result)
     missing = f", has no reply ({result['no_reply']})" if "no_reply" in result else ""
-    outcome = f"{'passes' if result['pass'] else 'fails'}{missing}"
+    letters = f", has {result['disguised_letters']} disguised letters" if "disguised_letters" in result else ""
+    outcome = f"{'passes' if result['pass'] else 'fails'}{missing}{letters}"
     lines = [f"{plain(Untrusted(result['id']))} ({_place(result)}): {outcome}", ""]
     for field, text in texts.items():
         lines += [

@@ -24,7 +24,8 @@ class Totals:
     `confusion` counts labels by check, tag ("" for all cases), what people say and what the check says.
     `by_tag` counts by tag its cases as in `cases`, their `labels` and those `matched`.
     `not_english` counts cases of which a check reads a text in another language, `no_reply` those without
-    a reply, `unlabelled` those without a label of any check they run.
+    a reply, `disguised` those whose reply has disguised letters, `unlabelled` those without a label of any
+    check they run.
     """
 
     cases: Counter[str] = field(default_factory=Counter)
@@ -34,6 +35,7 @@ class Totals:
     confusion: Counter[tuple[str, str, str, str]] = field(default_factory=Counter)
     not_english: int = 0
     no_reply: int = 0
+    disguised: int = 0
     unlabelled: int = 0
 
     @classmethod
@@ -44,7 +46,7 @@ class Totals:
         verdicts: Counter[tuple[str, str]] = Counter()
         matched: Counter[tuple[str, bool]] = Counter()
         confusion: Counter[tuple[str, str, str, str]] = Counter()
-        not_english = no_reply = unlabelled = 0
+        not_english = no_reply = disguised = unlabelled = 0
         for result in results:
             tags, labels, outcome = dict.fromkeys(result["tags"]), result["label_comparison"], _outcome(result)
             cases[outcome] += 1
@@ -60,8 +62,9 @@ class Totals:
                     confusion[name, tag, _VERDICTS[label["expected"]], _VERDICTS[label["actual"]]] += 1
             not_english += bool(foreign_checks(result))
             no_reply += "no_reply" in result
+            disguised += "disguised_letters" in result
             unlabelled += not labels
-        return cls(cases, by_tag, verdicts, matched, confusion, not_english, no_reply, unlabelled)
+        return cls(cases, by_tag, verdicts, matched, confusion, not_english, no_reply, disguised, unlabelled)
 
     def __add__(self, other: Totals) -> Totals:
         return Totals(
@@ -72,10 +75,13 @@ class Totals:
             self.confusion + other.confusion,
             self.not_english + other.not_english,
             self.no_reply + other.no_reply,
+            self.disguised + other.disguised,
             self.unlabelled + other.unlabelled,
         )
 
 
+_FEW_LETTERS = 3
+"""So many letters of a reply may be others that look alike; more are reported as disguised."""
 _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
@@ -135,6 +141,7 @@ def result_json(result: Result) -> dict[str, Any]:
         "digests": result.case.digests(),
         **({"cluster": result.case.cluster} if result.case.cluster else {}),
         **({"no_reply": missing.value} if missing else {}),
+        **({"disguised_letters": result.disguised} if result.disguised > _FEW_LETTERS else {}),
     }
 
 
@@ -168,6 +175,7 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
             "unexpected_passes": cases["unexpected_passes"],
             "not_english": totals.not_english,
             "no_reply": totals.no_reply,
+            "disguised": totals.disguised,
             "by_check": {
                 name: {verdict: totals.verdicts[name, verdict] for verdict in _VERDICTS.values()} for name in checks
             },

@@ -99,12 +99,16 @@ class CheckResult:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case scored: the language of both texts, a result for each check, and whether it is meant to fail."""
+    """One case scored: the language of both texts, a result for each check, and whether it is meant to fail.
+
+    `disguised` counts the reply's letters that are read as the ASCII letters they look like.
+    """
 
     case: Case
     language: Mapping[str, Language]
     checks: Mapping[str, CheckResult]
     is_negative_example: bool
+    disguised: int = 0
 
     @property
     def passed(self) -> bool:
@@ -428,6 +432,7 @@ def score_case(case: Case, rules: Rules) -> Result:
             if name in case.checks
         },
         is_negative(case.tags, "weighted" if rules.is_weighted else "spec"),
+        turn.texts["assistant"].disguised,
     )
 
 

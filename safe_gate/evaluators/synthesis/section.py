@@ -50,6 +50,7 @@ def section(report: JsonObject) -> Section:
         findings=View(lambda: map(finding, unexpected)),
         notes=(
             *without_reply(summary["no_reply"], "id", report["results"]),
+            *_disguised(summary["disguised"], report["results"]),
             *_foreign(summary["not_english"], report["results"]),
             *_vacuous(summary["by_check"]),
         ),
@@ -82,6 +83,14 @@ def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
         foreign = (result["id"] for result in results if foreign_checks(result))
         cases = plural(count, "case is", "cases are")
         yield (f"{cases} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
+
+
+def _disguised(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
+    """Yield a sentence that names the replies with disguised letters."""
+    if count:
+        disguised = (result["id"] for result in results if "disguised_letters" in result)
+        replies = plural(count, "reply has", "replies have")
+        yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
 
 
 def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
@@ -142,13 +151,15 @@ def _title(check: str) -> str:
 
 
 def _is_to_be_seen(result: JsonObject) -> bool:
-    return not is_as_expected(result) or "no_reply" in result
+    return not is_as_expected(result) or "no_reply" in result or "disguised_letters" in result
 
 
 def _outcome(result: JsonObject) -> str:
     if not result["pass"]:
         return "fails"
-    return "negative example passes" if result["is_negative_example"] else "no reply"
+    if result["is_negative_example"]:
+        return "negative example passes"
+    return "no reply" if "no_reply" in result else "disguised letters"
 
 
 def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
@@ -166,10 +177,16 @@ def finding(result: JsonObject) -> Finding:
         what=f"fails {names}" if failed else _outcome(result),
         evidence=(
             *why_no_reply(result),
+            *_letters(result),
             *(phrase for name in failed for phrase in _EVIDENCE[name](result["checks"][name])),
         ),
         place=Place(result["source"]["path"], result["source"]["line"]),
     )
+
+
+def _letters(result: JsonObject) -> Iterator[Phrase]:
+    if count := result.get("disguised_letters"):
+        yield (f"{count} disguised letters, read as the ones they look like",)
 
 
 def _agency(check: JsonObject) -> Iterator[Phrase]:
