@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
@@ -51,7 +52,8 @@ def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, *,
     if options.shard:
         return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
     merged = shards.read(options.shards) if is_merge else None
-    report, problems = judging.made(options, effects, options_at, merged=merged)
+    begin = partial(_unfinished, options=options, effects=effects, paths=_reports(options))
+    report, problems = judging.made(options, effects, options_at, merged=merged, begin=begin)
     return _conclude(report, problems, options, effects)
 
 
@@ -60,10 +62,12 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     from safe_gate import judging, publishing
     from safe_gate.render import console
 
-    content, problems = judging.scored(options, effects, options_at, shard)
-    if problems:
-        return _conclude(content, problems, options, effects)
     path = Path(options.report_dir) / shard.name
+    begin = partial(_unfinished, options=options, effects=effects, paths=(path,))
+    content, problems = judging.scored(options, effects, options_at, shard, begin)
+    if problems:
+        files.write_or_remove(path, jsonreport.to_json(content))  # which no merge takes for a shard
+        return _conclude(content, problems, options, effects)
     files.write(path, jsonreport.shard_pieces(content))
     cases = " and ".join(
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
@@ -531,13 +535,45 @@ def complain(problems: Sequence[Problem], effects: Effects) -> int:
 # --- reporting ----------------------------------------------------------------------------------
 
 
+def _reports(options: Options) -> tuple[Path, Path]:
+    """Return the paths of a run's reports: as JSON, and as Markdown."""
+    folder = Path(options.report_dir)
+    return folder / "safe-gate.json", folder / "safe-gate.md"
+
+
+def _unfinished(judging_options: Options, options: Options, effects: Effects, paths: Sequence[Path]) -> None:
+    """Replace reports by one that has no verdict: the run may be killed from here on.
+
+    Files that the run reads stay, such as a baseline in the report folder. `judging_options` are the settings that
+    judge, which may name other files than the run's own.
+    """
+    from safe_gate import judging, publication
+    from safe_gate.render import markdown
+
+    problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
+    report = judging.error_report((problem,), judging_options, effects)
+    readers = (options, judging_options)
+    for path in paths:
+        read = [Path(one.baseline) for one in readers]  # which stays missing, too
+        if files.exists(path):
+            read += [file for one in readers for file in _read_by(one, str(path))]
+        if files.is_among(str(path), read):
+            continue
+        is_json = path.suffix == ".json"
+        card = "" if is_json else markdown.scorecard(report, (problem,), limit=markdown.SUMMARY_LIMIT)
+        files.write_or_remove(path, jsonreport.to_json(report) if is_json else card)
+    if not options.shard:
+        with suppress(OSError, ValueError):  # what cannot be removed is of another run, which `publish` finds out
+            (Path(options.report_dir) / publication.NAME).unlink()
+
+
 def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Print, write and publish a report; return the exit code of its verdict."""
     from safe_gate import judging, publishing
     from safe_gate.render import console, markdown
 
     paths = {"report-json": "", "report-markdown": ""}
-    json_path, markdown_path = (Path(options.report_dir) / f"safe-gate.{suffix}" for suffix in ("json", "md"))
+    json_path, markdown_path = _reports(options)
     try:
         files.write(json_path, jsonreport.pieces(report))
         files.write(markdown_path, markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT))

@@ -429,9 +429,16 @@ def load_schema(name: str) -> Schema:
 
 
 def is_among(path: str, others: Iterable[str | Path]) -> bool:
-    """Tell whether a path leads to the same file as one of others."""
-    target = os.path.realpath(path)
-    return any(os.path.realpath(other) == target for other in others)
+    """Tell whether a path leads to the same file as one of others; a name that no file can have leads nowhere."""
+    target = _real(path)
+    return bool(target) and any(_real(other) == target for other in others)
+
+
+def _real(path: str | Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return ""
 
 
 def write(path: Path, text: str | Iterable[str]) -> None:

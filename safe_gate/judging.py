@@ -5,7 +5,7 @@ Effects arrive as arguments; nothing is shown or written here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
 from dataclasses import asdict, dataclass, replace
 from functools import partial
@@ -45,25 +45,46 @@ def made(
     options_at: comparing.OptionsAt,
     recorded: JsonObject | None = None,
     merged: shards.Shards | None = None,
+    begin: Begin = lambda _: None,
 ) -> Made:
     """Return the report of a run under these options.
 
     `options_at` gives the settings with the config file of another folder, such as the base commit's.
     `recorded` is what is to stand for what is held against an earlier state, where that is not found
-    anew; `merged` has the results, where they are scored already. Raises CannotJudge where it cannot be
-    told by whose settings to judge.
+    anew; `merged` has the results, where they are scored already. `begin` is called before the first case is
+    scored. Raises CannotJudge where it cannot be told by whose settings to judge.
     """
     settings_at = with_todays(options, options_at)
-    with _ruling(options, effects, settings_at) as ruling:
-        return _judged(ruling, options, effects, settings_at, recorded, merged)
+    with _ruling(options, effects, settings_at) as ruling, ExitStack() as held:
+        base = None
+        if recorded is None and ruling.options.baseline:
+            try:
+                base = held.enter_context(_compared(ruling.options, effects, settings_at))
+            except CannotJudge as error:
+                _, problems, inputs = _measured(ruling, options, effects, _unscored)
+                problems = (*problems, *measure.as_shown(error.problems, options))
+                return error_report(problems, ruling.options, effects, inputs), problems
+        begin(ruling.options)
+        return _judged(ruling, base, options, effects, settings_at, recorded, merged)
 
 
-def scored(options: Options, effects: Effects, options_at: comparing.OptionsAt, shard: shards.Shard) -> Made:
+Begin = Callable[[Options], None]
+"""What is done once settings and baseline are read, given the settings that judge."""
+
+
+def _unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject]) -> None:
+    """Score no case: a `measure.EntrySource` that leaves what is wrong with the inputs."""
+
+
+def scored(
+    options: Options, effects: Effects, options_at: comparing.OptionsAt, shard: shards.Shard, begin: Begin
+) -> Made:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 
-    Raises CannotJudge as `made` does.
+    `begin` is that of `made`. Raises CannotJudge as `made` does.
     """
     with _ruling(options, effects, with_todays(options, options_at)) as ruling:
+        begin(ruling.options)
         measured, problems, inputs = _measured(ruling, options, effects, shard.source)
         if problems:
             return error_report(problems, ruling.options, effects, inputs), problems
@@ -241,15 +262,24 @@ def _unmerged(merged: shards.Shards, measured: _Measured, provenance: JsonObject
             yield Problem(Place("shards"), f"{cases} no result in any shard; a file was changed: run its shard again")
 
 
+def _compared(
+    options: Options, effects: Effects, options_at: comparing.OptionsAt
+) -> AbstractContextManager[baselines.Baseline | None]:
+    """Give the baseline that settings name for a run."""
+    refuse_itself(options)
+    return baseline(options.baseline, options, effects, options_at)
+
+
 def _judged(
     ruling: _Ruling,
+    base: baselines.Baseline | None,
     options: Options,
     effects: Effects,
     options_at: comparing.OptionsAt,
     recorded: JsonObject | None,
     merged: shards.Shards | None,
 ) -> Made:
-    """Return the report of a run; `options` are the run's own, whoever's settings judge."""
+    """Return the report of a run; `options` are the run's own, whoever's settings judge, `base` is its baseline."""
     judging = ruling.options
     measured, problems, inputs = _measured(ruling, options, effects, merged.source if merged else measure.scored)
     try:
@@ -267,7 +297,7 @@ def _judged(
     try:
         if ruling.base and known:
             parts["waivers"] |= _without_dropped(parts["waivers"], options)
-        parts |= _held_against(parts, ruling, options, effects, options_at) if recorded is None else recorded
+        parts |= _held_against(parts, ruling, base, options, effects, options_at) if recorded is None else recorded
     except CannotJudge as error:
         problems = measure.as_shown(error.problems, options)
         return error_report(problems, judging, effects, inputs), problems
@@ -302,6 +332,7 @@ def _waivers_part(
 def _held_against(
     parts: comparing.Parts,
     ruling: _Ruling,
+    base: baselines.Baseline | None,
     options: Options,
     effects: Effects,
     options_at: comparing.OptionsAt,
@@ -309,19 +340,17 @@ def _held_against(
     """Return what of the report is about an earlier state: the comparison with a baseline, and the weakened gate."""
     judging, found = ruling.options, dict[str, Any]()
     is_compared = bool(judging.baseline)
-    refuse_itself(judging)
-    with baseline(judging.baseline, judging, effects, options_at) if is_compared else nullcontext() as base:
-        if is_compared:
-            side = comparing.side(parts, judging, root=ruling.root)
-            waived = waivers.let_pass(parts)
-            found["comparison"] = comparing.against(
-                base, side, judging, options_at, effects.generated_at, root=ruling.root, waived=waived
-            )
-            if baselines.is_replaced(judging):
-                found["comparison"]["replaces_baseline"] = True
-        has_base = base or ruling.base or (is_compared and effects.context.subject.base_sha)
-        if has_base or ruling.breaks_on_weakened(options):
-            found["weakened"] = _weakened(base, ruling, options, effects, options_at)
+    if is_compared:
+        side = comparing.side(parts, judging, root=ruling.root)
+        waived = waivers.let_pass(parts)
+        found["comparison"] = comparing.against(
+            base, side, judging, options_at, effects.generated_at, root=ruling.root, waived=waived
+        )
+        if baselines.is_replaced(judging):
+            found["comparison"]["replaces_baseline"] = True
+    has_base = base or ruling.base or (is_compared and effects.context.subject.base_sha)
+    if has_base or ruling.breaks_on_weakened(options):
+        found["weakened"] = _weakened(base, ruling, options, effects, options_at)
     return found
 
 
