@@ -227,6 +227,7 @@ def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> 
             (measure.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
         )
     measured = measure.safe_v0_part(options, effects.generated_at, output)
+    measure.tell_skipped(measured.skipped, effects.err)
     problems = measured.problems or tuple(measure.unknown_groups(options, {"safe_v0": measured}))
     if measured.part is None or problems:
         return complain(problems, effects)

@@ -6,12 +6,15 @@ import hashlib
 import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
+from itertools import compress
+from operator import not_
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate import files, globs
 from safe_gate.digests import digest
 from safe_gate.evaluators import safe_v0
+from safe_gate.figures import plural
 from safe_gate.files import HERE, InputFile, shown
 from safe_gate.jsontext import item_lines
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
@@ -23,8 +26,17 @@ _REPORT = re.compile(
     rb'\{\s*"(?:report_type": "SAFE_v0",\s*"generated_at|schema_version": \d+,\s*"tool|publication": \d+,\s*"gate'
     rb'|summary": {\s*"cases": \d+,\s*"passed|comparison": {\s*"baseline)":'
 )
+_MOST_NAMED = 20
 
-SafeItem = safe_v0.Case | Problem | InputFile
+SafeItem = safe_v0.Case | Problem | InputFile | files.Skipped
+
+
+class Expanded(NamedTuple):
+    """The batch files that patterns name, what is wrong with them, and the files of our own that a glob passes over."""
+
+    paths: list[Path]
+    problems: list[Problem]
+    skipped: list[Path]
 
 
 def safe_cases(
@@ -42,8 +54,9 @@ def safe_cases(
     inline. Every case must have exactly one output and every output a case. Globs pass over the files of
     `leave_out`; `root` is that of `files.expand`, `cluster_key` that of `files.cluster_of`.
     """
-    paths, problems = expand_batches(patterns, Path(test_dir), leave_out, outputs=outputs, root=root)
+    paths, problems, skipped = expand_batches(patterns, Path(test_dir), leave_out, outputs=outputs, root=root)
     yield from problems
+    yield from (files.Skipped(shown(path, root)) for path in skipped)
     output_paths, problems = files.expand(outputs, root=root)
     yield from problems
     named = Store()
@@ -103,10 +116,10 @@ def batch_of(path: Path) -> Path:
 
 def expand_batches(
     patterns: Sequence[str], base: Path, leave_out: Sequence[str], *, outputs: Sequence[str] = (), root: Path = HERE
-) -> tuple[list[Path], list[Problem]]:
+) -> Expanded:
     """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
 
-    Globs pass over our own config and reports; outputs, which `NAME*` names too, are read with their
+    Globs pass over our own config, waivers and reports; outputs, which `NAME*` names too, are read with their
     batch, and without one a problem, as far as a glob's go unless other `outputs` are named. `base` is
     the folder that patterns start from, `root` that of `files.expand`.
     """
@@ -114,6 +127,7 @@ def expand_batches(
     own = {shown(Path(name)) for name in leave_out if name}
     found: list[Path] = []
     problems: list[Problem] = []
+    skipped: list[Path] = []
     for pattern in patterns:
         named = str(base / pattern)
         if refused := files.outside(named, root):
@@ -124,12 +138,18 @@ def expand_batches(
         alone = () if unread else candidates  # what cannot be looked for counts as there
         literals = [path for one in alone if files.exists(path := folder / one) and not globs.is_folder(path)]
         listed = [path for path in globbed if not globs.is_folder(path)]
-        named_json = (path for path in listed if path.suffix.lower() == ".json")
-        batches = [path for path in named_json if not _is_ours(path, is_named=shown(path, root) in own)]
+        named_json = [path for path in listed if path.suffix.lower() == ".json"]
+        are_ours = [_is_ours(path, is_named=shown(path, root) in own) for path in named_json]
+        ours = list(compress(named_json, are_ours))
+        batches = list(compress(named_json, map(not_, are_ours)))
+        skipped += ours
         lone = [] if outputs else [path for path in listed if path.name.endswith(files.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
         problems += [files.unreadable(path, why, root) for path, why in unread]
-        if not meant and not unread:
+        if not meant and not unread and ours:
+            words = f"matches nothing but {_ours(ours, root)}, which are skipped; name the batches"
+            problems.append(Problem(Place(named), words))
+        elif not meant and not unread:
             words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
             is_other = any(path.suffix == ".jsonl" for path in listed)
             problems.append(Problem(Place(named), words) if is_other else files.no_match(named, ".json", root))
@@ -143,7 +163,16 @@ def expand_batches(
             problems.append(Problem(Place(shown(path, root)), words))
     if not paths and not problems:
         problems.append(files.no_match(" ".join(patterns), ".json", root))
-    return paths, list(dict.fromkeys(problems))  # two patterns may have the same
+    is_read = {files.location(path) for path in paths}
+    skipped = [path for path in files.distinct(skipped) if files.location(path) not in is_read]
+    return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
+
+
+def _ours(paths: Sequence[Path], root: Path) -> str:
+    """Return how many files of our own there are, and the names of the first of them."""
+    names = ", ".join(shown(path, root) for path in paths[:_MOST_NAMED])
+    more = ", …" if len(paths) > _MOST_NAMED else ""
+    return f"{plural(len(paths), 'file')} of safe-gate's own ({names}{more})"
 
 
 @dataclass(frozen=True, slots=True)

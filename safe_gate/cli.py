@@ -11,6 +11,7 @@ import sys
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from contextvars import copy_context
 from functools import lru_cache, partial
 from itertools import pairwise
 from pathlib import Path
@@ -211,7 +212,7 @@ def main(argv: Sequence[str] | None = None) -> int:
         _print("safe-gate: the working folder is gone; change to one that exists", sys.stderr)
         return _COULD_NOT_JUDGE
     try:
-        return _main(arguments, os.environ)
+        return copy_context().run(_main, arguments, os.environ)
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
@@ -251,8 +252,9 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     command = next(iter(argv), "")
     try:
         arguments = _parsed(argv)
-        from safe_gate import app  # after --help and --version, which need none of it
+        from safe_gate import app, files  # after --help and --version, which need none of it
 
+        files.follow_links(is_on=_is_on("follow_links", arguments, environ))
         command = arguments.pop("command")
         effects = _effects(environ, _generated_at(environ), command)
         if command == "validate":
@@ -274,6 +276,13 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         if command in _TOLD:
             return app.refuse(error.problems, _reporting_options(_peeked(argv) | flags, environ), effects)
         return app.complain(error.problems, effects)
+
+
+def _is_on(name: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
+    """Tell whether a switch is on before the settings are read, which reads files: by its flag, input or variable."""
+    from safe_gate.settings import switched_on
+
+    return bool(arguments[name]) if name in arguments else switched_on(name, environ)
 
 
 def _run(

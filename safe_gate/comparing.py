@@ -15,7 +15,7 @@ from safe_gate.evaluators import EVALUATORS, outcomes_of, without_texts
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
-from safe_gate.validate import suggestion
+from safe_gate.validate import LONGEST_QUOTE, masked, suggestion
 
 OptionsAt = Callable[[Path], Options]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""
@@ -186,10 +186,13 @@ def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in options.protect:
         if name not in known:
-            words = f"names {name!r}, which is no case's id, tag or archetype{suggestion(name, list(known))}"
-            yield Problem(Place("protect"), words)
+            words = "which is no case's id, tag or archetype"
+            shown = f"names {name[:LONGEST_QUOTE]!r}, {words}{suggestion(name, list(known))}"
+            yield Problem(Place("protect"), shown, text_free=f"names {masked(name)}, {words}")
     if options.cluster_key and not any(outcome.cluster for outcome in results):
-        yield Problem(Place("cluster-key"), f"names {options.cluster_key!r}, a field that no case has a value for")
+        key, words = options.cluster_key, "a field that no case has a value for"
+        shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
+        yield Problem(Place("cluster-key"), shown, text_free=hidden)
 
 
 def _baseline(

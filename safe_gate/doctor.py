@@ -27,7 +27,7 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
             leave_out=(options.config, options.waivers),
             outputs=options.safe_outputs,
         )
-        searches["safe-batch"] = options.safe_batch, expand
+        searches["safe-batch"] = options.safe_batch, lambda patterns: expand(patterns)[:2]
         searches["safe-outputs"] = options.safe_outputs, files.expand
     if options.synthesis_cases:
         searches["synthesis-cases"] = options.synthesis_cases, files.expand
@@ -43,6 +43,9 @@ def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]
         for name, (patterns, search) in searches.items()
         for pattern in patterns
     ]
+    if options.safe_batch and (skipped := expand(options.safe_batch).skipped):
+        own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(files.shown, skipped))}"
+        facts.append(("skipped", Untrusted(own)))
     problems += measure.as_shown(tuple(_unfit(options, effects)), options)
     judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard is judged by nobody

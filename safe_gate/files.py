@@ -12,6 +12,7 @@ import os
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
+from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from io import BytesIO
@@ -31,6 +32,8 @@ from safe_gate.waivers import twins
 if TYPE_CHECKING:
     from safe_gate.evaluators import synthesis
 
+_follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
+
 HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
 
@@ -47,6 +50,13 @@ class InputFile:
     path: str
     sha256: str
     kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """A file of our own, such as a report, that a glob of batches matches and passes over."""
+
+    path: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -793,13 +803,34 @@ def data_of(path: Path, name: str) -> bytes:
 
 
 def open_regular(path: Path) -> BinaryIO:
-    """Open a regular file: a pipe or a device that a checkout holds would never end."""
+    """Open a regular file: a pipe or a device that a checkout holds would never end.
+
+    Raises OSError for another, and for one that symbolic links lead to out of the workspace, unless they are followed.
+    """
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
+    if not _follows_links.get() and _leads_out(path):
+        raise OSError("a symbolic link leads out of the workspace; commit the file itself, or set --follow-links")
     try:
         return path.open("rb")
     except ValueError:
         raise OSError("no file can have this name") from None
+
+
+def follow_links(*, is_on: bool) -> None:
+    """Let all that reads files in this context follow symbolic links out of the workspace, or not."""
+    _follows_links.set(is_on)
+
+
+def _leads_out(path: Path) -> bool:
+    """Tell whether a path that is inside the workspace by its words leads out of it by symbolic links."""
+    here = Path.cwd()
+    workspace = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    try:
+        inside = Path(os.path.normpath(path.absolute())).is_relative_to(workspace)
+        return inside and not Path(os.path.realpath(path)).is_relative_to(workspace)
+    except ValueError:  # a name that no file can have
+        return False
 
 
 def _why(error: Exception) -> str:

@@ -193,7 +193,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                words = f"the key {json.dumps(key)[:80]} stands twice in one object"
+                words = f"the key {json.dumps(key[:40])} stands twice in one object"
                 raise _RefusedError(words, key=key, text_free="a key stands twice in one object")
             seen.add(key)
     return result

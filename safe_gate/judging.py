@@ -233,6 +233,8 @@ def _measured(
         ),
     }
     present = [one for one in measured.values() if one is not None]
+    for one in present:
+        measure.tell_skipped(one.skipped, effects.err)
     problems = (
         tuple(problem for one in present for problem in one.problems) if present else (measure.nothing_to_judge(),)
     )
@@ -412,9 +414,8 @@ def _files_of(name: str, options: Options) -> set[Path]:
     """Return where the files lie that a setting of inputs names, the folder of batches those of all batches."""
     if name in ("safe_batch", "safe_test_dir"):
         ours = (options.config, options.waivers)
-        paths, _ = batches.expand_batches(
-            options.safe_batch, Path(options.safe_test_dir), ours, outputs=options.safe_outputs
-        )
+        test_dir = Path(options.safe_test_dir)
+        paths = batches.expand_batches(options.safe_batch, test_dir, ours, outputs=options.safe_outputs).paths
     else:
         paths, _ = files.expand(getattr(options, name))
     return set(map(files.location, paths))

@@ -12,12 +12,12 @@ from typing import TYPE_CHECKING, Any, Generic, TypeVar
 
 from safe_gate import files, workers
 from safe_gate.evaluators import EVALUATORS, without_texts
-from safe_gate.figures import add_up
+from safe_gate.figures import add_up, first_few, plural
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.options import Options
 from safe_gate.spool import Spool, Store, lines
-from safe_gate.validate import suggestion
+from safe_gate.validate import LONGEST_QUOTE, masked, suggestion
 
 if TYPE_CHECKING:  # an evaluator is imported where it has cases
     from safe_gate import batches
@@ -56,7 +56,7 @@ class Measured:
 
     `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
     there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern or the
-    source leaves out too.
+    source leaves out too, `skipped` the files of our own that a glob passed over.
     """
 
     part: dict[str, Any] | None = None
@@ -65,6 +65,7 @@ class Measured:
     entries: Sequence[JsonObject] = ()
     cases: int = 0
     groups: Set[str] = frozenset()
+    skipped: tuple[str, ...] = ()
 
 
 def safe_v0_part(
@@ -105,7 +106,9 @@ def safe_v0_part(
     problems = intake.problems or ([] if intake.count else [lacking(options)])
     is_whole = not problems and intake.count == len(entries)
     part = safe_v0.report(total, entries, policy, generated_at) if is_whole else None
-    return Measured(part, as_shown(problems, options), tuple(intake.inputs), entries, intake.count, groups)
+    return Measured(
+        part, as_shown(problems, options), tuple(intake.inputs), entries, intake.count, groups, tuple(intake.skipped)
+    )
 
 
 def safe_v0_cases(
@@ -317,10 +320,26 @@ def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
     return sum(1 for _ in intake.cases()), tuple(intake.problems)
 
 
+def tell_skipped(skipped: Sequence[str], tell: Callable[[str], None]) -> None:
+    """Say which files of our own globs of batches matched and passed over, if any; no report depends on them."""
+    if skipped:
+        from safe_gate.render.untrusted import quoted
+
+        count = plural(len(skipped), "file")
+        named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
+        tell(f"safe-gate: {count} of safe-gate's own skipped, which safe-batch matches: {named}")
+
+
+_MOST_SKIPPED = 20
+
+
 def lacking(options: Options) -> Problem:
     """Return the problem that a concern leaves no case."""
-    words = f"{options.safe_concern!r} is that of no case; correct it, or leave it unset to judge all cases"
-    return Problem(Place("safe-concern"), words)
+    words, hidden = (
+        f"{name} is that of no case; correct it, or leave it unset to judge all cases"
+        for name in (repr(options.safe_concern[:LONGEST_QUOTE]), masked(options.safe_concern))
+    )
+    return Problem(Place("safe-concern"), words, text_free=hidden)
 
 
 def nothing_to_judge() -> Problem:
@@ -350,13 +369,15 @@ def _chunks(items: Iterator[Case]) -> Iterator[Sequence[Case]]:
 class Intake(Generic[Case]):
     """A stream of cases, set apart from the problems and files among them, which are there when it has been read.
 
-    `count` is how many cases it gave. With a problem there will be no verdict: from there on it looks for others only.
+    `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
+    there will be no verdict: from there on it looks for others only.
     """
 
-    def __init__(self, items: Iterable[Case | Problem | files.InputFile]) -> None:
+    def __init__(self, items: Iterable[Case | Problem | files.InputFile | files.Skipped]) -> None:
         self._items = items
         self.problems: list[Problem] = []
         self.inputs: list[files.InputFile] = []
+        self.skipped: list[str] = []
         self.count = 0
 
     def cases(self) -> Iterator[Case]:
@@ -366,6 +387,8 @@ class Intake(Generic[Case]):
                 self.problems.append(item)
             elif isinstance(item, files.InputFile):
                 self.inputs.append(item)
+            elif isinstance(item, files.Skipped):
+                self.skipped.append(item.path)
             elif not self.problems:
                 self.count += 1
                 yield item

@@ -18,6 +18,7 @@ OFF = "off"
 WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _POWER = ("run", "power")
+_READING = ("run", "power", "score", "eval", "explain", "rules", "publish", "bless", "validate", "verify")
 AS_RUN = ("run", "doctor", "compare", "merge")
 
 
@@ -445,6 +446,12 @@ class Options:
         "",
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),
+    )
+    follow_links: bool = _option(
+        "Read files behind symbolic links that lead out of the workspace: the repository, or else the working folder.",
+        False,
+        key=(),
+        flags=dict.fromkeys(_READING, ("--follow-links",)),
     )
     config: str = _option(
         f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.",

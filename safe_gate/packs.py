@@ -16,7 +16,7 @@ from safe_gate.evaluators import synthesis
 from safe_gate.figures import plural
 from safe_gate.files import HERE
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.validate import suggestion
+from safe_gate.validate import masked, quote, suggestion
 
 Pack = dict[str, Any]
 
@@ -257,10 +257,13 @@ def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
             yield Problem(place, f"cannot run: {error}", rule["id"])
             continue
         for text in missed:
-            yield Problem(place, f"does not hit {json.dumps(text)}, which it promises to hit", rule["id"], "hit")
+            words, hidden = (f"does not hit {name(text)}, which it promises to hit" for name in (quote, masked))
+            yield Problem(place, words, rule["id"], "hit", hidden)
         for text, matched in struck:
-            words = f"hits {json.dumps(text)}, which it promises to miss: matched {json.dumps(matched)}"
-            yield Problem(place, words, rule["id"], "miss")
+            words, hidden = (
+                f"hits {name(text)}, which it promises to miss: matched {name(matched)}" for name in (quote, masked)
+            )
+            yield Problem(place, words, rule["id"], "miss", hidden)
 
 
 def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:

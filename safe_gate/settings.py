@@ -7,7 +7,6 @@ set, or nothing, there is nothing to convert, and it is not even imported.
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from collections import ChainMap
@@ -20,7 +19,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 from safe_gate.model import CannotJudge, Config, Place, Problem
 from safe_gate.options import AS_RUN, CONFIG_FILES, OFF, Options, Setting, settings
-from safe_gate.validate import suggestion
+from safe_gate.validate import masked, quote, suggestion
 
 if TYPE_CHECKING:
     from pydantic import ValidationError
@@ -53,6 +52,11 @@ class Source:
     def problem(self, words: str) -> Problem:
         """Return a problem of the setting."""
         return Problem(self.place, words, field=self.field)
+
+    def unfit(self, value: str | float, expected: str) -> Problem:
+        """Return the problem of a value that the setting cannot have."""
+        words, hidden = (f"is {name(value)}; expected {expected}" for name in (quote, masked))
+        return Problem(self.place, words, field=self.field, text_free=hidden)
 
 
 @dataclass(frozen=True, slots=True)
@@ -267,6 +271,12 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Source, str]]:
     return found
 
 
+def switched_on(name: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether an action input or a variable switches an option on; another value than true or false does not."""
+    _, value = _from_environ(environ).get(name, (None, ""))
+    return _BOOLEANS.get(value.strip(), False)
+
+
 def _environment_names(setting: Setting) -> tuple[str, ...]:
     inputs = (f"INPUT_{setting.input.upper()}", f"INPUT_{setting.name.upper()}") if setting.is_input else ()
     return (*inputs, *setting.env)
@@ -324,8 +334,8 @@ def _explain(error: ValidationError, origins: Mapping[str, Source]) -> Iterator[
         name = str(fault["loc"][0])
         given = fault["input"]
         given = " ".join(given) if isinstance(given, list) else given
-        shown = json.dumps(given if isinstance(given, str | int | float | bool) else str(given), ensure_ascii=False)
-        yield origins[name].problem(f"is {shown[:80]}; expected {_expected(by_name[name])}")
+        given = given if isinstance(given, str | int | float | bool) else str(given)
+        yield origins[name].unfit(given, _expected(by_name[name]))
 
 
 def _expected(setting: Setting) -> str:
@@ -368,8 +378,7 @@ def _contradictions(
     if options.scheduler and options.engine != "dask":
         yield origins["scheduler"].problem("is for engine dask; set engine to dask, or leave it unset")
     if options.jobs != "auto" and not _A_NUMBER_OF_JOBS.fullmatch(options.jobs):
-        words = f"is {json.dumps(options.jobs)[:80]}; expected a whole number from 1 to 999, or auto"
-        yield origins["jobs"].problem(words)
+        yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, or auto")
     if options.rule_weights and options.profile == "spec":
         words = "mean nothing with profile spec, where every hit counts 1; remove them or choose profile weighted"
         yield origins["rule_weights"].problem(words)

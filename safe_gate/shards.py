@@ -20,11 +20,11 @@ from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.spool import Store
-from safe_gate.validate import Fault
+from safe_gate.validate import LONGEST_QUOTE, Fault, masked, quote
 
 _SHAPE = 1
+_DIGEST = re.compile('"[0-9a-f]{40,64}"')
 _NAMED = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
-_SHOWN_LENGTH = 70  # a SHA-256 in quotes is shown whole
 _MOST_NAMED = 10
 
 
@@ -41,7 +41,8 @@ class Shard:
         found = _NAMED.fullmatch(text)
         if not found or int(found[1]) > int(found[2]):
             words = "expected INDEX/COUNT, the index from 1 to the count, the count at most 9999, such as 2/4"
-            raise CannotJudge(Problem(Place("shard"), f"is {json.dumps(text[:_SHOWN_LENGTH])}; {words}"))
+            shown, hidden = (f"is {name(text)}; {words}" for name in (quote, masked))
+            raise CannotJudge(Problem(Place("shard"), shown, text_free=hidden))
         return cls(int(found[1]), int(found[2]))
 
     @property
@@ -203,6 +204,6 @@ def _text(value: Any) -> str:
 
 def _shown(text: str) -> str:
     """Return a text that may be long, with the start of its SHA-256 where it is cut: others may start as it does."""
-    if len(text) <= _SHOWN_LENGTH:
+    if len(text) <= LONGEST_QUOTE or _DIGEST.fullmatch(text):
         return text
-    return f"{text[:_SHOWN_LENGTH]}... (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"
+    return f"{text[:LONGEST_QUOTE]}... (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"

@@ -21,7 +21,10 @@ from safe_gate.jsontext import Path
 if TYPE_CHECKING:
     import jsonschema
 
-_QUOTED_LENGTH = 60
+LONGEST_QUOTE = 40
+"""So many characters of a value a problem quotes."""
+
+_COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes their square
 _Name = Callable[[Any], str]
 """How a message names the value it is about."""
 
@@ -109,8 +112,8 @@ def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: b
     import difflib  # only what is wrong needs it
 
     shown = known if isinstance(known, Mapping) else {one: one for one in known}
-    close = difflib.get_close_matches(word, sorted(shown), n=1)
-    if not close:
+    close = difflib.get_close_matches(word[:_COMPARED], sorted(shown), n=1)
+    if not close or len(shown[close[0]]) > _COMPARED:
         return ""
     found = shown[close[0]]
     return f" (did you mean {json.dumps(found) if quoted else found}?)"
@@ -171,7 +174,7 @@ def quote(value: Any) -> str:
     if isinstance(value, dict):
         return f"an object of {len(value)}"
     shown = json.dumps(value, ensure_ascii=False)
-    return shown if len(shown) <= _QUOTED_LENGTH else shown[:_QUOTED_LENGTH] + "…"
+    return shown if len(shown) <= LONGEST_QUOTE else shown[:LONGEST_QUOTE] + "…"
 
 
 def masked(value: Any) -> str:

@@ -111,8 +111,9 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     compared = {"alpha", "baseline", "baseline_required", "allow_removed", "protect", "on_weakened", "policy_ref"}
     told = {"report_formats", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
     timeouts = {"publish_timeout", "fetch_timeout"}
+    readers = {"follow_links"}
     shell = {"allow_head_checkout", "mode", "github_token", "config", "jobs", "engine", "scheduler", "shard", "shards"}
-    assert names - set(SCORING) == files | limits | compared | told | timeouts | shell
+    assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | shell
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

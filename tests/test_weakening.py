@@ -34,7 +34,7 @@ BESIDE = frozenset(
         *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
         *("report_formats", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
         *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
-        *("publish_timeout", "fetch_timeout"),
+        *("publish_timeout", "fetch_timeout", "follow_links"),
     }
 )
 """The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""
