@@ -20,7 +20,7 @@ from safe_gate.figures import add_up
 from safe_gate.model import Place
 from safe_gate.packs import load as load_rules
 from safe_gate.text import similarity
-from tests.conftest import BAD, GOOD, REPOSITORY, Ran, turn, write_cases
+from tests.conftest import BAD, GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 HURT = "My husband asked for divorce and I'm devastated."
@@ -278,18 +278,21 @@ def test_a_failure_is_expected_where_a_tag_names_a_check(safe_gate: SafeGate, ta
 
 
 @pytest.mark.usefixtures("weighted")
-def test_tags_that_only_look_as_if_they_excused_are_named_once(safe_gate: SafeGate) -> None:
+def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate: SafeGate) -> None:
     tags = ("exam-fail", "never-fail", "pivot-fail", "grief")
     write_cases(Path("c.jsonl"), *(turn(f"{tag} {i}", tags=[tag]) for tag in tags for i in range(3)))
-    said = 'Tags that end in -fail without the name of a check excuse no failure: "exam-fail", "never-fail".'
+    said = 'Tags that end in -fail without the name of a check {}: "exam-fail", "never-fail"; negative_example is '
+    idle, under_spec = map(said.format, ("excuse no failure", "excuse every failure of their cases under profile spec"))
     for command in ("eval", "run"):
         ran = safe_gate(command, "--cases", "c.jsonl", "--max-unexpected-failures", "9")
         assert ran.code == 0
-        assert ran.log.count(said) == ran.log.count("excuse no failure") == 1
-        assert "excuse no failure" not in safe_gate(command, "--cases", "c.jsonl", "--profile", "spec").log
-    safe_gate("run", "--cases", "c.jsonl")
+        assert ran.log.count(idle) == ran.log.count("Tags that end in -fail") == 1
+        ran = safe_gate(command, "--cases", "c.jsonl", "--profile", "spec")
+        assert ran.log.count(under_spec) == ran.log.count("Tags that end in -fail") == 1
+    write_batch(Path("b.json"), safe_case("s", archetype="night-fail"))
+    safe_gate("run", "--cases", "c.jsonl", "--batch", "b")
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert markdown.count("excuse no failure: <code>exam-fail</code>, <code>never-fail</code>.") == 1
+    assert markdown.count("excuse no failure: <code>exam-fail</code>, <code>never-fail</code>; ") == 1
 
 
 def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -> None:

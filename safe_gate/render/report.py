@@ -199,18 +199,19 @@ def remarks(report: JsonObject) -> list[Phrase]:
 
 def of_scoring(report: JsonObject) -> list[Phrase]:
     """Return what a reader must know of how cases were scored, in a report that judges nothing, too."""
-    return [*_idle_fail_tags(report), *departures(report)]
+    return [*_doubtful_fail_tags(report), *departures(report)]
 
 
-def _idle_fail_tags(report: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence on tags that look as if they excused a failure and do not."""
-    profile = report["provenance"]["policy"]["profile"]
-    for name in present(report):
-        evaluator = EVALUATORS[name]
-        tags = (tag for tag in evaluator.grouping.figures(report[name]) if tag.endswith("-fail"))
-        if idle := sorted(tag for tag in tags if not evaluator.is_excused([tag], profile)):
-            words = "Tags that end in -fail without the name of a check excuse no failure: "
-            yield (words, *first_few(idle, len(idle)), ". Tag a case negative_example if its reply is meant to fail.")
+def _doubtful_fail_tags(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
+    if report["synthesis"] is None:
+        return
+    evaluator, is_spec = EVALUATORS["synthesis"], report["provenance"]["policy"]["profile"] == "spec"
+    tags = (tag for tag in evaluator.grouping.figures(report["synthesis"]) if tag.endswith("-fail"))
+    if found := sorted(tag for tag in tags if not evaluator.is_excused([tag], "weighted")):
+        does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
+        words = f"Tags that end in -fail without the name of a check {does}: "
+        yield (words, *first_few(found, len(found)), "; negative_example is the tag for a reply that is meant to fail.")
 
 
 def _not_compared(report: JsonObject) -> Iterator[Phrase]:
