@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import signal
 import subprocess
@@ -104,7 +105,7 @@ def test_a_second_interrupt_ends_a_run_too() -> None:
             time.sleep(0.1)
         run.wait(timeout=30)
     assert run.returncode == 130
-    assert not Path("reports").exists()
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
 def test_an_interrupt_while_processes_start_ends_a_run() -> None:
