@@ -203,7 +203,8 @@ def unknown_groups(
         named = getattr(options, setting) or {}
         for name in sorted(named.keys() - found.groups):
             if not named[name].get("optional"):
-                words = f"no case has this {noun}{suggestion(name, found.groups)}; correct the name, or say"
+                known = {one.casefold(): one for one in sorted(found.groups)}
+                words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or say"
                 words = f"{words} `optional: true` if its cases may be absent"
                 yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
 

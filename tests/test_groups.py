@@ -144,6 +144,7 @@ def test_a_group_that_no_case_is_in_is_skipped(run: Callable[..., Ran]) -> None:
     ("settings", "said"),
     [
         ({"tags": {"greif": {"max-unexpected-failures": 0}}}, 'tags.greif: no case has this tag (did you mean "grief"?)'),
+        ({"tags": {"GRIEF": {"min-pass-rate": 1}}}, 'tags.GRIEF: no case has this tag (did you mean "grief"?)'),
         ({"tags": {"greif": {}}}, 'tags.greif: no case has this tag (did you mean "grief"?)'),
         ({"archetypes": {"Safty": {"min-pass-rate": 1}}}, 'archetypes.Safty: no case has this archetype (did you mean "Safety"?)'),
         ({"archetypes": {"safety": {"weights": {"AH": 3}}}}, 'archetypes.safety: no case has this archetype (did you mean "Safety"?)'),
