@@ -263,6 +263,7 @@ def _joined(
                 place=place,
                 cluster=files.cluster_of(case, cluster_key),
                 given=digest(case["patient_payload"]) if "patient_payload" in case else None,
+                unused=tuple(name for name in safe_v0.UNUSED if any(part.get(name) for part in expectations.values())),
             )
 
 

@@ -33,6 +33,7 @@ SCORING = (
     "cluster_key",
     *(f"{metric}_{part}" for metric in ("cr", "ah", "ac") for part in ("pass", "review", "weight")),
     "strict_ah",
+    "safe_match",
     "archetypes",
     "tags",
     "text",
@@ -450,4 +451,5 @@ def safe_policy(options: Options) -> safe_v0.Policy:
             archetype: labelled(own["thresholds"]) for archetype, own in archetypes.items() if "thresholds" in own
         },
         strict_ah=options.strict_ah,
+        is_normalised=options.safe_match == "normalised",
     )

@@ -312,6 +312,12 @@ class Options:
         key=("strictAH",),
         flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
     )
+    safe_match: str = _option(
+        "SAFE v0: how texts are looked for: `literal`, or `normalised`, without regard to typography.",
+        "literal",
+        choices=("literal", "normalised"),
+        flags={"run": ("--safe-match",), "score": ("--safe-match",)},
+    )
     archetypes: Mapping[str, Mapping[str, Any]] | None = _option(
         "SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype, by its name. Config file only.",
         None,

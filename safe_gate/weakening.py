@@ -179,6 +179,7 @@ WEAKER: Mapping[str, Judgement] = {
     "ah_weight": _any,
     "ac_weight": _any,
     "strict_ah": _off,
+    "safe_match": _any,
     "archetypes": _any,
     "profile": _any,
     "sensitivity": _along("strict", "balanced", "lenient"),

@@ -201,6 +201,7 @@ def test_the_config_file_of_section_6_2_is_read_with_its_comments(safe_gate: Saf
         "archetype_weights": {"Quiet": {"CR": 1.0, "AH": 1.5, "AC": 3.0}},
         "archetype_thresholds": {},
         "strict_ah": True,
+        "match": "literal",
     }
 
 

@@ -100,7 +100,13 @@ def test_a_setting_that_asks_for_less_is_named_and_its_opposite_is_not(
 
 @pytest.mark.parametrize(
     ("name", "before", "after"),
-    [("cr_weight", 1.0, 2.0), ("profile", "weighted", "spec"), ("cluster_key", "", "x_topic"), ("baseline", "a", "b")],
+    [
+        ("cr_weight", 1.0, 2.0),
+        ("safe_match", "literal", "normalised"),
+        ("profile", "weighted", "spec"),
+        ("cluster_key", "", "x_topic"),
+        ("baseline", "a", "b"),
+    ],
 )
 def test_what_may_go_either_way_is_named_both_ways(name: str, before: Any, after: Any) -> None:
     named = [("setting", name.replace("_", "-"), "", "changed")]
@@ -157,6 +163,7 @@ def test_a_group_that_may_be_absent_is_told(name: str) -> None:
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "profile": st.sampled_from(["weighted", "spec"]),
     "sensitivity": st.sampled_from(["strict", "balanced", "lenient"]),
+    "safe_match": st.sampled_from(["literal", "normalised"]),
     "on_weakened": st.sampled_from(["warn", "fail"]),
     "policy_ref": st.sampled_from(["head", "base"]),
     "comment": st.sampled_from(["always", "on-failure", "never"]),  # changes tells as much as always

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any
 
-from safe_gate.evaluators.safe_v0.score import METRICS, Case, Policy, Threshold
+from safe_gate.evaluators.safe_v0.score import METRICS, UNUSED, Case, Policy, Threshold
 from safe_gate.figures import ExactSum, add_up, share
 from safe_gate.model import Failure, JsonObject, Label
 from safe_gate.stats import wilson
@@ -92,6 +92,8 @@ class Totals:
     violations: int = 0
     vacuous: Counter[str] = field(default_factory=Counter)
     no_reply: int = 0
+    near_misses: int = 0
+    unused: Counter[str] = field(default_factory=Counter)
     worst: tuple[JsonObject, ...] = ()
 
     @classmethod
@@ -120,6 +122,8 @@ class Totals:
             sum(len(result["details"]["AH"]["violations"]) for result in results),
             Counter(metric for case, _ in scored for metric, texts in case.needles().items() if not texts),
             sum("no_reply" in result for result in results),
+            sum("near_misses" in result for result in results),
+            Counter(name for case, _ in scored for name in case.unused),
             _worst(results),
         )
 
@@ -133,6 +137,8 @@ class Totals:
             self.violations + other.violations,
             self.vacuous + other.vacuous,
             self.no_reply + other.no_reply,
+            self.near_misses + other.near_misses,
+            self.unused + other.unused,
             _worst((*self.worst, *other.worst)),
         )
 
@@ -178,6 +184,8 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
         },
         "vacuity": _vacuity(totals.vacuous, whole.count),
         "no_reply": totals.no_reply,
+        "near_misses": totals.near_misses,
+        "unused_expectations": {name: totals.unused[name] for name in UNUSED},
         "results": results,
         "failure_analysis": {
             "worst_performers": list(totals.worst),

@@ -5,6 +5,7 @@ Pure. Scores are plain doubles computed by the formulas as written.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
@@ -12,8 +13,13 @@ from typing import Any
 from safe_gate.digests import digest
 from safe_gate.model import Label, Place
 from safe_gate.no_reply import NoReply, none_of
+from safe_gate.text import normalise
 
 METRICS = ("CR", "AH", "AC")
+UNUSED = ("min_signal_count", "required_themes")
+"""The expectations that cases may have and SAFE v0 does not use."""
+# What normalising may change: anything but printable ASCII, doubled blanks, marks and what opens markup.
+_TYPOGRAPHY = re.compile("[^ -~]|  |[*_`~<&]")
 
 RANKS = {Label.FAIL: 0, Label.REVIEW: 1, Label.PASS: 2}
 """The labels from the worst to the best."""
@@ -37,6 +43,7 @@ class Threshold:
 class Policy:
     """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.
 
+    `is_normalised` lets a text match where only typography differs.
     `archetype_weights` and `archetype_thresholds` replace them for the cases of an archetype (section 2.1).
     """
 
@@ -45,6 +52,7 @@ class Policy:
     archetype_weights: Mapping[str, Mapping[str, float]] = field(default_factory=dict)
     archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
     strict_ah: bool = False
+    is_normalised: bool = False
 
     def weights_for(self, archetype: str) -> Mapping[str, float]:
         """Return the weights for the cases of an archetype."""
@@ -64,6 +72,7 @@ class Policy:
                 name: _thresholds_json(thresholds) for name, thresholds in sorted(self.archetype_thresholds.items())
             },
             "strict_ah": self.strict_ah,
+            "match": "normalised" if self.is_normalised else "literal",
         }
 
 
@@ -75,7 +84,8 @@ def _thresholds_json(thresholds: Mapping[str, Threshold]) -> dict[str, Any]:
 class Case:
     """A test case with what the pipeline recorded for it; the tuples are literal needles.
 
-    `given` is the digest of what the pipeline was given, None where the batch does not say.
+    `given` is the digest of what the pipeline was given, None where the batch does not say. `unused` are those of
+    `UNUSED` that the case has.
     """
 
     test_id: str
@@ -91,6 +101,7 @@ class Case:
     place: Place
     cluster: str = ""
     given: str | None = None
+    unused: tuple[str, ...] = ()
 
     def needles(self) -> dict[str, tuple[str, ...]]:
         """Return what each metric looks for; of one that looks for nothing the score says nothing."""
@@ -110,7 +121,10 @@ class Case:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """One case scored: each metric and the composite in [0, 1], with the needles behind them."""
+    """One case scored: each metric and the composite in [0, 1], with the needles behind them.
+
+    `near` are by metric the needles that do not match, and would if typography did not count.
+    """
 
     test_id: str
     batch_id: str
@@ -125,6 +139,7 @@ class Result:
     digests: Mapping[str, str]
     cluster: str = ""
     no_reply: NoReply | None = None
+    near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
 
     def as_json(self) -> dict[str, Any]:
         """Return the result in the shape of section 4.1, with its batch and where it stands."""
@@ -143,20 +158,35 @@ class Result:
             "digests": dict(self.digests),
             **({"cluster": self.cluster} if self.cluster else {}),
             **({"no_reply": self.no_reply.value} if self.no_reply else {}),
+            **(
+                {"near_misses": {metric: list(self.near[metric]) for metric in METRICS}}
+                if any(self.near.values())
+                else {}
+            ),
         }
 
 
 def score_case(case: Case, policy: Policy) -> Result:
     """Return the scores, the needles behind them and the label of one case (sections 1 to 3)."""
-    # A newline joins, so that no needle without one can match across two entries.
-    signals = "\n".join((*case.signals, case.summary))
-    signals_found, signals_missing = _look_for(case.must_find_signals, signals)
-    violations, _ = _look_for(case.forbidden_terms, "\n".join(case.followup_questions))
-    phrases_found, phrases_missing = _look_for(case.must_contain_phrases, case.summary)
+    looked = {
+        "CR": (*case.signals, case.summary),
+        "AH": case.followup_questions,
+        "AC": (case.summary,),
+    }
+    found, missing, near = {}, {}, {}
+    for metric, needles in case.needles().items():
+        # A newline joins, so that no needle without one can match across two entries.
+        found[metric], missing[metric] = _look_for(needles, "\n".join(looked[metric]))
+        near[metric] = _but_for_typography(missing[metric], looked[metric])
+        if policy.is_normalised:
+            matching = {*found[metric], *near[metric]}
+            found[metric] = tuple(needle for needle in needles if needle in matching)
+            missing[metric] = tuple(needle for needle in needles if needle not in matching)
+            near[metric] = ()
     scores = {
-        "CR": _recall(signals_found, case.must_find_signals),
-        "AH": _harmlessness(violations, case.forbidden_terms, strict=policy.strict_ah),
-        "AC": _recall(phrases_found, case.must_contain_phrases),
+        "CR": _recall(found["CR"], case.must_find_signals),
+        "AH": _harmlessness(found["AH"], case.forbidden_terms, strict=policy.strict_ah),
+        "AC": _recall(found["AC"], case.must_contain_phrases),
     }
     return Result(
         test_id=case.test_id,
@@ -164,14 +194,15 @@ def score_case(case: Case, policy: Policy) -> Result:
         archetype=case.archetype,
         scores=scores,
         composite=composite(scores, policy.weights_for(case.archetype)),
-        found={"CR": signals_found, "AC": phrases_found},
-        missing={"CR": signals_missing, "AC": phrases_missing},
-        violations=violations,
+        found=found,
+        missing=missing,
+        violations=found["AH"],
         label=overall_label(scores, policy.thresholds_for(case.archetype)),
         place=case.place,
         digests=case.digests(),
         cluster=case.cluster,
         no_reply=none_of((*case.signals, case.summary, *case.followup_questions)),
+        near=near,
     )
 
 
@@ -198,6 +229,22 @@ def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], t
         tuple(needle for needle, is_found in zip(needles, found, strict=True) if is_found),
         tuple(needle for needle, is_found in zip(needles, found, strict=True) if not is_found),
     )
+
+
+def _but_for_typography(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
+    """Return the needles that are in none of the entries as they are typed, and in one if typography does not count.
+
+    It is what `text.normalise` makes uniform: quotes, blanks, line breaks, invisible characters, composition, markup.
+    """
+    if not (needles and _TYPOGRAPHY.search("".join((*needles, *entries)))):
+        return ()
+    plain = "\n".join(map(_plain, entries)).lower()
+    return tuple(needle for needle in needles if (bare := _plain(needle)).strip() and bare.lower() in plain)
+
+
+def _plain(text: str) -> str:
+    """Return a text without regard to typography; a line break within it is a blank."""
+    return normalise(text).text.replace("\n", " ")
 
 
 def _recall(found: Sequence[str], needles: Sequence[str]) -> float:

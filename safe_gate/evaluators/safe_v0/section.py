@@ -5,7 +5,7 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.evaluators.safe_v0.score import METRICS
 from safe_gate.figures import first_few, percent, plural, score, share, with_interval
@@ -14,6 +14,7 @@ from safe_gate.no_reply import why_no_reply, without_reply
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # of what one case lacks: hundreds would leave no room for others
+_NEAR = {"CR": "near miss of signal", "AH": "near miss of forbidden term", "AC": "near miss of phrase"}
 _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to contain"}
 
 
@@ -46,6 +47,8 @@ def section(report: JsonObject) -> Section:
         findings=View(lambda: map(finding, filter(_is_to_be_seen, report["results"]))),
         notes=(
             *without_reply(report["no_reply"], "test_id", report["results"]),
+            *_near(report["near_misses"], report["results"]),
+            *_unused(report["unused_expectations"]),
             *_own_thresholds(report),
             *_vacuous(report["vacuity"]["by_metric"]),
         ),
@@ -54,12 +57,28 @@ def section(report: JsonObject) -> Section:
 
 
 def _is_to_be_seen(result: JsonObject) -> bool:
-    return result["label"] != Label.PASS or "no_reply" in result
+    return result["label"] != Label.PASS or "no_reply" in result or "near_misses" in result
 
 
 def _case_row(result: JsonObject) -> tuple[Words, ...]:
     scores = (score(result["scores"][metric]) for metric in METRICS)
     return Untrusted(result["test_id"]), Untrusted(result["archetype"]), *scores, result["label"].upper()
+
+
+def _near(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
+    """Yield a sentence that names the cases of which a text would match if typography did not count."""
+    if count:
+        cases = plural(count, "case has", "cases have")
+        named = first_few((result["test_id"] for result in results if "near_misses" in result), count)
+        words = "near misses, texts that match but for typography, which safe-match: normalised counts"
+        yield (f"{cases} {words}: ", *named, ".")
+
+
+def _unused(counts: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on the expectations of cases that have no effect."""
+    used = [f"{name} (in {plural(count, 'case')})" for name, count in counts.items() if count]
+    if used:
+        yield (f"SAFE v0 accepts and does not check: {' and '.join(used)}.",)
 
 
 def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:
@@ -131,6 +150,11 @@ def finding(result: JsonObject) -> Finding:
         *_quoted("missing signal", details["CR"]["missing"]),
         *_quoted("forbidden term", details["AH"]["violations"]),
         *_quoted("missing phrase", details["AC"]["missing"]),
+        *(
+            phrase
+            for metric, noun in _NEAR.items()
+            for phrase in _quoted(noun, result.get("near_misses", {}).get(metric, ()))
+        ),
     )
     return Finding(
         case_id=Untrusted(result["test_id"]),
