@@ -72,7 +72,7 @@ Begin = Callable[[Options], None]
 """What is done once settings and baseline are read, given the settings that judge."""
 
 
-def _unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject]) -> None:
+def _unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _recount: measure.Recount) -> None:
     """Score no case: a `measure.EntrySource` that leaves what is wrong with the inputs."""
 
 
@@ -253,10 +253,12 @@ def _unknown_groups(ruling: _Ruling, options: Options, measured: _Measured) -> I
         yield from comparing.at_baseline(ruling.base, theirs).problems
 
 
-def _unmerged(merged: shards.Shards, measured: _Measured, provenance: JsonObject) -> Iterator[Problem]:
-    """Yield what keeps shards from being this run's: made by other terms, or of other cases."""
-    if strangers := tuple(merged.strangers(provenance)):
-        yield from strangers
+def _unmerged(
+    merged: shards.Shards, measured: _Measured, unsound: Sequence[Problem], provenance: JsonObject
+) -> Iterator[Problem]:
+    """Yield what keeps shards from being this run's: made by other terms, `unsound`, or of other cases."""
+    if wrong := tuple(merged.strangers(provenance)) or unsound:
+        yield from wrong
         return
     for name, one in measured.items():
         if one and (missing := one.cases - len(one.entries)):
@@ -290,8 +292,11 @@ def _judged(
     except CannotJudge as error:
         placed = comparing.at_baseline(ruling.base, error) if ruling.base else error
         known, problems = None, (*problems, *placed.problems)
-    if merged and not problems:
-        problems = tuple(_unmerged(merged, measured, _provenance(inputs, ruling, effects, is_judged=True)))
+    if merged:
+        of_inputs = tuple(problem for problem in problems if problem.place.path not in merged.terms)
+        problems = of_inputs or tuple(
+            _unmerged(merged, measured, problems, _provenance(inputs, ruling, effects, is_judged=True))
+        )
     if problems:
         return error_report(problems, judging, effects, inputs), problems
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
@@ -42,11 +42,17 @@ SCORING = (
 
 Case = TypeVar("Case")
 
-EntrySource = Callable[[str, str, Callable[[], JsonObject]], JsonObject | None]
-"""What gives a case's entry of `results[]`, told its evaluator, its id and how to score it; None passes it over."""
+Recount = Callable[[JsonObject], JsonObject]
+"""What returns the entry of a case that follows from what an entry holds; the same unless that contradicts itself."""
+
+EntrySource = Callable[[str, str, Callable[[], JsonObject], Recount], JsonObject | Problem | None]
+"""What gives a case's entry of `results[]`, told its evaluator, its id, how to score it and how to check an entry.
+
+None passes the case over, a problem says why its entry cannot be taken.
+"""
 
 
-def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject]) -> JsonObject:
+def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject], _recount: Recount) -> JsonObject:
     """Return a case's entry by scoring it: the source of a run that is whole."""
     return score()
 
@@ -95,7 +101,11 @@ def safe_v0_part(
         def score() -> JsonObject:
             return _told("safe_v0", safe_v0.score_case(case, policy).as_json(), options.text)
 
-        return source("safe_v0", case.test_id, score)
+        given = source("safe_v0", case.test_id, score, lambda _: score())  # which costs little more than reading it
+        if isinstance(given, Problem):
+            intake.problems.append(given)
+            return None
+        return given
 
     def totals() -> Iterator[safe_v0.Totals]:
         for cases in _chunks(intake.cases()):
@@ -268,9 +278,14 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     part, is_scored = item
     rules, problems = packs.made(scoring.recipe), list[Problem]()
     entries: list[JsonObject] = []
+    unsound: list[Problem] = []
 
     def fresh(case: synthesis.Case) -> JsonObject:
         return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), scoring.text)
+
+    def recounted(case: synthesis.Case, entry: JsonObject) -> JsonObject:
+        cluster = _told("synthesis", {"cluster": case.cluster}, scoring.text)["cluster"]
+        return synthesis.recounted(entry, replace(case, cluster=cluster), rules)
 
     found = list(files.cases_of(part, scoring.cluster_key))
     tags = set[str]()
@@ -281,8 +296,12 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
         tags.update(case.tags)
         if problems or not is_scored:
             continue
-        if (entry := scoring.source("synthesis", case.id, partial(fresh, case))) is not None:
+        entry = scoring.source("synthesis", case.id, partial(fresh, case), partial(recounted, case))
+        if isinstance(entry, Problem):
+            unsound.append(entry)
+        elif entry is not None:
             entries.append(entry)
+    problems += unsound
     return Tally(synthesis.Totals.of(entries), lines(entries), files.ids_of(found), tuple(problems), frozenset(tags))
 
 

@@ -15,12 +15,15 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from safe_gate import __version__, files
+from safe_gate import __version__, files, proof
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import plural
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.spool import Store
 from safe_gate.validate import LONGEST_QUOTE, Fault, masked, quote
+
+Recount = Callable[[JsonObject], JsonObject]
+"""As `measure.Recount`."""
 
 _SHAPE = 1
 _DIGEST = re.compile('"[0-9a-f]{40,64}"')
@@ -56,12 +59,19 @@ class Shard:
         >>> [Shard(index, 3).has("synthesis", "EMP-001") for index in (1, 2, 3)]
         [False, False, True]
         """
-        key = f"{evaluator}/{case_id}".encode("utf-8", "surrogatepass")
-        return int.from_bytes(hashlib.sha256(key).digest(), "big") % self.of == self.index - 1
+        return _index(evaluator, case_id, self.of) == self.index
 
-    def source(self, evaluator: str, case_id: str, score: Callable[[], JsonObject]) -> JsonObject | None:
+    def source(
+        self, evaluator: str, case_id: str, score: Callable[[], JsonObject], _recount: Recount
+    ) -> JsonObject | None:
         """Return the entry of a case that is in the shard: a `measure.EntrySource`."""
         return score() if self.has(evaluator, case_id) else None
+
+
+def _index(evaluator: str, case_id: str, of: int) -> int:
+    """Return which of so many shards a case is in, counted from 1."""
+    key = f"{evaluator}/{case_id}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(key).digest(), "big") % of + 1
 
 
 def as_json(
@@ -82,15 +92,33 @@ def as_json(
 
 @dataclass(frozen=True, slots=True)
 class Shards:
-    """All shards of one run: their entries by evaluator and id, and what each was made by, by its file's name."""
+    """All shards of one run: their entries by evaluator and id, and what each was made by, by its file's name.
+
+    `names` are those of the files, in the order of the shards.
+    """
 
     entries: Mapping[str, Store]
     terms: Mapping[str, Mapping[str, Any]]
+    names: Sequence[str]
 
-    def source(self, evaluator: str, case_id: str, _score: Callable[[], JsonObject]) -> JsonObject | None:
-        """Return the entry of a case that some shard holds: a `measure.EntrySource`."""
+    def source(
+        self, evaluator: str, case_id: str, _score: Callable[[], JsonObject], recount: Recount
+    ) -> JsonObject | Problem | None:
+        """Return the entry of a case that some shard holds: a `measure.EntrySource`. Raises nothing.
+
+        An entry that contradicts itself, or its case, is a problem.
+        """
         entry: JsonObject | None = self.entries[evaluator].get(case_id)
-        return entry
+        if entry is None:
+            return None
+        first = next(proof.differences({"": entry}, {"": recount(entry)}), None)
+        if first is None:
+            return entry
+        name = self.names[_index(evaluator, case_id, len(self.names)) - 1]
+        given, advice = "its evidence and its case give", "the shard was changed: run it again"
+        words = f"is {first.first}, and {given} {first.second}; {advice}"
+        field = first.pointer.strip("/").replace("/", ".")
+        return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
 
     def strangers(self, provenance: JsonObject) -> Iterator[Problem]:
         """Yield a problem for each thing in which shards are not of the run that merges them, at the first such one."""
@@ -133,7 +161,7 @@ def read(patterns: Sequence[str]) -> Shards:
                     problems.append(Problem(Place(files.shown(path)), words, case_id))
     if problems := problems or [*_no_whole(parts)] or [*_uncounted(parts, counts)]:
         raise CannotJudge(*problems)
-    return Shards(entries, terms)
+    return Shards(entries, terms, sorted(parts, key=lambda name: int(parts[name]["index"])))
 
 
 def _uncounted(shards: Mapping[str, JsonObject], counts: Mapping[str, int]) -> Iterator[Problem]:

@@ -3,6 +3,7 @@
 from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.learned import LearnedPack
+from safe_gate.evaluators.synthesis.recount import recounted
 from safe_gate.evaluators.synthesis.report import Totals, report, result_json
 from safe_gate.evaluators.synthesis.rules import Pack, broken_promises, compile_pack, refusal, words_of
 from safe_gate.evaluators.synthesis.score import (
@@ -36,6 +37,7 @@ __all__ = [
     "broken_promises",
     "compile_pack",
     "reads_foreign",
+    "recounted",
     "refusal",
     "report",
     "result_json",
