@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 from safe_gate import files, measure
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.figures import plural
-from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Section, Untrusted, Verdict
+from safe_gate.model import CannotJudge, JsonObject, Label, Place, Problem, Problems, Section, Untrusted, Verdict
 from safe_gate.options import WAIVERS_FILE, Options, config_paths
 from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
@@ -292,7 +292,7 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
     problems: list[Problem] = []
     ids: list[str] = []
     found: synthesis.Case | None = None
-    for item in files.synthesis_cases(options.synthesis_cases):
+    for item in files.synthesis_cases(options.synthesis_cases, bounds=files.Bounds.of(options)):
         if isinstance(item, Problem):
             problems.append(item)
         elif isinstance(item, synthesis.Case):
@@ -436,14 +436,14 @@ def validate(paths: Sequence[str], effects: Effects) -> int:
     from safe_gate.evaluators import safe_v0, synthesis
 
     paths = list(dict.fromkeys(paths))
-    problems: list[Problem] = []
+    problems = Problems()
     cases = 0
     for item in _checked(paths):
         if isinstance(item, Problem):
-            problems.append(item)
+            problems.add(item)
         cases += isinstance(item, safe_v0.Case | synthesis.Case)
     if problems:
-        return complain(problems, effects)
+        return complain(problems.kept(), effects)
     effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
     return EXIT_CODES[Verdict.PASS]
 

@@ -47,6 +47,7 @@ def safe_cases(
     leave_out: Sequence[str] = (),
     cluster_key: str = "",
     root: Path = HERE,
+    bounds: files.Bounds = files.BOUNDS,
 ) -> Iterator[SafeItem]:
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
@@ -60,7 +61,7 @@ def safe_cases(
     output_paths, problems = files.expand(outputs, root=root)
     yield from problems
     named = Store()
-    are_read = yield from _read_outputs(output_paths, named, root)
+    are_read = yield from _read_outputs(output_paths, named, root, bounds)
     are_sound = are_read and not problems
     is_bare = not named
     seen = Store()
@@ -75,11 +76,11 @@ def safe_cases(
         beside = outputs_beside(path)
         if not outputs:
             recorded = Store()
-            are_sound = yield from _read_outputs([beside] if files.exists(beside) else (), recorded, root)
+            are_sound = yield from _read_outputs([beside] if files.exists(beside) else (), recorded, root, bounds)
             is_bare = not recorded
         name = shown(path, root)
         batch = None
-        for item in _read_batch(path, name):
+        for item in _read_batch(path, name, bounds):
             if isinstance(item, Batch):
                 batch = item
             else:
@@ -101,7 +102,7 @@ def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
     paths, problems = files.expand(patterns)
     yield from problems
-    yield from _read_outputs(paths, Store(), HERE)
+    yield from _read_outputs(paths, Store(), HERE, files.BOUNDS)
 
 
 def outputs_beside(path: Path) -> Path:
@@ -191,10 +192,10 @@ class Batch:
     faulty: Set[int]
 
 
-def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
+def _read_batch(path: Path, name: str, bounds: files.Bounds) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, the problems with it, and its batch if it has test cases: one's fault hides none of another."""
     try:
-        data = files.data_of(path, name)
+        data = files.data_of(path, name, most=bounds.line)
         yield InputFile(name, hashlib.sha256(data).hexdigest(), "safe-batch")
         text = files.decode(data.removeprefix(files.BOM), name)
         content = files.parsed(text, name)
@@ -207,9 +208,20 @@ def _read_batch(path: Path, name: str) -> Iterator[Batch | Problem | InputFile]:
     if not (isinstance(cases, list) and cases):
         return
     scenarios = () if faults else content.get("batch_plan", {}).get("scenarios", ())
-    faulty = {int(fault.path[1]) for fault in faults if fault.path[:1] == ("test_cases",) and fault.path[1:]}
+    lines = tuple(item_lines(text, "test_cases"))
+    long = _long_texts(cases, bounds.text) if len(data) > bounds.text else {}
+    for index, field in long.items():
+        case_id = files.id_of(cases[index], "test_id")
+        yield Problem(Place(name, lines[index]), files.too_long(bounds.text, "max-text"), case_id, field)
+    faulty = {*long} | {int(fault.path[1]) for fault in faults if fault.path[:1] == ("test_cases",) and fault.path[1:]}
     ids = tuple(files.id_of(case, "test_id") for case in cases)
-    yield Batch(path.stem, name, cases, ids, tuple(item_lines(text, "test_cases")), scenarios, faulty)
+    yield Batch(path.stem, name, cases, ids, lines, scenarios, faulty)
+
+
+def _long_texts(cases: Sequence[Any], most: int) -> dict[int, str]:
+    """Return by its place each case with a text of more bytes than it may have, and the field of the text."""
+    found = ((index, files.long_text(case, most)) for index, case in enumerate(cases))
+    return {index: field for index, field in found if field is not None}
 
 
 def _joined(
@@ -291,7 +303,9 @@ def _unused(recorded: Store, nobody: str) -> Iterator[Problem]:
         )
 
 
-def _read_outputs(paths: Iterable[Path], into: Store, root: Path) -> Generator[Problem | InputFile, None, bool]:
+def _read_outputs(
+    paths: Iterable[Path], into: Store, root: Path, bounds: files.Bounds
+) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs into a store by test_id: place and output of each, None for an invalid one.
 
     Yields their problems and files; returns whether all lines could be read.
@@ -299,7 +313,7 @@ def _read_outputs(paths: Iterable[Path], into: Store, root: Path) -> Generator[P
     are_read = True
     last = None
     for path in paths:
-        for item in files.recorded_outputs(path, root):
+        for item in files.recorded_outputs(path, root, bounds):
             if isinstance(item, InputFile):
                 yield item
                 continue

@@ -16,15 +16,16 @@ from contextvars import ContextVar
 from dataclasses import dataclass
 from functools import cache, partial
 from io import BytesIO
+from itertools import count as counting
 from itertools import islice
 from pathlib import Path
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from safe_gate import globs, leftovers, parquet
 from safe_gate.jsontext import JsonError, blank_comments, parse, places
 from safe_gate.model import CannotJudge, Config, Place, Problem
-from safe_gate.options import CONFIG_FILES, WAIVERS_FILE, settings
+from safe_gate.options import CONFIG_FILES, WAIVERS_FILE, Options, settings
 from safe_gate.spool import Store
 from safe_gate.validate import Fault, Schema, masked, quote, suggestion
 from safe_gate.waivers import twins
@@ -59,18 +60,39 @@ class Skipped:
     path: str
 
 
+class Bounds(NamedTuple):
+    """How many bytes a line and a single text of an input may have, and how many distinct tags all cases.
+
+    The settings are `max-line`, `max-text` and `max-tags`.
+    """
+
+    line: int
+    text: int
+    tags: int
+
+    @classmethod
+    def of(cls, options: Options) -> Bounds:
+        """Return the bounds that options set."""
+        return cls(options.max_line, options.max_text, options.max_tags)
+
+
+BOUNDS = Bounds.of(Options())
+"""The bounds of what is read without settings."""
+
+
 @dataclass(frozen=True, slots=True)
 class Part:
     """Some of a file's lines, whole ones, as bytes: a value that can be sent to whoever reads them.
 
     `name` is what problems call the file, `first` the number of the first line, counted from 1. Of a Parquet file
-    (`is_columnar`) a line is a row, and the bytes are those of `parquet.batches`.
+    (`is_columnar`) a line is a row, and the bytes are those of `parquet.batches`. Its texts are held to `bounds`.
     """
 
     name: str
     first: int
     data: bytes
     is_columnar: bool = False
+    bounds: Bounds = BOUNDS
 
 
 OUTPUTS = ".outputs.jsonl"
@@ -92,14 +114,14 @@ PART_BYTES = 1 << 20
 
 
 def synthesis_cases(
-    patterns: Sequence[str], *, root: Path = HERE, cluster_key: str = ""
+    patterns: Sequence[str], *, root: Path = HERE, cluster_key: str = "", bounds: Bounds = BOUNDS
 ) -> Iterator[synthesis.Case | Problem | InputFile]:
     """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
 
     `cluster_key` is that of `cluster_of`.
     """
     seen = Store()
-    for item in synthesis_parts(patterns, root=root):
+    for item in synthesis_parts(patterns, root=root, bounds=bounds):
         if not isinstance(item, Part):
             yield item
             continue
@@ -110,7 +132,7 @@ def synthesis_cases(
 
 
 def synthesis_parts(
-    patterns: Sequence[str], *, root: Path = HERE, size: int = PART_LINES
+    patterns: Sequence[str], *, root: Path = HERE, size: int = PART_LINES, bounds: Bounds = BOUNDS
 ) -> Iterator[Part | Problem | InputFile]:
     """Yield files of cases in parts of so many lines, and their problems and each file as `synthesis_cases` does.
 
@@ -120,7 +142,7 @@ def synthesis_parts(
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _parts(path, "synthesis-case", root, size):
+        for item in _parts(path, "synthesis-case", root, bounds, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
@@ -327,11 +349,13 @@ def _first_object(path: Path, *, most: int | None) -> Any:
     """Return what the first line holds that is JSON, None if none of so many is. Raises CannotJudge if unreadable."""
     try:
         with open_regular(path) as file:
-            for number, line in islice(_numbered(file), most):
+            for number, line in islice(_numbered(_bounded(file, 1, BOUNDS.line)), most):
                 with suppress(JsonError, CannotJudge):  # whoever reads the file as its kind tells of these lines
                     return parse(decode(line, shown(path), number))
     except OSError as error:
         raise CannotJudge(unreadable(path, error)) from error
+    except _TooLong:
+        return None
     return None
 
 
@@ -519,9 +543,11 @@ def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Proble
     return Problem(place, f"stands at {path}:{line} too; expected ids that are unique in the run", case_id, field)
 
 
-def recorded_outputs(path: Path, root: Path) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
+def recorded_outputs(
+    path: Path, root: Path, bounds: Bounds = BOUNDS
+) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
     """Yield the valid SAFE v0 outputs of a file with their places, problems, and at the end the file."""
-    for item in _parts(path, "safe-output", root):
+    for item in _parts(path, "safe-output", root, bounds):
         if isinstance(item, Part):
             yield from _objects(item, "safe-output")
         else:
@@ -532,14 +558,16 @@ _ID_KEYS = {"synthesis-case": "id", "safe-output": "test_id"}
 """Where the objects of files of lines have their ids, by the kind of the file."""
 
 
-def _parts(path: Path, kind: str, root: Path, size: int = PART_LINES) -> Iterator[Part | Problem | InputFile]:
+def _parts(
+    path: Path, kind: str, root: Path, bounds: Bounds, size: int = PART_LINES
+) -> Iterator[Part | Problem | InputFile]:
     """Yield a file in parts, from the first line that is not blank, and at its end the file; or why it is not read."""
     name, digest = shown(path, root), hashlib.sha256()
     is_start = True
     try:
         with open_regular(path) as file:
             read = _rows if kind == "synthesis-case" and _is_columnar(path) else _lines
-            for part in read(file, name, digest, size):
+            for part in read(file, name, digest, bounds, size):
                 if is_start and not part.is_columnar:
                     if (first := next(_numbered(BytesIO(part.data), part.first), None)) is None:
                         continue
@@ -551,6 +579,9 @@ def _parts(path: Path, kind: str, root: Path, size: int = PART_LINES) -> Iterato
     except OSError as error:
         yield unreadable(path, error, root)
         return
+    except _TooLong as error:
+        yield Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
+        return
     except parquet.NotReadable as error:
         yield Problem(Place(name), f"is no Parquet file that can be read: {error}")
         return
@@ -561,32 +592,56 @@ def _parts(path: Path, kind: str, root: Path, size: int = PART_LINES) -> Iterato
     yield InputFile(name, digest.hexdigest(), kind)
 
 
-def _lines(file: BinaryIO, name: str, digest: hashlib._Hash, size: int) -> Iterator[Part]:
+class _TooLong(Exception):
+    """A line of a file is longer than it may be."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__()
+        self.line = line
+
+
+def too_long(most: int, setting: str) -> str:
+    """Return the words of a problem of an input beyond a bound, which a setting gives."""
+    return f"is longer than {most} bytes, the limit of {setting}; shorten it, or raise {setting}"
+
+
+def _lines(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part]:
     first = 1
-    while block := list(_block(file, size)):
+    while block := list(_block(file, size, first, bounds.line)):
         data = b"".join(block)
         digest.update(data)
-        yield Part(name, first, data)
+        yield Part(name, first, data, bounds=bounds)
         first += len(block)
 
 
-def _block(file: BinaryIO, size: int) -> Iterator[bytes]:
+def _bounded(file: BinaryIO, first: int, most: int) -> Iterator[bytes]:
+    """Yield the lines of a file, counted from `first`. Raises _TooLong for one of more than so many bytes."""
+    for number in counting(first):
+        line = file.readline(most + 1)
+        if len(line) > most and not line.endswith(b"\n"):
+            raise _TooLong(number)
+        if not line:
+            return
+        yield line
+
+
+def _block(file: BinaryIO, size: int, first: int, most: int) -> Iterator[bytes]:
     r"""Yield the next lines of a file, as many as a part has; only b"\n" ends a line: U+2028 and its like are text."""
     length = 0
-    for line in islice(file, size):
+    for line in islice(_bounded(file, first, most), size):
         yield line
         length += len(line)
         if length >= PART_BYTES:
             return
 
 
-def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, size: int) -> Iterator[Part]:
+def _rows(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part]:
     while data := file.read(PART_BYTES):
         digest.update(data)
     file.seek(0)
     first = 1
     for count, data in parquet.batches(file, size):
-        yield Part(name, first, data, is_columnar=True)
+        yield Part(name, first, data, is_columnar=True, bounds=bounds)
         first += count
 
 
@@ -629,8 +684,40 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
         faults = schema.faults(value)
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
-        if not faults:
+        if faults:
+            continue
+        field = long_text(value, part.bounds.text) if len(part.data) > part.bounds.text else None
+        if field is None:
             yield place, value
+        else:
+            yield Problem(place, too_long(part.bounds.text, "max-text"), case_id, field)
+
+
+_READ = ("user", "assistant", "messages", "output", "expectations")
+"""The fields of a case, or of an output, whose texts evaluators read."""
+
+
+def long_text(case: Any, most: int) -> str | None:
+    """Return the field of the first text that evaluators read in a case and that has more bytes in UTF-8 than it may.
+
+    None if there is none. What nobody reads, such as notes, is held to the bound of lines alone.
+    """
+    fields = case if isinstance(case, dict) else {}
+    found = (_long_text(fields[name], most, name) for name in _READ if name in fields)
+    return next((field for field in found if field is not None), None)
+
+
+def _long_text(value: Any, most: int, field: str) -> str | None:
+    if isinstance(value, str):
+        is_long = len(value) > most or (4 * len(value) > most and len(value.encode("utf-8", "surrogatepass")) > most)
+        return field if is_long else None
+    inner: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        inner = ((f"{field}.{key}", member) for key, member in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{field}[{index}]", member) for index, member in enumerate(value))
+    found = (_long_text(member, most, name) for name, member in inner)
+    return next((name for name in found if name is not None), None)
 
 
 def _values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
@@ -647,6 +734,9 @@ def _values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
 def _values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
     for number, line in enumerate(parquet.lines(part.data), part.first):
         place = Place(part.name, number)
+        if isinstance(line, str) and len(line) > part.bounds.line:
+            yield Problem(place, too_long(part.bounds.line, "max-line"))
+            continue
         try:
             if isinstance(line, parquet.NotReadable):
                 raise line
@@ -692,7 +782,7 @@ def problems_of(
 
     `original` gives the keys at the top as the text spells them, where that is not how the schema does.
     """
-    lines = dict(places(text)) if faults else {}
+    lines = _lines_of([fault.path for fault in faults], text, original) if faults else {}
     found = []
     for fault in faults:
         is_case = fault.path[:1] == ("test_cases",) and len(fault.path) > 1
@@ -702,6 +792,15 @@ def problems_of(
             Problem(Place(name, _line_of(fault.path, lines, original)), fault.message, case_id, field, fault.text_free)
         )
     return tuple(found)
+
+
+def _lines_of(
+    paths: Iterable[Sequence[str | int]], text: str, original: Mapping[str, str]
+) -> dict[tuple[str | int, ...], int]:
+    """Return the lines of the values that paths lead to or through, and of no other: a text may hold millions."""
+    spelt = [(original.get(str(path[0]), path[0]), *path[1:]) if path else () for path in paths]
+    wanted = {path[:length] for path in spelt for length in range(len(path) + 1)}
+    return {path: line for path, line in places(text) if path in wanted}
 
 
 def _line_of(path: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int], original: Mapping[str, str]) -> int:
@@ -793,11 +892,14 @@ def _text(path: Path, name: str) -> str:
     return decode(data_of(path, name).removeprefix(BOM), name)
 
 
-def data_of(path: Path, name: str) -> bytes:
-    """Return the bytes of a regular file that problems call `name`. Raises CannotJudge."""
+def data_of(path: Path, name: str, *, most: int | None = None) -> bytes:
+    """Return the bytes of a regular file that problems call `name`; `most` is `max-line`. Raises CannotJudge."""
     try:
         with open_regular(path) as file:
-            return file.read()
+            data = file.read() if most is None else file.read(most + 1)
+            if most is not None and len(data) > most:
+                raise CannotJudge(Problem(Place(name), too_long(most, "max-line")))
+            return data
     except OSError as error:
         raise CannotJudge(Problem(Place(name), f"cannot be read: {_why(error)}")) from error
 

@@ -28,7 +28,7 @@ from safe_gate import (
 from safe_gate.effects import Effects
 from safe_gate.evaluators import EVALUATORS, synthesis
 from safe_gate.figures import plural
-from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, in_order
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, first_of, number
 from safe_gate.options import Options, config_paths
 from safe_gate.trees import Pattern
 from safe_gate.weakening import Weakening, What
@@ -505,6 +505,8 @@ def error_report(
     report = _report(Verdict.ERROR, (), {}, inputs, _Ruling(options), effects)
     report["problems"] = [
         {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
-        for p in in_order(problems)
+        for p in first_of(problems)
     ]
+    if (total := number(problems)) > len(report["problems"]):
+        report["problem_count"] = total
     return report

@@ -14,7 +14,7 @@ from safe_gate import files, workers
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.figures import add_up, first_few, plural
 from safe_gate.files import HERE
-from safe_gate.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Problems
 from safe_gate.options import Options
 from safe_gate.spool import Spool, Store, lines
 from safe_gate.validate import LONGEST_QUOTE, masked, suggestion
@@ -103,7 +103,7 @@ def safe_v0_part(
 
         given = source("safe_v0", case.test_id, score, lambda _: score())  # which costs little more than reading it
         if isinstance(given, Problem):
-            intake.problems.append(given)
+            intake.add(given)
             return None
         return given
 
@@ -114,7 +114,7 @@ def safe_v0_part(
             yield safe_v0.Totals.of(found, policy)
 
     total = add_up(totals(), safe_v0.Totals())
-    problems = intake.problems or ([] if intake.count else [lacking(options)])
+    problems = intake.problems or (() if intake.count else (lacking(options),))
     is_whole = not problems and intake.count == len(entries)
     part = safe_v0.report(total, entries, policy, generated_at) if is_whole else None
     return Measured(
@@ -139,6 +139,7 @@ def safe_v0_cases(
         leave_out=(options.config, options.waivers, output),
         cluster_key=options.cluster_key,
         root=root,
+        bounds=files.Bounds.of(options),
     ):
         if isinstance(item, safe_v0.Case):
             if archetypes is not None:
@@ -165,16 +166,17 @@ def synthesis_part(
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
     scoring = Scoring(rules.recipe, options.cluster_key, options.text, source)
-    seen, entries, found = Store(), Spool(), list[Problem]()
+    seen, entries, found = Store(), Spool(), Problems()
     inputs: list[files.InputFile] = []
     groups = set[str]()
     count = 0
     mapped, size = _engine(options)
+    bounds = files.Bounds.of(options)
 
     def parts() -> Iterator[tuple[files.Part, bool]]:
-        for item in files.synthesis_parts(options.synthesis_cases, root=root, size=size):
+        for item in files.synthesis_parts(options.synthesis_cases, root=root, size=size, bounds=bounds):
             if isinstance(item, Problem):
-                found.append(item)
+                found.add(item)
             elif isinstance(item, files.InputFile):
                 inputs.append(item)
             else:
@@ -183,20 +185,29 @@ def synthesis_part(
     def totals() -> Iterator[synthesis.Totals]:
         nonlocal count
         for tally in mapped(partial(tallied, scoring), parts()):
-            found.extend(tally.problems)
+            for problem in tally.problems:
+                found.add(problem)
             for case_id, place in tally.ids:
                 if twin := files.twin_of(seen, case_id, place, "id"):
-                    found.append(twin)
+                    found.add(twin)
             count += len(tally.ids)
             groups.update(tally.tags)
+            if len(groups) > bounds.tags:
+                raise CannotJudge(too_many_tags(bounds.tags))
             entries.take(tally.entries)
             yield tally.totals
 
     total = add_up(totals(), synthesis.Totals())
-    problems = as_shown((*problems, *found, *_unlooked(total, rules)), options)
+    problems = as_shown((*problems, *found.kept(), *_unlooked(total, rules)), options)
     is_whole = not problems and 0 < count == len(entries)
     part = synthesis.report(total, entries) if is_whole else None
     return Measured(part, problems, tuple(inputs), entries, count, groups)
+
+
+def too_many_tags(most: int) -> Problem:
+    """Return the problem of cases that have more distinct tags than so many: the report would hold them all."""
+    words = f"the cases have more than {most} distinct tags; put what differs from case to case into a field x_..."
+    return Problem(Place("max-tags"), f"{words}, or raise max-tags")
 
 
 def unknown_groups(
@@ -288,6 +299,9 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
         return synthesis.recounted(entry, replace(case, cluster=cluster), rules)
 
     found = list(files.cases_of(part, scoring.cluster_key))
+    most = part.bounds.tags
+    if any(not isinstance(case, Problem) and len(case.tags) > most and len(set(case.tags)) > most for case in found):
+        return Tally(synthesis.Totals(), b"", (), (too_many_tags(most),), frozenset())
     tags = set[str]()
     for case in found:
         if isinstance(case, Problem):
@@ -331,14 +345,16 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
         counts["safe_v0"], found = _counted(safe_v0_cases(options))
         problems += found or ((lacking(options),) if not counts["safe_v0"] else ())
     if options.synthesis_cases:
-        counts["synthesis"], found = _counted(files.synthesis_cases(options.synthesis_cases))
+        counts["synthesis"], found = _counted(
+            files.synthesis_cases(options.synthesis_cases, bounds=files.Bounds.of(options))
+        )
         problems += found
     return counts, as_shown(problems, options)
 
 
 def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
     intake = Intake(items)
-    return sum(1 for _ in intake.cases()), tuple(intake.problems)
+    return sum(1 for _ in intake.cases()), intake.problems
 
 
 def tell_skipped(skipped: Sequence[str], tell: Callable[[str], None]) -> None:
@@ -396,21 +412,30 @@ class Intake(Generic[Case]):
 
     def __init__(self, items: Iterable[Case | Problem | files.InputFile | files.Skipped]) -> None:
         self._items = items
-        self.problems: list[Problem] = []
+        self._found = Problems()
         self.inputs: list[files.InputFile] = []
         self.skipped: list[str] = []
         self.count = 0
+
+    def add(self, problem: Problem) -> None:
+        """Take in a problem that was found with a case."""
+        self._found.add(problem)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems, as many of a file as are kept."""
+        return self._found.kept()
 
     def cases(self) -> Iterator[Case]:
         """Yield the cases, as long as there is no problem."""
         for item in self._items:
             if isinstance(item, Problem):
-                self.problems.append(item)
+                self._found.add(item)
             elif isinstance(item, files.InputFile):
                 self.inputs.append(item)
             elif isinstance(item, files.Skipped):
                 self.skipped.append(item.path)
-            elif not self.problems:
+            elif not self._found:
                 self.count += 1
                 yield item
 

@@ -67,6 +67,30 @@ class View(Sequence[T], Generic[T]):
     __hash__ = None  # type: ignore[assignment]
 
 
+class Lookup(Mapping[str, T], Generic[T]):
+    """A mapping that works out the value of a key when asked, and holds the keys alone.
+
+    >>> squares = Lookup(["2", "3"], lambda key: int(key) ** 2)
+    >>> squares["3"], squares.get("4"), dict(squares)
+    (9, None, {'2': 4, '3': 9})
+    """
+
+    def __init__(self, keys: Iterable[str], value: Callable[[str], T]) -> None:
+        self._keys = dict.fromkeys(keys)
+        self._value = value
+
+    def __getitem__(self, key: str) -> T:
+        if key not in self._keys:
+            raise KeyError(key)
+        return self._value(key)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._keys)
+
+    def __len__(self) -> int:
+        return len(self._keys)
+
+
 class Label(StrEnum):
     """The three labels of SAFE v0 (spec section 3)."""
 
@@ -156,7 +180,8 @@ class Problem:
     """One thing wrong with one input: where, in which case and field, and what was expected.
 
     `case_id` and `field` are empty where they do not apply. `message` may quote the input: it is
-    untrusted like the rest. Where it quotes recorded text `text_free` says the same without.
+    untrusted like the rest. Where it quotes recorded text `text_free` says the same without. `count` is 1, and of
+    the last of those that are kept of a file that of the others, too.
     """
 
     place: Place
@@ -164,6 +189,7 @@ class Problem:
     case_id: str = ""
     field: str = ""
     text_free: str = ""
+    count: int = 1
 
     def without_texts(self) -> Problem:
         """Return the problem in words that quote no recorded text."""
@@ -173,6 +199,64 @@ class Problem:
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
     """Return problems by their place, then by case and field."""
     return sorted(problems, key=lambda p: (p.place, p.case_id, p.field, p.message))
+
+
+MOST_KEPT = 1_000
+"""So many problems of a file, and of a report, are kept; the rest are counted."""
+
+
+class Problems:
+    """Problems as they are found, in any order: the first of each file by their places, and how many there are.
+
+    >>> found = Problems()
+    >>> for line in range(5_000, 0, -1):
+    ...     found.add(Problem(Place("c.jsonl", line), "is blank"))
+    >>> kept = found.kept()
+    >>> len(kept), kept[0].place.line, kept[-1].place.line, number(kept)
+    (1000, 1, 1000, 5000)
+    """
+
+    def __init__(self) -> None:
+        self._by_file: dict[str, list[Problem]] = {}
+        self._more: dict[str, int] = {}
+
+    def add(self, problem: Problem) -> None:
+        """Take in a problem."""
+        some = self._by_file.setdefault(problem.place.path, [])
+        some.append(problem)
+        if len(some) >= 2 * MOST_KEPT:
+            self._cut(problem.place.path)
+
+    def _cut(self, path: str) -> None:
+        some = in_order(self._by_file[path])
+        self._by_file[path] = some[:MOST_KEPT]
+        self._more[path] = self._more.get(path, 0) + number(some[MOST_KEPT:])
+
+    def __bool__(self) -> bool:
+        return bool(self._by_file)
+
+    def kept(self) -> tuple[Problem, ...]:
+        """Return the problems that are kept, in the order of their places within a file."""
+        for path in self._by_file:
+            self._cut(path)
+        return tuple(problem for path, some in self._by_file.items() for problem in _standing(some, self._more[path]))
+
+
+def _standing(some: Sequence[Problem], more: int) -> Iterator[Problem]:
+    """Yield problems, the last of which stands for so many more."""
+    yield from some[:-1]
+    yield replace(some[-1], count=some[-1].count + more)
+
+
+def first_of(problems: Iterable[Problem]) -> list[Problem]:
+    """Return the first problems by their places, as many as a report keeps; the last stands for the rest, too."""
+    ordered = in_order(problems)
+    return list(_standing(ordered[:MOST_KEPT], number(ordered[MOST_KEPT:]))) if ordered else []
+
+
+def number(problems: Iterable[Problem]) -> int:
+    """Return how many problems there are, with those that are only counted."""
+    return sum(problem.count for problem in problems)
 
 
 def reason(error: BaseException) -> str:

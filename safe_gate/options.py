@@ -18,6 +18,7 @@ OFF = "off"
 WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _POWER = ("run", "power")
+_SCORING = ("run", "power", "score", "eval", "explain")
 _READING = ("run", "power", "score", "eval", "explain", "rules", "publish", "bless", "validate", "verify")
 AS_RUN = ("run", "doctor", "compare", "merge")
 
@@ -452,6 +453,24 @@ class Options:
         "",
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),
+    )
+    max_line: int = _option(
+        "Input: the most bytes that a line of a file may have, and a SAFE v0 batch, which is one JSON value.",
+        16 << 20,
+        limits=(1, None),
+        flags=dict.fromkeys(_SCORING, ("--max-line",)),
+    )
+    max_text: int = _option(
+        "Input: the most bytes in UTF-8 that a single text may have that evaluators read.",
+        2 << 20,
+        limits=(1, None),
+        flags=dict.fromkeys(_SCORING, ("--max-text",)),
+    )
+    max_tags: int = _option(
+        "Input: the most distinct tags that the Synthesis cases of a run may have.",
+        100_000,
+        limits=(1, None),
+        flags=dict.fromkeys(("run", "eval"), ("--max-tags",)),
     )
     follow_links: bool = _option(
         "Read files behind symbolic links that lead out of the workspace: the repository, or else the working folder.",

@@ -70,6 +70,8 @@ def read(path: Path) -> Publication:
     problems = tuple(
         Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report.get("problems", ())
     )
+    if problems and (more := report.get("problem_count", len(problems)) - len(problems)):
+        problems = (*problems[:-1], replace(problems[-1], count=1 + more))
     return Publication(
         gate=content["gate"],
         job=content["job"],

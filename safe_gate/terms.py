@@ -124,7 +124,9 @@ def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
         asks = {**case.asks(), "user": digest(case.user), "cluster": case.cluster or None}
         return case.id, Asked(case.digests()["case"], asks)
 
-    cases = files.synthesis_cases(options.synthesis_cases, root=root, cluster_key=options.cluster_key)
+    cases = files.synthesis_cases(
+        options.synthesis_cases, root=root, cluster_key=options.cluster_key, bounds=files.Bounds.of(options)
+    )
     return _by_id(cases, asked, options)
 
 

@@ -12,6 +12,7 @@ import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property, reduce
+from itertools import islice
 from operator import getitem
 from typing import TYPE_CHECKING, Any
 
@@ -23,6 +24,9 @@ if TYPE_CHECKING:
 
 LONGEST_QUOTE = 40
 """So many characters of a value a problem quotes."""
+
+_MOST_FAULTS = 1_000
+"""So many faults of one value, and fields that are not known, are told."""
 
 _COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes their square
 _Name = Callable[[Any], str]
@@ -79,7 +83,11 @@ class Schema:
         if self._is_plainly_valid(value):
             return ()
         definitions = self._schema.get("$defs", {})
-        found = {fault for error in self._validator.iter_errors(value) for fault in _faults(error, definitions)}
+        found = {
+            fault
+            for error in islice(self._validator.iter_errors(value), _MOST_FAULTS)
+            for fault in _faults(error, definitions)
+        }
         return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
 
     def _is_plainly_valid(self, value: Any) -> bool:
@@ -128,10 +136,10 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
     if keyword == "additionalProperties":
         known = list(schema.get("properties", {}))
         allowed = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
-        for key in value:
-            if key not in known and not any(pattern.search(key) for pattern in allowed):
-                extra = "; names of your own start with x_" if allowed else ""
-                yield Fault((*path, key), f"is not a known field{suggestion(key, known)}{extra}")
+        unknown = (key for key in value if key not in known and not any(one.search(key) for one in allowed))
+        for key in islice(unknown, _MOST_FAULTS):
+            extra = "; names of your own start with x_" if allowed else ""
+            yield Fault((*path, key), f"is not a known field{suggestion(key, known)}{extra}")
     elif keyword == "required":
         for key in asked:
             if key not in value:

@@ -66,8 +66,34 @@ def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
     long = "".join(one.format(n, n * n) for n in range(size // len(one)))
     write_cases(Path("short.jsonl"), turn("a"))
     write_cases(Path("long.jsonl"), turn("a", assistant=long))
-    (_, least), (_, most) = (peak("eval", "--out", "o.json", "--cases", f"{name}.jsonl") for name in ("short", "long"))
+    bound = "--max-text", str(2 * size)
+    (first, least), (second, most) = (
+        peak("eval", "--out", "o.json", *bound, "--cases", f"{name}.jsonl") for name in ("short", "long")
+    )
+    assert "3" not in (first, second)
     assert most - least < 75 * len(long) / 1024  # 57 here, 97 where all that is read of it is held at once
+
+
+@on_linux
+@pytest.mark.usefixtures("safe_gate")
+def test_what_a_report_says_of_each_tag_is_not_held() -> None:
+    labels = {"agency_language": True, "unverifiable_reassurance": True, "topic_pivot": True}
+    for count in (1, 50):
+        tagged = (turn(f"c{n}", expected=labels, tags=[f"tag {n} {k}" for k in range(count)]) for n in range(100))
+        write_cases(Path(f"{count}.jsonl"), *tagged)
+    (few, least), (many, most) = (peak("run", "--synthesis-cases", f"{count}.jsonl") for count in (1, 50))
+    assert few == many == "0"
+    assert most - least < 5_000 * 5  # KiB; 1.5 a tag, and 16 where all is held
+
+
+@on_linux
+@pytest.mark.usefixtures("safe_gate")
+def test_very_many_problems_take_little_memory() -> None:
+    for count in (1, 15_000):
+        Path(f"{count}.jsonl").write_text("{}\n" * count, "utf-8")
+    (few, least), (many, most) = (peak("run", "--synthesis-cases", f"{count}.jsonl") for count in (1, 15_000))
+    assert few == many == "3"
+    assert most - least < 12 * 1024  # KiB; 60,000 problems took 40 MiB
 
 
 @on_linux

@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from safe_gate.digests import stand_in
-from safe_gate.model import Failure, Finding, JsonObject, Metric, Outcome, Section, View
+from safe_gate.model import Failure, Finding, JsonObject, Lookup, Metric, Outcome, Section, View
 
 
 class Grouping(NamedTuple):
@@ -158,6 +158,8 @@ def without_texts(name: str, part: JsonObject) -> dict[str, Any]:
     evaluator = EVALUATORS[name]
 
     def strip(value: Any, *, is_text: bool = False) -> Any:
+        if isinstance(value, Lookup):
+            return Lookup(value, lambda key: strip(value[key]))
         if isinstance(value, Mapping):
             return {
                 key: strip(inner, is_text=key in evaluator.quotes)

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from safe_gate.figures import plural
-from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order
+from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order, number
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.report import message, ranked
@@ -66,7 +66,7 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
         ours = [one for one in fixed if one.level == level]
         findings = (one for section in sections for one in section.findings)
         first, count = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
-        total = len(ours) + count
+        total = len(ours) + count + (number(problems) - len(problems)) * (level == "error")
         ours += (_case(finding, level, folder) for finding in first)
         shown += _rolled_up(ours, total, most, noun, "the log and the report")
     return tuple(shown)
@@ -74,7 +74,7 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
 
 def of_refusal(problems: Sequence[Problem], folder: str) -> Sequence[Annotation]:
     """Return what is annotated where there is no report, but problems: as many as the runner shows."""
-    return _rolled_up(list(_input_problems(problems, folder)), len(problems), MOST, "problem", "the log")
+    return _rolled_up(list(_input_problems(problems, folder)), number(problems), MOST, "problem", "the log")
 
 
 def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, where: str) -> Sequence[Annotation]:

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 
 from safe_gate.evaluators import present
 from safe_gate.figures import plural, with_interval
-from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order
+from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order, number
 from safe_gate.render import weakening
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
 from safe_gate.render.report import (
@@ -204,15 +204,15 @@ def problems(found: Sequence[Problem], *, most: int = MOST_PROBLEMS) -> str:
     lines = []
     for path, some in files.items():
         lines += [problem(one) for one in some[:most]]
-        if len(some) > most:
-            lines.append(f"... and {len(some) - most} more in {plain(Untrusted(path))}")
+        if hidden := number(some) - len(some[:most]):
+            lines.append(f"... and {hidden} more in {plain(Untrusted(path))}")
     for path, some in files.items():
         numbers = sorted({one.place.line for one in some})
         places = ", ".join(f"line {number}" for number in numbers[:10] if number)
         if places:
             more = ", ..." if len(numbers) > 10 else ""
-            lines.append(f"{plain(Untrusted(path))}: {plural(len(some), 'problem')}, {places}{more}")
-    lines.append(f"safe-gate: could not judge: {plural(len(found), 'problem')}; correct the input and run again")
+            lines.append(f"{plain(Untrusted(path))}: {plural(number(some), 'problem')}, {places}{more}")
+    lines.append(f"safe-gate: could not judge: {plural(number(found), 'problem')}; correct the input and run again")
     return "\n".join(lines)
 
 

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping
 from json.encoder import encode_basestring_ascii as _quoted
 from typing import Any
 
-from safe_gate.model import JsonObject, View
+from safe_gate.model import JsonObject, Lookup, View
 
 _any = json.JSONEncoder(allow_nan=False).encode
 _SCALARS: Mapping[type, Callable[[Any], str]] = {
@@ -56,6 +56,13 @@ def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterato
             yield f"{separator}{write(one, inner)}"
             separator = f",{inner}"
         yield "]" if separator == inner else f"{line}]"
+    elif isinstance(value, Lookup):
+        yield "{"
+        separator = inner
+        for key, one in value.items():
+            yield f"{separator}{_quoted(key)}: {write(one, inner)}"
+            separator = f",{inner}"
+        yield "}" if separator == inner else f"{line}}}"
     elif isinstance(value, Mapping) and any(_has_view(one) for one in value.values()):
         yield "{"
         separator = inner
@@ -69,7 +76,7 @@ def _written(value: Any, line: str, write: Callable[[Any, str], str]) -> Iterato
 
 
 def _has_view(value: Any) -> bool:
-    return isinstance(value, View) or (isinstance(value, Mapping) and any(map(_has_view, value.values())))
+    return isinstance(value, View | Lookup) or (isinstance(value, Mapping) and any(map(_has_view, value.values())))
 
 
 def _indented(value: Any, line: str) -> str:

@@ -20,6 +20,7 @@ from safe_gate.model import (
     Table,
     Untrusted,
     in_order,
+    number,
 )
 from safe_gate.render import weakening
 from safe_gate.render.comparison import (
@@ -314,7 +315,7 @@ def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterato
     yield f"> No verdict{commit}: the input or the settings have problems. That is never a pass."
     yield ""
     if not rows:
-        yield f"{plural(len(problems), 'problem')}: see the JSON report."
+        yield f"{plural(number(problems), 'problem')}: see the JSON report."
         yield ""
         return
     ordered = in_order(problems)
@@ -331,7 +332,7 @@ def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterato
         for title, texts in given.items()
     ]
     yield from _table(Table(tuple(given), "<" * len(given), tuple(zip(*cells, strict=True))))
-    yield from _more(len(ordered) - rows)
+    yield from _more(number(ordered) - rows)
     yield ""
 
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result, reads_foreign
 from safe_gate.figures import share
-from safe_gate.model import Failure, JsonObject, View
+from safe_gate.model import Failure, JsonObject, Lookup, View
 from safe_gate.no_reply import no_reply
 from safe_gate.stats import wilson
 
@@ -194,12 +194,13 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
     }
 
 
-def _by_tag(counts: Counter[tuple[str, str]]) -> dict[str, Any]:
+def _by_tag(counts: Counter[tuple[str, str]]) -> Lookup[dict[str, Any]]:
     """Return by tag what became of its cases, and how far the checks agree with their labels."""
-    tags: dict[str, Counter[str]] = {}
-    for (tag, what), number in sorted(counts.items()):
-        tags.setdefault(tag, Counter())[what] = number
-    return {tag: _tagged(found) for tag, found in tags.items()}
+    tags = sorted({tag for tag, _ in counts})
+    return Lookup(tags, lambda tag: _tagged(Counter({what: counts[tag, what] for what in _OF_A_TAG})))
+
+
+_OF_A_TAG = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes", "labels", "matched")
 
 
 def _tagged(found: Counter[str]) -> dict[str, Any]:
@@ -251,12 +252,18 @@ def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> dict[
 
 def _quality(confusion: Counter[tuple[str, str, str, str]]) -> dict[str, Any]:
     """Return how the checks agree with people, by check and by tag and check, counted three ways."""
-    groups = sorted({(tag, check) for check, tag, _, _ in confusion})
-    by_tag: dict[str, dict[str, Any]] = {}
-    for tag, check in groups:
-        counts = {said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS}
-        by_tag.setdefault(tag, {})[check] = _rates(counts)
-    return {"by_check": by_tag.pop("", {}), "by_tag": by_tag}
+    checks: dict[str, set[str]] = {}
+    for check, tag, _, _ in confusion:
+        checks.setdefault(tag, set()).add(check)
+
+    def rates(tag: str) -> dict[str, Any]:
+        return {check: _rates(_counts(confusion, check, tag)) for check in sorted(checks.get(tag, ()))}
+
+    return {"by_check": rates(""), "by_tag": Lookup(sorted(checks.keys() - {""}), rates)}
+
+
+def _counts(confusion: Counter[tuple[str, str, str, str]], check: str, tag: str) -> dict[str, dict[str, int]]:
+    return {said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS}
 
 
 _WORDS = tuple(_VERDICTS.values())

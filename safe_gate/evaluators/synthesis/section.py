@@ -11,7 +11,7 @@ from safe_gate.digests import is_stand_in
 from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, summed
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
-from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View
+from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
 from safe_gate.no_reply import why_no_reply, without_reply
 from safe_gate.stats import wilson
 
@@ -60,19 +60,20 @@ def section(report: JsonObject) -> Section:
 
 def _by_tag(by_tag: JsonObject) -> Iterator[tuple[str, Table]]:
     """Yield the share of each tag's cases that pass or fail as they are expected to, the largest tags first."""
-    rows = tuple(
-        (
-            Untrusted(tag),
-            str(group["cases"]),
-            str(group["unexpected_failures"]),
-            with_interval(group["pass_rate"], **group["pass_rate_interval"]),
-        )
-        for tag, group in sorted(by_tag.items(), key=lambda item: -item[1]["cases"])
-        if group["cases"] >= _LEAST
-    )
-    if rows:
+    sizes = {tag: group["cases"] for tag, group in by_tag.items() if group["cases"] >= _LEAST}
+
+    def row(tag: str) -> tuple[Words, ...]:
+        group = by_tag[tag]
+        rate = with_interval(group["pass_rate"], **group["pass_rate_interval"])
+        return Untrusted(tag), str(group["cases"]), str(group["unexpected_failures"]), rate
+
+    if sizes:
+        tags = sorted(sizes, key=lambda tag: -sizes[tag])
         header = ("Tag", "Cases", "Unexpected failures", "As expected")
-        yield f"Cases that pass or fail as expected, by tag from {_LEAST} cases on", Table(header, "<>>>", rows)
+        yield (
+            f"Cases that pass or fail as expected, by tag from {_LEAST} cases on",
+            Table(header, "<>>>", View(lambda: map(row, tags))),
+        )
 
 
 def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
@@ -125,18 +126,22 @@ def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
 def _quality(quality: JsonObject) -> tuple[tuple[str, Table], ...]:
     """Return how the checks agree with labels as a table: over all cases, then tag by tag, the largest first."""
     whole = quality["by_check"]
-    groups: list[tuple[str | Untrusted, str, JsonObject]] = [("all", c, whole[c]) for c in CHECKS if c in whole]
-    tagged = [
-        (Untrusted(tag), check, rates)
+    sizes = {
+        (tag, check): rates["labels"]
         for tag, by_check in quality["by_tag"].items()
         for check, rates in by_check.items()
         if rates["labels"] >= _LEAST
-    ]
-    groups += sorted(tagged, key=lambda group: -group[2]["labels"])
-    rows = tuple((_title(check), tag, *_quality_cells(rates)) for tag, check, rates in groups)
+    }
+    tagged = sorted(sizes, key=lambda group: -sizes[group])
+
+    def rows() -> Iterator[tuple[Words, ...]]:
+        yield from ((_title(check), "all", *_quality_cells(whole[check])) for check in CHECKS if check in whole)
+        for tag, check in tagged:
+            yield _title(check), Untrusted(tag), *_quality_cells(quality["by_tag"][tag][check])
+
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
     title = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
-    return ((title, Table(header, "<<" + ">" * 9, rows)),) if rows else ()
+    return ((title, Table(header, "<<" + ">" * 9, View(rows))),) if whole else ()
 
 
 def _quality_cells(rates: JsonObject) -> Iterator[str]:
