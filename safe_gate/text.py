@@ -13,7 +13,7 @@ from bisect import bisect_left, bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cache, cached_property, lru_cache
+from functools import cached_property, lru_cache
 from itertools import accumulate, pairwise
 
 from safe_gate.lookalikes import LOOK_ALIKES
@@ -65,8 +65,8 @@ _WRAP = re.compile(
 )
 # What a break must look like for a line to go on plainly: most texts have none.
 _GOES_ON = re.compile(
-    rf"(?<![.!?:\n])\r?\n[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+(?:[^\W\d_A-Z]|[A-Z](?![a-z])|[,;/=%])"
-    r"|[,;][*_`~]*+\r?\n"
+    rf"\n(?:(?<![.!?:\n]\n)(?<![.!?:\n]\r\n)[^\S\n]*+(?:>[ \t]?+)*+[*_`~{_UNSEEN_CLASS}]*+"
+    r"(?:[^\W\d_A-Z]|[A-Z](?![a-z])|[,;/=%])|(?<=[,;]\n)|(?<=[,;][*_`~\r]\n))"
 )
 _UNSEEN_RUN, _LETTER, _I = re.compile(f"[*_`~{_UNSEEN_CLASS}]+"), re.compile(r"[^\W\d_]"), re.compile(r"I\b")
 _HYPHENATED = re.compile(r"[^\W\d_][-\u2010]\Z")
@@ -217,8 +217,8 @@ def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalise
     invisible characters and Markdown's marks of emphasis, code and strike-through vanish, as do comments
     and tags of HTML, or become a newline where they begin a line; its entities become what they stand for;
     the rest is composed (NFC, UAX #15). A letter that looks like an ASCII one becomes it in a word with
-    ASCII letters. A word of look-alikes alone becomes ASCII, and a word loses its diacritics, where that
-    makes it one of the words that `known` returns: in lower case, without apostrophes.
+    ASCII letters, and in a text that is mostly of such words. There a word loses its diacritics, too, if
+    that makes it one of the words that `known` returns: in lower case, without apostrophes.
     """
     original, text = text, _unwrapped(_uncommented(text))
     straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
@@ -454,11 +454,9 @@ def _in_latin(text: Normalised, known: Callable[[], Set[str]]) -> Normalised:
     disguised = len(_STYLED.findall(text.original))
     letters: dict[int, str] = {}
     if _STRANGE.search(text.text):
-        is_latin = cache(lambda: _is_latin(text.text))
-        for word in _STRANGE_WORD.finditer(text.text):
-            for place, (letter, was) in enumerate(
-                zip(_read(word[0], known, is_latin), word[0], strict=True), word.start()
-            ):
+        words = list(_STRANGE_WORD.finditer(text.text))
+        for word, read in zip(words, _read([word[0] for word in words], known, text.text), strict=True):
+            for place, (letter, was) in enumerate(zip(read, word[0], strict=True), word.start()):
                 if letter != was:
                     letters[place] = letter
     if not letters:
@@ -475,27 +473,38 @@ def _in_latin(text: Normalised, known: Callable[[], Set[str]]) -> Normalised:
     )
 
 
-def _read(word: str, known: Callable[[], Set[str]], is_latin: Callable[[], bool]) -> Sequence[str]:
-    """Return what each letter of a word is read as, nothing for a mark that goes."""
-    alike = word.translate(_LATIN)
-    for letters in (alike, [_bare(letter) for letter in alike]):
-        read = "".join(letters)
-        if read.isascii() and read.lower() in known() and (_ASCII_LETTER.search(word) or is_latin()):
-            return letters
-    return alike if _ASCII_LETTER.search(word) or (alike.isascii() and is_latin()) else word
+def _read(words: Sequence[str], known: Callable[[], Set[str]], text: str) -> Iterator[Sequence[str]]:
+    """Yield for each word of a text what its letters are read as, nothing for a mark that goes.
+
+    Where most words with diacritics are known without them, all lose them: rules look across words, too.
+    """
+    is_latin = _is_latin(text, words)
+    alike = [word.translate(_LATIN) if is_latin or _ASCII_LETTER.search(word) else word for word in words]
+    bare = {word: [_bare(letter) for letter in word] for word in {*alike} if not word.isascii()}
+    bare = {word: letters for word, letters in bare.items() if "".join(letters).isascii()} if is_latin else {}
+    familiar = {word for word, letters in bare.items() if "".join(letters).lower() in known()}
+    long = [word in familiar for word in alike if word in bare and len(word) > 1]
+    is_all = 2 * sum(long) > len(long)
+    for word in alike:
+        yield bare[word] if word in familiar or (is_all and word in bare) else word
 
 
+@lru_cache(maxsize=_MOST_SEGMENTS)
 def _bare(letter: str) -> str:
     """Return a letter without its diacritics, nothing for a mark alone."""
     base = unicodedata.normalize("NFD", letter)[0]
     return "" if unicodedata.category(base)[0] == "M" else base.translate(_LATIN)
 
 
-def _is_latin(text: str) -> bool:
-    """Tell whether nearly all letters of a text are ASCII ones or look like them: of Greek too many do not."""
-    read = text.translate(_LATIN)
-    letters = len(_ASCII_LETTER.findall(read))
-    return letters > 1 and letters >= 4 * len(_OF_ANOTHER_SCRIPT.findall(read))
+def _is_latin(text: str, words: Sequence[str]) -> bool:
+    """Tell whether nearly all letters of a text are ASCII ones or look like them: of Greek too many do not.
+
+    `words` are those with letters that are not ASCII.
+    """
+    foreign = len(_OF_ANOTHER_SCRIPT.findall("".join(words).translate(_LATIN)))
+    if not foreign:
+        return len(text) > 1  # a letter alone may be anything
+    return len(_ASCII_LETTER.findall(text.translate(_LATIN))) >= 4 * foreign
 
 
 def _joins_previous(char: str) -> bool:

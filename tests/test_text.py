@@ -246,6 +246,8 @@ def test_lines_of_chats_and_lists_stay_apart(text: str) -> None:
         ("Pro\u0301mi\u0308se!", "Promise!", 2),
         ("p\u00f3\u0301romise n\u0456\u0306ce", "p\u00f3\u0301romise ni\u0306ce", 1),
         ("caf\u00e9, r\u00e9sum\u00e9", "caf\u00e9, r\u00e9sum\u00e9", 0),
+        ("Pr\u00f3mise \u00e0 bient\u00f4t, \u00eatre l\u00e0", "Promise \u00e0 bient\u00f4t, \u00eatre l\u00e0", 1),
+        ("I pr\u00f3mise, pr\u00f3m\u00efse \u00c0 p\u00e9ar", "I promise, promise A pear", 5),
         ("\u0406 pr\u043em\u0456\u0455\u0435", "I promise", 5),
         ("\U0001d429\U0001d42b\U0001d428mise \uff29", "promise I", 4),
         ("I promise\u2014\u201cyes\u201d\u2026 \u2192 \U0001f642", 'I promise\u2014"yes"... \u2192 \U0001f642', 0),
