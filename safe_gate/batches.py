@@ -198,7 +198,7 @@ def _read_batch(path: Path, name: str, bounds: files.Bounds) -> Iterator[Batch |
         data = files.data_of(path, name, most=bounds.line)
         yield InputFile(name, hashlib.sha256(data).hexdigest(), "safe-batch")
         text = files.decode(data.removeprefix(files.BOM), name)
-        content = files.parsed(text, name)
+        content = files.parsed(text, name, is_input=True)
     except CannotJudge as error:
         yield from error.problems
         return

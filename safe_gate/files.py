@@ -23,7 +23,14 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 from safe_gate import globs, leftovers, parquet
-from safe_gate.jsontext import JsonError, blank_comments, parse, places
+from safe_gate.jsontext import (
+    JsonError,
+    TooManyContainersError,
+    blank_comments,
+    parse,
+    parse_bounded,
+    places,
+)
 from safe_gate.model import CannotJudge, Config, Place, Problem
 from safe_gate.options import CONFIG_FILES, WAIVERS_FILE, Options, settings
 from safe_gate.spool import Store
@@ -660,7 +667,9 @@ def _numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, byt
 def _mistaken(number: int, line: bytes, path: Path, name: str, kind: str) -> Problem | None:
     """Return the problem of a file that is another thing than lines of these objects, as its first line tells."""
     try:
-        value = parse(decode(line, name, number))
+        value = parse_bounded(decode(line, name, number))
+    except TooManyContainersError:
+        return None
     except JsonError:
         words = "is one JSON document over many lines; expected one object a line (JSONL)"
         return Problem(Place(name, number), words) if _is_one_document(path) else None
@@ -724,7 +733,7 @@ def _values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
     for number, line in _numbered(BytesIO(part.data), part.first):
         place = Place(part.name, number)
         try:
-            yield place, parse(decode(line, part.name, number))
+            yield place, parse_bounded(decode(line, part.name, number))
         except JsonError as error:
             yield _not_json(error, place)
         except CannotJudge as error:
@@ -740,7 +749,7 @@ def _values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
         try:
             if isinstance(line, parquet.NotReadable):
                 raise line
-            yield place, parse(line)
+            yield place, parse_bounded(line)
         except (JsonError, parquet.NotReadable) as error:
             words = "is a row that JSON cannot hold"
             yield Problem(place, f"{words}: {error}", text_free=words)
@@ -876,15 +885,17 @@ def close_to(path: str, root: Path = HERE) -> str:
     return suggestion(named.name, {one.name: (named.parent / one.name).as_posix() for one in siblings})
 
 
-def parsed(text: str, name: str, *, comments: bool = False) -> Any:
-    """Return the value of a file's JSON text. Raises CannotJudge with its line."""
+def parsed(text: str, name: str, *, comments: bool = False, is_input: bool = False) -> Any:
+    """Return the value of a file's JSON text; what is scored is bounded. Raises CannotJudge with its line."""
     try:
-        return parse(text, comments=comments)
+        return parse_bounded(text) if is_input else parse(text, comments=comments)
     except JsonError as error:
         raise CannotJudge(_not_json(error, Place(name, error.line))) from None
 
 
 def _not_json(error: JsonError, place: Place) -> Problem:
+    if isinstance(error, TooManyContainersError):
+        return Problem(place, f"holds {error}; split it")
     return Problem(place, f"is not valid JSON: {error}", text_free=f"is not valid JSON: {error.text_free}")
 
 

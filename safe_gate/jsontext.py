@@ -13,9 +13,13 @@ from collections.abc import Iterator
 from typing import Any, NoReturn
 
 MAX_DEPTH = 100
+MAX_CONTAINERS = 1_000_000
+"""So many objects and lists a line of input may hold: each takes twenty times its text in memory."""
+
 Path = tuple[str | int, ...]
 
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:\n]|[^\s\[\]{},:"]++', re.DOTALL)
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
 _INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # as a value begins: what follows it may be no JSON
 _BLANKS = " \t\n\r"  # all that JSON knows
@@ -33,6 +37,24 @@ class JsonError(ValueError):
         super().__init__(message)
         self.line = line
         self.text_free = text_free or message
+
+
+class TooManyContainersError(JsonError):
+    """The text holds more objects and lists than it may."""
+
+
+def parse_bounded(text: str) -> Any:
+    """Return the value a JSON text of an input stands for, as `parse` does.
+
+    Raises JsonError as `parse` does, TooManyContainersError for more than `MAX_CONTAINERS` objects and lists.
+    """
+    if _containers(text) > MAX_CONTAINERS and _containers(_STRING.sub("", text)) > MAX_CONTAINERS:
+        raise TooManyContainersError(f"more than {MAX_CONTAINERS:,} objects and lists", 1)
+    return parse(text)
+
+
+def _containers(text: str) -> int:
+    return text.count("{") + text.count("[")
 
 
 def parse(text: str, *, comments: bool = False) -> Any:

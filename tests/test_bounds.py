@@ -47,6 +47,27 @@ def test_outputs_and_batches_have_the_same_bound(safe_gate: SafeGate) -> None:
     refused(safe_gate("run", "--safe-batch", "b.json", "--max-line", "900"), words)
 
 
+def test_a_line_of_more_than_a_million_objects_and_lists_exits_3(safe_gate: SafeGate) -> None:
+    brackets = "[" * 1_000_001  # in a text they are none
+    write_cases(Path("c.jsonl"), turn("a", x_empty=[[]] * 500_000 + [{}] * 499_000, x_text=brackets))
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
+    write_cases(Path("c.jsonl"), turn("a"), turn("b", x_empty=[[]] * 1_000_000))
+    words = "holds more than 1,000,000 objects and lists; split it"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:2: {words}")
+    write_cases(Path("c.jsonl"), turn("b", x_empty=[[]] * 1_000_000))
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:1: {words}")
+    write_batch(Path("b.json"), safe_case("s", x_empty=[[]] * 1_000_000))
+    refused(safe_gate("run", "--safe-batch", "b.json"), f"b.json:1: {words}")
+
+
+def test_an_expectation_lists_at_most_ten_thousand_texts(safe_gate: SafeGate) -> None:
+    signals = {"signal_generation": {"must_find_signals": ["a"] * 10_001}}
+    case = safe_case("s")
+    write_batch(Path("b.json"), case | {"expectations": case["expectations"] | signals})
+    words = "must_find_signals: has 10001 entries, more than 10000; expected a list of at most 10,000 texts to look for"
+    refused(safe_gate("run", "--safe-batch", "b.json"), words)
+
+
 @pytest.mark.parametrize(("text", "is_refused"), [("x" * 2000, False), ("x" * 2001, True), ("\u00e9" * 1001, True)])
 @pytest.mark.parametrize("field", ["user", "assistant"])
 def test_a_text_beyond_max_text_exits_3_and_names_the_setting(
