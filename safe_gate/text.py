@@ -28,6 +28,11 @@ _REPLACEMENTS = (
     | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
     # bold, script and other letters "of mathematics" that people dress words up with
     | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
+    # letters in circles and squares, and the ligatures that PDF files leave behind
+    | {
+        code: unicodedata.normalize("NFKC", chr(code))
+        for code in (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0xFB00, 0xFB07))
+    }
 )
 _ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1 and code != ord("`")}
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
@@ -77,7 +82,8 @@ _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name, and nothing with blanks in it is an attribute: it could hold words.
 _OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
-_COMMENT, _COMMENT_END = re.compile("<!--"), re.compile("--!?>")
+# Comments, and what browsers take for them: declarations, CDATA sections and processing instructions.
+_COMMENT, _COMMENT_END = re.compile(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), re.compile("--!?>")
 _ATTRIBUTES = r"(?:\s+[\w:-]+=(?:\"[^\"\s<>]*\"|'[^'\s<>]*'|[^\s<>\"']+))*+\s*/?>"
 _LINES_OF_HTML = (
     "blockquote|body|br|dd|details|div|dl|dt|footer|h[1-6]|head|header|hr|html|li|main|ol|p|pre|section|"
@@ -91,12 +97,14 @@ _MARKUP = re.compile(
 )
 # Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
 _LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))
-_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\U0001d400-\U0001d7cb]")  # full-width letters, those of mathematics
+# Full-width letters, those in circles and squares, those of mathematics.
+_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f149\U0001d400-\U0001d7cb]")
 _MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
 _STRANGE = re.compile(
     "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
 )  # what may be such a letter or mark
 _STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
+_WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # which Unicode does not decompose
 _ASCII_LETTER, _OF_ANOTHER_SCRIPT = re.compile("[a-zA-Z]"), re.compile("[\u0250-\u1cff\u2c00-\ud7ff]")
 _LONGEST_MEANT = 2  # what an entity stands for; a name that is none stays as it is
 # Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
@@ -380,14 +388,16 @@ def _segment_end(text: str, start: int) -> int:
 def _uncommented(text: str) -> str:
     """Return a text of the same length in which comments of HTML are invisible characters."""
     pieces: list[str] = []
-    position = 0
+    position, has_end = 0, True
     while opening := _COMMENT.search(text, position):
-        # HTML ends "<!-->" and "<!--->" where they begin. A comment without an end is none.
-        end = _COMMENT_END.search(text, opening.start() + 2)
-        if end is None:
-            break
-        pieces += text[position : opening.start()], "\u200b" * (end.end() - opening.start())
-        position = end.end()
+        end = opening.end()
+        if opening[0] == "<!--":
+            # HTML ends "<!-->" and "<!--->" where they begin. Of a comment without an end the sign alone goes.
+            closing = _COMMENT_END.search(text, opening.start() + 2) if has_end else None
+            has_end = closing is not None
+            end = closing.end() if closing else end
+        pieces += text[position : opening.start()], "\u200b" * (end - opening.start())
+        position = end
     return "".join((*pieces, text[position:])) if pieces else text
 
 
@@ -493,6 +503,8 @@ def _read(words: Sequence[str], known: Callable[[], Set[str]], text: str) -> Ite
 def _bare(letter: str) -> str:
     """Return a letter without its diacritics, nothing for a mark alone."""
     base = unicodedata.normalize("NFD", letter)[0]
+    if found := _WITH_A_STROKE.fullmatch(unicodedata.name(base, "")):
+        return found[2] if found[1] == "CAPITAL" else found[2].lower()
     return "" if unicodedata.category(base)[0] == "M" else base.translate(_LATIN)
 
 
