@@ -247,8 +247,9 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
             (measure.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
         )
     measured = measure.synthesis_part(options)
-    if measured.part is None:
-        return complain(measured.problems, effects)
+    problems = measured.problems or tuple(measure.unknown_groups(options, {"synthesis": measured}))
+    if measured.part is None or problems:
+        return complain(problems, effects)
     if out:
         _keep_inputs("--out", out, options)
         files.write(Path(out), jsonreport.pieces(measured.part))

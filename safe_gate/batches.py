@@ -141,14 +141,15 @@ def expand_batches(
         listed = [path for path in globbed if not globs.is_folder(path)]
         named_json = [path for path in listed if path.suffix.lower() == ".json"]
         are_ours = [_is_ours(path, is_named=shown(path, root) in own) for path in named_json]
-        ours = list(compress(named_json, are_ours))
+        ours = files.distinct(compress(named_json, are_ours))
         batches = list(compress(named_json, map(not_, are_ours)))
         skipped += ours
         lone = [] if outputs else [path for path in listed if path.name.endswith(files.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
         problems += [files.unreadable(path, why, root) for path, why in unread]
         if not meant and not unread and ours:
-            words = f"matches nothing but {_ours(ours, root)}, which are skipped; name the batches"
+            are = "is" if len(ours) == 1 else "are"
+            words = f"matches nothing but {_ours(ours, root)}, which {are} skipped; name the batches"
             problems.append(Problem(Place(named), words))
         elif not meant and not unread:
             words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"

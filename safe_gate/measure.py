@@ -226,7 +226,7 @@ def unknown_groups(
         for name in sorted(named.keys() - found.groups):
             if not named[name].get("optional"):
                 known = {one.casefold(): one for one in sorted(found.groups)}
-                words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or say"
+                words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
                 yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
 

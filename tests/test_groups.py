@@ -148,7 +148,7 @@ def test_a_group_that_no_case_is_in_is_skipped(run: Callable[..., Ran]) -> None:
         ({"tags": {"greif": {}}}, 'tags.greif: no case has this tag (did you mean "grief"?)'),
         ({"archetypes": {"Safty": {"min-pass-rate": 1}}}, 'archetypes.Safty: no case has this archetype (did you mean "Safety"?)'),
         ({"archetypes": {"safety": {"weights": {"AH": 3}}}}, 'archetypes.safety: no case has this archetype (did you mean "Safety"?)'),
-        ({"tags": {"x": {"min-pass-rate": 1, "optional": False}}}, "tags.x: no case has this tag; correct the name, or say `optional: true` if its cases may be absent"),
+        ({"tags": {"x": {"min-pass-rate": 1, "optional": False}}}, "tags.x: no case has this tag; correct the name, or set `optional: true` if its cases may be absent"),
     ],
 )  # fmt: skip
 @pytest.mark.parametrize("flags", [(), ("--shard", "1/2")])
@@ -195,6 +195,16 @@ def test_score_refuses_an_archetype_that_no_case_has(safe_gate: SafeGate) -> Non
     assert 'archetypes.Process_Auditr: no case has this archetype (did you mean "Process_Auditor"?)' in ran.err
     configure(archetypes={"Process_Auditr": {"weights": {"CR": 2}, "optional": True}})
     assert safe_gate("score", "--batch", "b").code == 0
+
+
+def test_eval_refuses_a_tag_that_no_case_has(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", tags=["crisis"]))
+    configure(tags={"crsis": {"max-unexpected-failures": 0}})
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "report.json")
+    assert (ran.code, Path("report.json").exists()) == (3, False)
+    assert 'tags.crsis: no case has this tag (did you mean "crisis"?)' in ran.err
+    configure(tags={"crisis": {"max-unexpected-failures": 0}})
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
 
 
 def test_names_of_groups_are_left_alone_where_cases_could_not_be_read(safe_gate: SafeGate) -> None:

@@ -52,9 +52,14 @@ def test_a_glob_that_matches_only_files_of_our_own_says_so(safe_gate: SafeGate) 
     ran = safe_gate("run", "--safe-batch", "reports/*.json")
     assert ran.code == 3
     words = (
-        "matches nothing but 1 file of safe-gate's own (reports/safe-gate.json), which are skipped; name the batches"
+        "matches nothing but 1 file of safe-gate's own (reports/safe-gate.json), which is skipped; name the batches"
     )
     assert f"reports/*.json: {words}" in ran.err
+    assert f"reports/*: {words}" in safe_gate("score", "--batch", "reports/*").err
+    Path("reports/old.json").write_bytes(Path("reports/safe-gate.json").read_bytes())
+    ran = safe_gate("run", "--safe-batch", "reports/*")
+    words = "2 files of safe-gate's own (reports/old.json, reports/safe-gate.json), which are skipped"
+    assert f"reports/*: matches nothing but {words}" in ran.err
 
 
 def test_nothing_is_said_where_nothing_is_skipped(safe_gate: SafeGate) -> None:
