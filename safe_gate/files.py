@@ -47,7 +47,7 @@ HERE = Path()
 
 BOM = b"\xef\xbb\xbf"
 _UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
-_ALMOST_A_CONFIG = re.compile(r".?safe(-gate)?.config.json(c|5)?", re.IGNORECASE)
+_ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.json[c5]?", re.IGNORECASE)
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 
 
@@ -417,7 +417,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
         return
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
-            right = next(one for one in CONFIG_FILES if ("-gate" in one) == ("-gate" in name.lower()))
+            right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
             words = f"is not read: the config file is called {right}; rename it, remove it, or name it with --config"
             yield Problem(Place(name), words)
 

@@ -236,6 +236,8 @@ COMMANDS = (
         ("safe-config.json", "safe.config.json"),
         (".safe-gate.config.json", "safe-gate.config.json"),
         ("SAFE-GATE.config.jsonc", "safe-gate.config.json"),
+        ("safegate.config.json", "safe-gate.config.json"),
+        ("safe_gate.config.json", "safe-gate.config.json"),
     ],
 )
 def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(
