@@ -407,6 +407,8 @@ BODIES = (
             '{"type": "error", "error": {"type": "overloaded_error", "message": "Overloaded"}}',
             '{"message": "Internal server error"}',
             '{"detail": "Internal Server Error"}',
+            '{"detail": "Not Found"}',
+            '{"message": "Endpoint request timed out"}',
             '{"type": "about:blank", "title": "Bad Gateway", "status": 502}',
             '{"success": false, "error": "timeout"}',
             '{"statusCode": 429, "message": "Slow down"}',
@@ -417,6 +419,7 @@ BODIES = (
             '{"answer": "Rest a little.", "error": null}',
             '{"error": null, "message": "Rest a little."}',
             '{"message": "Rest a little."}',
+            '{"message": "Your request was not found."}',
             '{"message": "Rest a little.", "code": 200}',
             '{"error": "none", "reply": "Rest a little."}',
             'It says {"error": "Internal Server Error"}',
@@ -429,6 +432,9 @@ BODIES = (
 )
 """Texts that `BODY_KEYS` must tell as bodies of errors, and as others."""
 
+NOTHING = frozenset({"null", "None", "undefined", "NaN", "[object Object]"})
+"""What programs write where they have no text."""
+
 _LONGEST_LINE = 2_000
 _MOST_LINES = 2_000
 _LONGEST_HEAD = 20_000
@@ -438,11 +444,14 @@ _LONGEST_BODY = 65_536
 _TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
 _PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
 _BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
+_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
+_BLANK_RUN = re.compile(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
 _END = re.compile("</html>", re.IGNORECASE)
 _LINE = re.compile(r"[^\r\n]+")
 _EVENT = re.compile(r"(?:event: error\s*)?data: (?=[{\[])")
 _UNSEEN = re.compile(
-    r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+|&(?:nbsp|zwnj|zwj|#160|#xa0);"
+    r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+"
+    r"|&(?:nbsp|shy|zwnj|zwj|zerowidthspace|#0{0,9}(?:160|173|820[3-5]|8288|65279)|#x0{0,9}(?:a0|ad|200[b-d]|2060|feff));"
     r"|<(?!(?:img|svg|video|audio|canvas|iframe|object|embed|input|button|math)\b)[a-zA-Z/!?][^<>]*>",
     re.IGNORECASE,
 )
@@ -457,7 +466,10 @@ def no_reply(text: str) -> NoReply | None:
     if _first_seen(text) == len(text):
         return NoReply.EMPTY
     bare = text.strip(_BLANKS)
-    return _page(bare) or _body(bare) or _lines(bare)
+    if bare in NOTHING:
+        return NoReply.EMPTY
+    plain = _BLANK_RUN.sub(" ", _INVISIBLE.sub("", bare))
+    return _page(bare) or _body(bare) or _lines(bare) or (_lines(plain) if plain != bare else None)
 
 
 def none_of(texts: Iterable[str]) -> NoReply | None:
@@ -541,7 +553,7 @@ def _is_error(value: Any) -> bool:
     return (
         any(known.get(key) for key in _SAYS_SO)
         or (has_status and bool(words))
-        or any(_lines(one) is not None for one in words)
+        or any(_lines(one) is not None or _refusal().fullmatch(one) for one in words)
     )
 
 
@@ -566,6 +578,11 @@ _KINDS = (NoReply.MESSAGE, NoReply.BODY, NoReply.PAGE, NoReply.TRACE)
 @cache
 def _telling(what: NoReply) -> re.Pattern[str]:
     return _any_of(one.pattern for one in TELLING if one.what is what)
+
+
+@cache
+def _refusal() -> re.Pattern[str]:
+    return _any_of([rf"(?:{_REFUSALS}|endpoint request timed out|missing authentication token)[.!]?"])
 
 
 @cache

@@ -66,6 +66,11 @@ def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> 
         "<!-- nothing -->",
         "<br>\n<br/>",
         "&nbsp;",
+        "&#8203;&#x200B;&shy;",
+        "null",
+        "None\n",
+        "undefined",
+        "[object Object]",
         "\u2800",
     ],
 )
@@ -74,10 +79,22 @@ def test_a_text_that_shows_nothing_is_empty(text: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["...", "\U0001f622", "0", "No.", "<3", "<!-- a", '<img src="a.png">', "&amp;", "\ue000"]
+    "text", ["None.", "{}", "...", "\U0001f622", "0", "No.", "<3", "<!-- a", '<img src="a.png">', "&amp;", "\ue000"]
 )
 def test_a_text_that_shows_a_sign_is_a_reply(text: str) -> None:
     assert no_reply(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error:\u00a0500  Internal\tServer\u2003Error",
+        "Err\u200bor: 500 Internal\u00ad Server Error",
+        "Traceback\u00a0(most recent call last):\n\u00a0\u00a0File \"a.py\", line 3, in <module>\nKeyError: 'x'",
+    ],
+)
+def test_other_blanks_and_invisible_characters_make_no_reply_of_an_error(text: str) -> None:
+    assert no_reply(text) in (NoReply.MESSAGE, NoReply.TRACE)
 
 
 @given(st.text(max_size=60))
