@@ -6,7 +6,7 @@ RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo regression test lint fix bench peer curves cluster train checks gains lock clean
+.PHONY: demo regression test lint fix docs bench peer curves cluster train checks gains lock clean
 
 demo: $(RUNNABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -33,6 +33,9 @@ lint: $(READY) ## style, types, import floors
 fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
+
+docs: $(READY) ## write the tables of docs/ from the code
+	$(BIN)/python docs/reference.py
 
 bench: $(READY) ## what start-up, a reply and a run of many cases cost, as ratios (some minutes)
 	$(BIN)/python benchmarks/startup.py

@@ -34,7 +34,7 @@ _FEW_CYCLES = 100_000  # objects that may wait for the garbage collector: readin
 # Sums of doubles depend on how many threads share them; set before numpy is imported.
 _ONE_THREAD = dict.fromkeys(("OMP_NUM_THREADS", "OPENBLAS_NUM_THREADS", "MKL_NUM_THREADS"), "1")
 
-_COMMANDS = {
+COMMANDS = {
     "run": (
         "evaluate, judge by the gate's rules, write reports and publish them",
         "exit codes: 0 the gate passed, 1 the gate failed, 3 could not judge",
@@ -416,7 +416,7 @@ class _Parser(argparse.ArgumentParser):
         from safe_gate.validate import suggestion
 
         wrong = re.search(r"invalid choice: '([^']*)'", message)
-        hint = suggestion(wrong[1], list(_COMMANDS), quoted=False) if wrong else ""
+        hint = suggestion(wrong[1], list(COMMANDS), quoted=False) if wrong else ""
         if "are required" in message and any(action.nargs == "+" and action.option_strings for action in self._actions):
             hint = "; write it before the flags: some take all words that follow"
         raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
@@ -461,7 +461,7 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     )
     parser.add_argument("--version", action="version", version=f"safe-gate {__version__}")
     commands = parser.add_subparsers(dest="command", metavar="COMMAND", required=True, parser_class=_Parser)
-    for name, (summary, codes) in _COMMANDS.items():
+    for name, (summary, codes) in COMMANDS.items():
         command = commands.add_parser(
             name, help=summary, description=f"{summary[0].upper()}{summary[1:]}.", epilog=codes, allow_abbrev=False
         )

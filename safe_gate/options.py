@@ -1,7 +1,7 @@
 """Everything a user may set: one field each, with its default, its names and its words.
 
 Pure data, standard library only: flags, action inputs, environment variables, the config file's
-keys, the README's table and `action.yml` all follow from it (tests hold them equal).
+keys, the table in `docs/settings.md` and `action.yml` all follow from it (tests compare them).
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""What is written twice is equal: options, action.yml, schemas, README, wheel, licence floors."""
+"""What is written twice is equal: options, action.yml, schemas, documents, wheel, licence floors."""
 
 from __future__ import annotations
 
@@ -12,16 +12,19 @@ from typing import Any
 
 import jsonschema
 import pytest
+import reference
 import yaml
 
 from safe_gate import __version__
+from safe_gate.cli import COMMANDS
+from safe_gate.gate import RULES
 from safe_gate.options import Options, settings
 from safe_gate.packs import digest
 from safe_gate.settings import read
 from tests.conftest import REPOSITORY, Ran
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
-README = (REPOSITORY / "README.md").read_text("utf-8")
+DOCS = {file.name: file.read_text("utf-8") for file in (REPOSITORY / "docs").glob("*.md")}
 SCHEMAS = {file.name: json.loads(file.read_text("utf-8")) for file in (REPOSITORY / "schemas").glob("*.json")}
 
 
@@ -34,12 +37,12 @@ def test_no_input_but_the_token_has_a_default_that_would_outrank_the_config_file
     assert {name for name, facts in ACTION["inputs"].items() if "default" in facts} == {"github-token"}
 
 
-def test_the_readme_shows_what_explain_prints(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_documents_show_what_explain_prints(safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(REPOSITORY)
-    shown = README.partition("```console\n$ safe-gate explain ")[2].partition("```\n")[0]
+    shown = DOCS["scoring.md"].partition("```console\n$ safe-gate explain ")[2].partition("```\n")[0]
     arguments, _, output = shown.partition("\n")
     printed = safe_gate("explain", *arguments.split()).out.rstrip() + "\n"
-    assert output == printed, f"the README's block is to be:\n{printed}"
+    assert output == printed, f"docs/scoring.md must show:\n{printed}"
 
 
 def test_the_demo_installs_what_a_run_needs_alone_and_ends_with_what_to_try() -> None:
@@ -63,15 +66,30 @@ def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
     assert keys(SCHEMAS["config.schema.json"]) - {("$schema",)} == {s.key for s in settings() if s.key}
 
 
-def test_the_readme_documents_every_setting_output_and_exit_code() -> None:
-    table = README.partition("## Settings")[2]
+@pytest.mark.parametrize("table", reference.TABLES)
+def test_the_tables_of_the_documents_are_those_that_make_docs_writes(table: str) -> None:
+    pages = [name for name, text in DOCS.items() if f"<!-- {table} -->\n" in text]
+    assert len(pages) == 1
+    assert reference.page(DOCS[pages[0]]) == DOCS[pages[0]], f"docs/{pages[0]} is out of date: run make docs"
+
+
+def test_the_documents_name_every_setting_rule_command_and_output() -> None:
     for setting in settings():
-        row = next((line for line in table.splitlines() if line.startswith(f"| `{setting.input}` |")), "")
-        assert setting.help.replace("|", "\\|") in row, setting.input
-        for name in setting.env:
+        (row,) = (line for line in DOCS["settings.md"].splitlines() if line.startswith(f"| `{setting.input}` |"))
+        assert setting.help.replace("|", "\\|") in row
+        for name in (*setting.env, *(flag for flags in setting.flags.values() for flag in flags)):
             assert f"`{name}`" in row
-    for name in ACTION["outputs"]:
-        assert f"| `{name}` |" in README
+    for page, names in {
+        "rules.md": [rule.name for rule in RULES],
+        "commands.md": [f"safe-gate {command}" for command in COMMANDS],
+        "outputs.md": ACTION["outputs"],
+    }.items():
+        for name in names:
+            assert f"| `{name}` |" in DOCS[page]
+
+
+def test_the_readme_is_short() -> None:
+    assert len((REPOSITORY / "README.md").read_text("utf-8").splitlines()) <= 200
 
 
 @pytest.mark.parametrize("name", SCHEMAS)

@@ -1,0 +1,103 @@
+"""Writes the tables of the documents from the code: settings, rules, commands and step outputs.
+
+A page marks a table with `<!-- NAME -->` and `<!-- end -->`; `make docs` writes what stands between them.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Iterable
+from pathlib import Path
+
+import yaml
+
+from safe_gate.cli import COMMANDS
+from safe_gate.gate import RULES
+from safe_gate.options import Setting, settings
+
+FOLDER = Path(__file__).parent
+EVALUATORS = {"safe_v0": "SAFE v0", "synthesis": "Synthesis"}
+
+
+def page(text: str) -> str:
+    """Return a page with its tables as the code has them."""
+    marked = re.compile(rf"(<!-- ({'|'.join(TABLES)}) -->\n).*?(<!-- end -->)", re.DOTALL)
+    return marked.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], text)
+
+
+def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
+    """Return a Markdown table, one line a row."""
+    names = list(head)
+    lines = [names, [":--" for _ in names], *([cell.replace("|", "\\|") for cell in row] for row in rows)]
+    return "".join(f"| {' | '.join(line)} |\n" for line in lines)
+
+
+def _codes(names: Iterable[str]) -> str:
+    return " ".join(f"`{name}`" for name in names)
+
+
+def _default(setting: Setting) -> str:
+    """Return a default as a user writes it, nothing for an empty one."""
+    value = setting.default
+    if isinstance(value, bool):
+        return f"`{str(value).lower()}`"
+    if value is None and not setting.is_mapping and setting.env:
+        return "`off`"
+    if isinstance(value, tuple):
+        return _codes(value)
+    return "" if value in ("", None) else f"`{value}`"
+
+
+def _names(setting: Setting) -> str:
+    """Return the names of a setting on the command line, in the environment and in the config file, one a line."""
+    flags = dict.fromkeys(flag for flags in setting.flags.values() for flag in flags)
+    key = f"config `{'.'.join(setting.key)}`" if setting.key else ""
+    return "<br>".join(filter(None, (_codes(flags), _codes(setting.env), key)))
+
+
+def _settings() -> str:
+    rows = ((f"`{setting.input}`", setting.help, _default(setting), _names(setting)) for setting in settings())
+    return _table(("setting", "meaning", "default", "flag, variable, config key"), rows)
+
+
+def _condition(setting: Setting) -> str:
+    """Return what a rule asks, without what its row says elsewhere."""
+    return setting.help.removeprefix("Rule: ").removesuffix(" Off unless set.").rstrip(".")
+
+
+def _rules() -> str:
+    by_name = {setting.input: setting for setting in settings()}
+    judged: dict[str, list[str]] = {}
+    for rule in RULES:
+        judged.setdefault(rule.name, []).append(EVALUATORS[rule.evaluator])
+    rows = (
+        (f"`{name}`", ", ".join(evaluators), _condition(by_name[name]), _default(by_name[name]))
+        for name, evaluators in judged.items()
+    )
+    return _table(("rule", "evaluator", "holds when", "default"), rows)
+
+
+def _commands() -> str:
+    rows = (
+        (f"`safe-gate {name}`", f"{summary[0].upper()}{summary[1:]}.", codes.removeprefix("exit codes: "))
+        for name, (summary, codes) in COMMANDS.items()
+    )
+    return _table(("command", "what it does", "exit codes"), rows)
+
+
+def _outputs() -> str:
+    action = yaml.safe_load((FOLDER.parent / "action.yml").read_text("utf-8"))
+    rows = ((f"`{name}`", facts["description"]) for name, facts in action["outputs"].items())
+    return _table(("output", "meaning"), rows)
+
+
+TABLES: dict[str, Callable[[], str]] = {
+    "settings": _settings,
+    "rules": _rules,
+    "commands": _commands,
+    "outputs": _outputs,
+}
+
+if __name__ == "__main__":
+    for file in FOLDER.glob("*.md"):
+        file.write_text(page(file.read_text("utf-8")), "utf-8")
