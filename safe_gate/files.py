@@ -407,7 +407,8 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
     """Yield a problem for a second config file, and in the working folder for one whose name is not read."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
-        yield Problem(Place(name), f"is a config file beside {first}; keep one of them, or name one with --config")
+        words = f"is a second config file beside {first}; keep one of them, or name one with --config"
+        yield Problem(Place(name), words)
     if root != HERE:
         return
     try:

@@ -1,4 +1,4 @@
-"""Shell: temporary files and folders by names that say whose they are, and what a killed run left of them.
+"""Shell: temporary files and folders, named so that a later run can delete what a killed run left.
 
 Touches the folders that runs write to, and the temporary folder.
 """
@@ -14,7 +14,7 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 DRAFT = (".safe-gate-", ".tmp")
-"""How the name of a file begins and ends that is to replace another once it is whole."""
+"""How the name of a temporary file begins and ends, which replaces another file once it is complete."""
 
 _DRAFTS = re.compile(r"\.safe-gate-\w{8}\.tmp")
 _FOLDERS = re.compile(r"safe-gate-\w{8}")
@@ -22,7 +22,7 @@ _OLD = 3_600  # seconds: no run writes one file for so long
 
 
 def delete_drafts(folder: Path) -> None:
-    """Delete the drafts in a folder that are older than an hour, as far as that can be done."""
+    """Delete the drafts in a folder that are older than an hour, if the system allows it."""
     for draft in _old(folder, _DRAFTS):
         if draft.is_file(follow_symlinks=False):
             with suppress(OSError):
@@ -31,7 +31,7 @@ def delete_drafts(folder: Path) -> None:
 
 @contextmanager
 def temporary_folder() -> Iterator[Path]:
-    """Give an empty folder that is gone afterwards; delete those that runs left over an hour ago.
+    """Yield an empty folder and delete it afterwards; also delete folders that killed runs left over an hour ago.
 
     A run that is killed leaves its folder. One that still runs, however long, holds a lock on its own.
     """

@@ -205,7 +205,7 @@ def synthesis_part(
 
 
 def too_many_tags(most: int) -> Problem:
-    """Return the problem of cases that have more distinct tags than so many: the report would hold them all."""
+    """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
     words = f"the cases have more than {most} distinct tags; put what differs from case to case into a field x_..."
     return Problem(Place("max-tags"), f"{words}, or raise max-tags")
 
@@ -364,7 +364,7 @@ def tell_skipped(skipped: Sequence[str], tell: Callable[[str], None]) -> None:
 
         count = plural(len(skipped), "file")
         named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
-        tell(f"safe-gate: {count} of safe-gate's own skipped, which safe-batch matches: {named}")
+        tell(f"safe-gate: skipped {count} of its own that safe-batch matches: {named}")
 
 
 _MOST_SKIPPED = 20

@@ -2,7 +2,7 @@ r"""Whether a recorded text is a reply at all, or what an application leaves beh
 
 A text is no reply if it is empty, or if an error is all that it holds: an error message, a stack trace, an error
 page, an error body. One sentence beside the error, a quotation mark or a code fence around it makes it a reply:
-somebody tells of an error. What the text was an answer to plays no part.
+somebody reports an error. What the text answers does not matter.
 
 `TELLING`, `FOLLOWING`, `PAGES` and `BODY_KEYS` are data. Each pattern has texts that it must hit and miss
 (`tests/test_no_reply.py`). Patterns are applied to one line, with `re.fullmatch`, and are linear in it.
@@ -47,7 +47,7 @@ _REASONS = (
     r"|gateway time-?out|too many requests|not implemented|http version not supported|insufficient storage"
     r"|overloaded|loop detected|web server is down|connection timed out|origin is unreachable|a timeout occurred)"
 )
-"""Reasons that stand for an error without their number, too."""
+"""Reasons that mean an error even without their number."""
 
 _REFUSALS = (
     r"(?:bad request|unauthori[sz]ed|payment required|forbidden|(?:page )?not found|method not allowed|not acceptable"
@@ -56,7 +56,7 @@ _REFUSALS = (
     r"|unprocessable (?:entity|content)|locked|failed dependency|too early|client closed request"
     r"|(?:client|server) error)"
 )
-"""Reasons that are words of every day, and stand for an error beside their number alone."""
+"""Reasons in everyday words, which mean an error only beside their number."""
 
 _STATUS = rf"[45]\d\d(?:\s*[-:\u2013|]?\s*\(?(?:{_REASONS}|{_REFUSALS})\)?[.!]?)"
 
@@ -72,7 +72,7 @@ _NETWORK = (
 )
 
 _RETRY = r"(?:[.,;:!]? (?:please |(?:try again|retry)\b).{0,500})?"
-"""What services ask for beside the reason."""
+"""What services add to the reason."""
 
 _LIMIT = (
     r"(?:(?:rate limit (?:is |was |has been )?(?:reached|exceeded|hit)|you (?:have )?exceeded your current quota"
@@ -340,7 +340,7 @@ FOLLOWING = (
     r"<\?xml[^<>]*\?>",
     r"(?:x-)?request[ -]?id: \S+|content-\w+: \S.{0,100}|server: \S{1,100}|date: [\w,: +]{1,60}|retry-after: \S+",
 )
-"""Lines that may stand beside those."""
+"""Lines that may surround them."""
 
 PAGES = (
     Pattern(
@@ -382,7 +382,7 @@ PAGES = (
         ("<html><head><title>Just a moment</title></head></html>",),
     ),
 )
-"""Titles of pages that are an error; the first heading stands for a title that is not there."""
+"""Titles of pages that are an error; without a title, the first heading counts."""
 
 BODY_KEYS = frozenset(
     "error errors error_code error_description error_message errorcode errormessage errortype exception fault message "
@@ -430,7 +430,7 @@ BODIES = (
         ),
     ),
 )
-"""Texts that `BODY_KEYS` must tell as bodies of errors, and as others."""
+"""Texts that are bodies of errors, and texts that are not."""
 
 NOTHING = frozenset({"null", "None", "undefined", "NaN", "[object Object]"})
 """What programs write where they have no text."""
@@ -558,7 +558,7 @@ def _is_error(value: Any) -> bool:
 
 
 def _lines(text: str) -> NoReply | None:
-    """Return what the lines of a text tell if each is one of an error."""
+    """Return what kind of error the lines of a text are, None unless each belongs to one."""
     told: NoReply | None = None
     for line in islice(_LINE.finditer(text), _MOST_LINES):
         bare = line[0][:_LONGEST_LINE].rstrip()
@@ -572,7 +572,7 @@ def _lines(text: str) -> NoReply | None:
 
 
 _KINDS = (NoReply.MESSAGE, NoReply.BODY, NoReply.PAGE, NoReply.TRACE)
-"""What lines may tell: of several the last is said."""
+"""The kinds of error that lines may be; of several the last counts."""
 
 
 @cache

@@ -216,13 +216,14 @@ class Options:
         limits=(0, None),
     )
     max_no_reply: int | None = _option(
-        "Rule: at most this many cases have no reply: it is empty, or an error is all of it. `off` for any number.",
+        "Rule: at most this many cases have no reply: the recorded text is empty, or only an error. "
+        "`off` allows any number.",
         0,
         limits=(0, None),
     )
     max_disguised: int | None = _option(
-        "Rule: at most this many Synthesis replies have disguised letters: more than three are ASCII letters by looks "
-        "alone. Off unless set.",
+        "Rule: at most this many Synthesis replies have disguised letters: more than three that only look like ASCII "
+        "letters. Off unless set.",
         None,
         limits=(0, None),
     )
@@ -314,7 +315,7 @@ class Options:
         flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
     )
     safe_match: str = _option(
-        "SAFE v0: how texts are looked for: `literal`, or `normalised`, without regard to typography.",
+        "SAFE v0: how texts are matched: `literal`, or `normalised` to ignore typography.",
         "literal",
         choices=("literal", "normalised"),
         flags={"run": ("--safe-match",), "score": ("--safe-match",)},
@@ -333,7 +334,7 @@ class Options:
         flags={},
     )
     min_group: int = _option(
-        "Rules on a rate of an archetype or a tag count from this many cases on; the report shows those it skips.",
+        "Rules on a rate of an archetype or a tag apply from this many cases on. The report shows the skipped rules.",
         1,
         limits=(1, None),
     )
@@ -375,8 +376,7 @@ class Options:
         flags=dict.fromkeys(_PUBLISHING, ("--ca-bundle",)),
     )
     publish_timeout: float = _option(
-        "The seconds that publishing to GitHub may take in all. When they are over, the comment is missing, with a "
-        "warning.",
+        "The most seconds that publishing to GitHub may take in total. After that the run warns, and posts no comment.",
         120.0,
         limits=(0, 86_400),
         excluded=True,
@@ -384,7 +384,7 @@ class Options:
         flags=dict.fromkeys(_PUBLISHING, ("--publish-timeout",)),
     )
     fetch_timeout: float = _option(
-        "The seconds that reading commits from GitHub may take in all. When they are over, there is no verdict.",
+        "The most seconds that reading commits from GitHub may take in total. After that there is no verdict.",
         600.0,
         limits=(0, 86_400),
         excluded=True,
@@ -455,13 +455,13 @@ class Options:
         flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),
     )
     max_line: int = _option(
-        "Input: the most bytes that a line of a file may have, and a SAFE v0 batch, which is one JSON value.",
+        "Input: the most bytes in a line of a file, or in a SAFE v0 batch file.",
         16 << 20,
         limits=(1, None),
         flags=dict.fromkeys(_SCORING, ("--max-line",)),
     )
     max_text: int = _option(
-        "Input: the most bytes in UTF-8 that a single text may have that evaluators read.",
+        "Input: the most bytes (UTF-8) in a text that an evaluator reads.",
         2 << 20,
         limits=(1, None),
         flags=dict.fromkeys(_SCORING, ("--max-text",)),

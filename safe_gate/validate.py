@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     import jsonschema
 
 LONGEST_QUOTE = 40
-"""So many characters of a value a problem quotes."""
+"""The most characters of a value that a problem quotes."""
 
 _MOST_FAULTS = 1_000
 """So many faults of one value, and fields that are not known, are told."""
@@ -176,7 +176,7 @@ def _expected(schema: Mapping[str, Any]) -> str:
 
 
 def quote(value: Any) -> str:
-    """Return a value as JSON, cut to 60 characters; of a list or an object how many entries it has."""
+    """Return a value as JSON, cut to 40 characters; of a list or an object how many entries it has."""
     if isinstance(value, list):
         return f"a list of {len(value)}"
     if isinstance(value, dict):

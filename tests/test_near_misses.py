@@ -57,7 +57,7 @@ def test_a_near_miss_is_reported_and_changes_no_score(name: str, is_needle_typed
     assert result["scores"] == {"CR": 0.0, "AH": 1.0, "AC": 0.0, "composite": pytest.approx(1 / 3)}
     assert result["near_misses"] == {"CR": [term], "AH": [term], "AC": [term]}
     assert (part["near_misses"], part["policy"]["match"]) == (1, "literal")
-    assert "1 case has near misses, texts that match but for typography" in ran.out
+    assert "1 case has near misses, where only typography keeps a text from matching" in ran.out
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert all(f"near miss of {noun}" in markdown for noun in ("signal", "forbidden term", "phrase"))
 
@@ -150,7 +150,7 @@ def test_expectations_without_effect_are_named_once(safe_gate: SafeGate) -> None
     ran, part = run(safe_gate)
     assert ran.code == 0
     assert part["unused_expectations"] == {"min_signal_count": 1, "required_themes": 2}
-    sentence = "SAFE v0 accepts and does not check: min_signal_count (in 1 case) and required_themes (in 2 cases)."
+    sentence = "SAFE v0 accepts min_signal_count (1 case) and required_themes (2 cases), but does not check them."
     assert ran.out.count(sentence) == 1
     write_batch(Path("b.json"), cases[2])
     assert "does not check" not in run(safe_gate)[0].out

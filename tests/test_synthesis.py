@@ -281,7 +281,7 @@ def test_a_failure_is_expected_where_a_tag_names_a_check(safe_gate: SafeGate, ta
 def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate: SafeGate) -> None:
     tags = ("exam-fail", "never-fail", "pivot-fail", "grief")
     write_cases(Path("c.jsonl"), *(turn(f"{tag} {i}", tags=[tag]) for tag in tags for i in range(3)))
-    said = 'Tags that end in -fail without the name of a check {}: "exam-fail", "never-fail"; negative_example is '
+    said = 'Tags that end in -fail but name no check {}: "exam-fail", "never-fail". Tag a reply that should fail '
     idle, under_spec = map(said.format, ("excuse no failure", "excuse every failure of their cases under profile spec"))
     for command in ("eval", "run"):
         ran = safe_gate(command, "--cases", "c.jsonl", "--max-unexpected-failures", "9")
@@ -292,7 +292,7 @@ def test_tags_that_excuse_under_the_specification_alone_are_named_once(safe_gate
     write_batch(Path("b.json"), safe_case("s", archetype="night-fail"))
     safe_gate("run", "--cases", "c.jsonl", "--batch", "b")
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert markdown.count("excuse no failure: <code>exam-fail</code>, <code>never-fail</code>; ") == 1
+    assert markdown.count("excuse no failure: <code>exam-fail</code>, <code>never-fail</code>. Tag") == 1
 
 
 def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -> None:

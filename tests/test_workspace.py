@@ -32,7 +32,7 @@ def test_files_of_our_own_that_a_glob_skips_are_named_and_counted(safe_gate: Saf
     Path("safe.config.json").write_text("{}", "utf-8")
     first = safe_gate("run", "--safe-batch", "**/*.json")
     names = '"reports/safe-gate.json", "safe.config.json"'
-    both = f"safe-gate: 2 files of safe-gate's own skipped, which safe-batch matches: {names}\n"
+    both = f"safe-gate: skipped 2 files of its own that safe-batch matches: {names}\n"
     assert both in first.err  # it stands there from before the first case is scored
     made = Path("reports/safe-gate.json").read_text("utf-8")
     again = safe_gate("run", "--safe-batch", "**/*.json")

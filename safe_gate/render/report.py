@@ -210,8 +210,8 @@ def _doubtful_fail_tags(report: JsonObject) -> Iterator[Phrase]:
     tags = (tag for tag in evaluator.grouping.figures(report["synthesis"]) if tag.endswith("-fail"))
     if found := sorted(tag for tag in tags if not evaluator.is_excused([tag], "weighted")):
         does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
-        words = f"Tags that end in -fail without the name of a check {does}: "
-        yield (words, *first_few(found, len(found)), "; negative_example is the tag for a reply that is meant to fail.")
+        words = f"Tags that end in -fail but name no check {does}: "
+        yield (words, *first_few(found, len(found)), ". Tag a reply that should fail negative_example.")
 
 
 def _not_compared(report: JsonObject) -> Iterator[Phrase]:

@@ -70,15 +70,15 @@ def _near(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
     if count:
         cases = plural(count, "case has", "cases have")
         named = first_few((result["test_id"] for result in results if "near_misses" in result), count)
-        words = "near misses, texts that match but for typography, which safe-match: normalised counts"
-        yield (f"{cases} {words}: ", *named, ".")
+        words = "near misses, where only typography keeps a text from matching"
+        yield (f"{cases} {words}: ", *named, ". safe-match: normalised ignores typography.")
 
 
 def _unused(counts: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence on the expectations of cases that have no effect."""
-    used = [f"{name} (in {plural(count, 'case')})" for name, count in counts.items() if count]
+    used = [f"{name} ({plural(count, 'case')})" for name, count in counts.items() if count]
     if used:
-        yield (f"SAFE v0 accepts and does not check: {' and '.join(used)}.",)
+        yield (f"SAFE v0 accepts {' and '.join(used)}, but does not check {'it' if len(used) == 1 else 'them'}.",)
 
 
 def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:

@@ -1,6 +1,6 @@
-"""What an entry of `results[]` comes to by its own evidence, so that one that contradicts itself is found.
+"""Recomputes an entry of `results[]` from its own evidence, which shows whether the entry contradicts itself.
 
-Pure. The evidence (hits, similarity, language) is taken as it stands: to find it again is to score the case.
+Pure. The evidence (hits, similarity, language) is not recomputed: that would be scoring the case again.
 """
 
 from __future__ import annotations
