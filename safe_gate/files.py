@@ -937,12 +937,17 @@ def follow_links(*, is_on: bool) -> None:
 
 
 def _leads_out(path: Path) -> bool:
-    """Tell whether a path that is inside the workspace by its words leads out of it by symbolic links."""
+    """Return whether a path into the workspace leads out of it again by symbolic links.
+
+    The path may name the workspace by another path, such as a link to it.
+    """
     here = Path.cwd()
     workspace = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
     try:
-        inside = Path(os.path.normpath(path.absolute())).is_relative_to(workspace)
-        return inside and not Path(os.path.realpath(path)).is_relative_to(workspace)
+        if Path(os.path.realpath(path)).is_relative_to(workspace):
+            return False
+        named = Path(os.path.normpath(path.absolute()))
+        return any(Path(os.path.realpath(folder)).is_relative_to(workspace) for folder in named.parents)
     except ValueError:  # a name that no file can have
         return False
 

@@ -83,6 +83,18 @@ def test_a_link_that_leads_out_of_the_workspace_is_refused(
             assert safe_gate("run", glob, pattern, "--follow-links").code == 0
 
 
+def test_a_link_is_refused_where_the_workspace_is_named_by_a_link_to_it(safe_gate: SafeGate, workspace: Path) -> None:
+    Path("c.jsonl").symlink_to(workspace / "../elsewhere/c.jsonl")
+    (workspace.parent / "other").symlink_to(workspace)
+    named = workspace.parent / "other/evals/c.jsonl"
+    ran = safe_gate("run", "--synthesis-cases", str(named))
+    assert ran.code == 3
+    assert "cannot be read: a symbolic link leads out of the workspace" in ran.err
+    named.unlink()
+    write_cases(named, turn("b"))
+    assert safe_gate("run", "--synthesis-cases", str(named)).code == 0
+
+
 def test_every_kind_of_file_is_refused_behind_such_a_link(safe_gate: SafeGate, workspace: Path) -> None:
     outside = workspace.parent / "elsewhere"
     (outside / "w.json").write_text('{"waivers": []}', "utf-8")
