@@ -548,7 +548,7 @@ def twin_of(seen: Store, case_id: str, place: Place, field: str) -> Problem | No
 
 def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Problem:
     """Return the problem of an id that stands elsewhere too."""
-    return Problem(place, f"stands at {path}:{line} too; expected ids that are unique in the run", case_id, field)
+    return Problem(place, f"appears at {path}:{line} too; expected ids that are unique in the run", case_id, field)
 
 
 def recorded_outputs(

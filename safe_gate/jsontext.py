@@ -215,8 +215,8 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         for key, _ in pairs:
             if key in seen:
-                words = f"the key {json.dumps(key[:40])} stands twice in one object"
-                raise _RefusedError(words, key=key, text_free="a key stands twice in one object")
+                words = f"the key {json.dumps(key[:40])} appears twice in one object"
+                raise _RefusedError(words, key=key, text_free="a key appears twice in one object")
             seen.add(key)
     return result
 

@@ -373,7 +373,7 @@ _MOST_SKIPPED = 20
 def lacking(options: Options) -> Problem:
     """Return the problem that a concern leaves no case."""
     words, hidden = (
-        f"{name} is that of no case; correct it, or leave it unset to judge all cases"
+        f"{name} matches no case; correct it, or leave it unset to judge all cases"
         for name in (repr(options.safe_concern[:LONGEST_QUOTE]), masked(options.safe_concern))
     )
     return Problem(Place("safe-concern"), words, text_free=hidden)

@@ -274,7 +274,7 @@ def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -
     def words(one: str) -> str:
         pack = re.split("[/+]", one)[0]  # hits name the group too, and a correction
         whole = f"; {pack} is learned: set it as a whole" if pack in learned else suggestion(one, sorted(known))
-        return f"is the id of no rule and of no pack{whole}"
+        return f"matches no rule and no pack{whole}"
 
     problems = [
         Problem(Place(setting), words(one), one) for setting, ids in given.items() for one in ids if one not in known

@@ -709,7 +709,7 @@ def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_ga
         said = "SAFE v0 has no baseline yet: the baseline has no cases where this run has them."
         assert said in done.out
     done = safe_gate("compare", base, ".", *flags, "--safe-concern", "Nwe")
-    assert (done.code, done.err.startswith("safe-concern: 'Nwe' is that of no case")) == (3, True), done.log
+    assert (done.code, done.err.startswith("safe-concern: 'Nwe' matches no case")) == (3, True), done.log
 
 
 def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_none(

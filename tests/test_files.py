@@ -241,7 +241,7 @@ def test_a_case_in_two_batches_is_a_twin_and_nothing_else(safe_gate: SafeGate) -
         ran = safe_gate("score", "--batch", "a", "b", *flags)
         assert ran.code == 3
         assert "could not judge: 1 problem;" in ran.err, ran.err
-        assert "b.json:1: T1: test_id: stands at a.json:1 too" in ran.err
+        assert "b.json:1: T1: test_id: appears at a.json:1 too" in ran.err
 
 
 def test_the_order_of_files_does_not_hang_on_how_they_are_spelt(safe_gate: SafeGate) -> None:
@@ -287,9 +287,9 @@ def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate:
         'a.json:1: test_cases[5]: is "no case"; expected an object with test_id, concern_id and expectations',
         "a.json:1: 1: typo: is not a known field; names of your own start with x_",
         "a.json:1: 2: output: has no recorded output; expected one by this test_id in a.outputs.jsonl",
-        "a.json:1: 2: test_id: stands at a.json:1 too; expected ids that are unique in the run",
+        "a.json:1: 2: test_id: appears at a.json:1 too; expected ids that are unique in the run",
         "a.json:1: 3: output: has no recorded output; expected one by this test_id in a.outputs.jsonl",
-        "b.json:1: 1: test_id: stands at a.json:1 too; expected ids that are unique in the run",
+        "b.json:1: 1: test_id: appears at a.json:1 too; expected ids that are unique in the run",
         "b.outputs.jsonl:3: 8: test_id: is the output of a case that b.json does not have",
     ]
     assert [line for line in said() if "a.json:1: 4: output." not in line] == found
@@ -314,7 +314,7 @@ def test_two_cases_of_one_id_on_one_line_are_twins(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"), safe_case("s"))
     ran = safe_gate("score", "--batch", "b")
     assert ran.code == 3
-    assert "b.json:1: s: test_id: stands at b.json:1 too" in ran.err
+    assert "b.json:1: s: test_id: appears at b.json:1 too" in ran.err
 
 
 def test_outputs_that_are_broken_are_said_once(safe_gate: SafeGate) -> None:
@@ -389,7 +389,7 @@ def test_an_id_stands_twice_even_where_one_of_its_cases_is_invalid(safe_gate: Sa
     ):
         ran = safe_gate(*command)
         assert ran.code == 3
-        assert ran.err.count("c.jsonl:2: z: id: stands at c.jsonl:1 too") == 1, ran.err
+        assert ran.err.count("c.jsonl:2: z: id: appears at c.jsonl:1 too") == 1, ran.err
         assert "c.jsonl:2: z: checks" in ran.err
 
 
@@ -402,7 +402,7 @@ def test_an_output_stands_twice_even_where_one_of_them_is_invalid(safe_gate: Saf
     Path("a.outputs.jsonl").write_text("\n".join(lines), "utf-8")
     ran = safe_gate("score", "--batch", "a")
     assert ran.code == 3
-    assert ran.err.count("a.outputs.jsonl:2: z: test_id: stands at a.outputs.jsonl:1 too") == 1, ran.err
+    assert ran.err.count("a.outputs.jsonl:2: z: test_id: appears at a.outputs.jsonl:1 too") == 1, ran.err
     assert ran.err.count(f"a.outputs.jsonl:{invalid}: z: output.") == 3
 
 

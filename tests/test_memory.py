@@ -116,7 +116,7 @@ def test_an_id_is_known_again_after_thousands(safe_gate: SafeGate) -> None:
     assert ran.code == 3
     for line, first in ((2501, 4), (2502, 2401), (2504, 2503)):
         assert f"c.jsonl:{line}" in ran.err
-        assert f"stands at c.jsonl:{first} too" in ran.err
+        assert f"appears at c.jsonl:{first} too" in ran.err
 
 
 def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:

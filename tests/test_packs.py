@@ -260,7 +260,7 @@ def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) 
     ("arguments", "mention"),
     [
         (("rules", "--rules-off", "agency-negative/you-shoud"), 'did you mean "agency-negative/you-should"?'),
-        (("rules", "--rule-weights", "agency-positve=2"), 'rule-weights: agency-positve: is the id of no rule and of no pack (did you mean "agency-positive"?)'),
+        (("rules", "--rule-weights", "agency-positve=2"), 'rule-weights: agency-positve: matches no rule and no pack (did you mean "agency-positive"?)'),
         (("rules", "--rules", "nowhere.json"), "nowhere.json: matches no file, which is never a pass; correct the path"),
         (("rules", "fly"), "expected: rules, rules test PACK"),
         (("rules", "test"), "expected: rules, rules test PACK"),
@@ -523,7 +523,7 @@ def test_an_id_as_evidence_shows_it_leads_to_the_learned_pack(safe_gate: SafeGat
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", id_)
     assert ran.err.startswith(
-        f"rules-off: {id_}: is the id of no rule and of no pack; agency-learned is learned: set it as a whole\n"
+        f"rules-off: {id_}: matches no rule and no pack; agency-learned is learned: set it as a whole\n"
     )
 
 

@@ -151,7 +151,7 @@ def test_every_row_is_held_against_the_schema(safe_gate: SafeGate) -> None:
     assert ran.code == 3
     for said in (
         'c.parquet:2: b: checks[0]: "agency" is not allowed; expected one of',
-        "c.parquet:3: a: id: stands at c.parquet:1 too",
+        "c.parquet:3: a: id: appears at c.parquet:1 too",
         "c.parquet:4: user: is missing; expected text",
         "c.parquet:4: id: ",
         "c.parquet:5: d: tags[0]: is null; expected text",
@@ -195,7 +195,7 @@ def test_what_arrow_allows_and_json_does_not_is_a_problem_of_its_row() -> None:
     pairs = [("topic_pivot", True), ("topic_pivot", False)]
     doubled = pa.Table.from_pydict(base | {"expected": pa.array([pairs], pa.map_(pa.string(), pa.bool_()))})
     for table, said in (
-        (twice, 'the key "id" stands twice'),
+        (twice, 'the key "id" appears twice'),
         (broken, "utf-8"),
         (doubled, "topic_pivot"),
     ):

@@ -85,7 +85,7 @@ def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.M
         (["10", "--alpha", "1"], '--alpha: is "1"; expected a number above 0 and below 1'),
         (["10", "--min-drop", "2"], '--min-drop: is "2"; expected a number from 0 to 1'),
         (["--cases", "nowhere.jsonl"], "nowhere.jsonl"),
-        (["--batch", "b", "--concern", "I99"], "safe-concern: 'I99' is that of no case"),
+        (["--batch", "b", "--concern", "I99"], "safe-concern: 'I99' matches no case"),
         (["--cases", "broken.jsonl", "--batch", "b"], "broken.jsonl:1: is not valid JSON"),
         (["10", "--config", "c.json"], "c.json:1: alpha: is 1, not less than 1; expected a number above 0 and below 1"),
     ],

@@ -163,7 +163,7 @@ def test_concern_filters_cases_after_archetypes_are_placed(safe_gate: SafeGate) 
     assert [(r["test_id"], r["archetype"]) for r in report["results"]] == [("b", "Second")]
     refused = safe_gate("score", "--batch", "b", "--concern", "Nope")
     assert refused.code == 3
-    assert "is that of no case" in refused.err
+    assert "matches no case" in refused.err
 
 
 def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeGate) -> None:

@@ -73,7 +73,7 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
         "c.jsonl:1: a: checks: is an empty list; expected a list of at least one check, each once",
         "c.jsonl:2: b: expected.topic_pivot: is \"yes\"; expected true (pass), false (fail) or null (not applicable)",
         "c.jsonl:2: b: extra: is not a known field; names of your own start with x_",
-        "c.jsonl:3: a: id: stands at c.jsonl:1 too; expected ids that are unique in the run",
+        "c.jsonl:3: a: id: appears at c.jsonl:1 too; expected ids that are unique in the run",
         "b.json: 1 problem, line 1",
         "c.jsonl: 4 problems, line 1, line 2, line 3",
         "safe-gate: could not judge: 5 problems; correct the input and run again",
@@ -276,7 +276,7 @@ def test_outputs_are_found_beside_the_batch(safe_gate: SafeGate) -> None:
     [
         (("a",), ["b.json:1: b: output: has no recorded output"]),
         (("a", "b", "c"), ["b.outputs.jsonl:3: c: test_id: is the output of a case that b.json does not have"]),
-        (("a", "b", "a"), ["b.outputs.jsonl:3: a: test_id: stands at b.outputs.jsonl:1 too"]),
+        (("a", "b", "a"), ["b.outputs.jsonl:3: a: test_id: appears at b.outputs.jsonl:1 too"]),
         ((), ["b.json: has no recorded outputs (for a, b)", "expected them in b.outputs.jsonl"]),
     ],
 )
@@ -321,13 +321,13 @@ def test_one_file_of_outputs_may_serve_several_batches(safe_gate: SafeGate) -> N
 def test_ids_are_unique_over_all_files_and_so_are_batch_ids(safe_gate: SafeGate) -> None:
     write_batch(Path("b1.json"), safe_case("a"))
     write_batch(Path("b2.json"), safe_case("a"))
-    assert "b2.json:1: a: test_id: stands at b1.json:1 too" in safe_gate("score", "--batch", "b?").err
+    assert "b2.json:1: a: test_id: appears at b1.json:1 too" in safe_gate("score", "--batch", "b?").err
     Path("d").mkdir()
     write_batch(Path("d/b1.json"), safe_case("z"))
     assert "d/b1.json: has the batch id of b1.json" in safe_gate("score", "--batch", "b1", "d/b1").err
     write_cases(Path("c1.jsonl"), turn("a"))
     write_cases(Path("c2.jsonl"), turn("a"))
-    assert "c2.jsonl:1: a: id: stands at c1.jsonl:1 too" in safe_gate("eval", "--cases", "c*.jsonl").err
+    assert "c2.jsonl:1: a: id: appears at c1.jsonl:1 too" in safe_gate("eval", "--cases", "c*.jsonl").err
 
 
 def test_problems_of_a_batch_name_case_field_and_line(safe_gate: SafeGate) -> None:

@@ -184,7 +184,7 @@ def test_problems_quote_nothing(published: Callable[..., dict[str, str]]) -> Non
     ("line", "told"),
     [
         ('{"id": "T-1", "user": S}', "is not valid JSON: a character is not expected here, at column 23"),
-        ('{"kanari": 1, "kanari": 2}', "is not valid JSON: a key stands twice in one object"),
+        ('{"kanari": 1, "kanari": 2}', "is not valid JSON: a key appears twice in one object"),
         ('{"user": 8675309}', "user: is a number; expected "),
         ('{"user": -8675.309}', "user: is a number; expected "),
         ('{"user": false}', "user: is false; expected "),
