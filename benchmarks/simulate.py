@@ -55,9 +55,9 @@ class Plan:
 
 
 PLANS = (
-    Plan("Cases and results pass the client", sends=True, returns=True),
-    Plan("Workers read, and results pass the client", sends=False, returns=True),
-    Plan("Workers read and write, and totals alone reach the client", sends=False, returns=False),
+    Plan("Cases and results pass through the client", sends=True, returns=True),
+    Plan("Workers read, and results pass through the client", sends=False, returns=True),
+    Plan("Workers read and write, and only totals reach the client", sends=False, returns=False),
 )
 
 
@@ -175,7 +175,7 @@ def decides(plan: Plan, costs: Costs = COSTS) -> str:
     """Return a sentence: from how many workers on who decides."""
     path = Path.of(plan, costs)
     tightest = max(path.shared, key=path.seconds)
-    return f"{plan.name}; from {math.ceil(enough(path)):,} workers on the {tightest} decides:"
+    return f"{plan.name}. From {math.ceil(enough(path)):,} workers on, the {tightest} decides:"
 
 
 def table(plan: Plan, counts: Sequence[int], costs: Costs = COSTS) -> Iterator[str]:
