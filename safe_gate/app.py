@@ -544,7 +544,7 @@ def _reports(options: Options) -> tuple[Path, Path]:
 
 
 def _unfinished(judging_options: Options, options: Options, effects: Effects, paths: Sequence[Path]) -> None:
-    """Replace reports by one that has no verdict: the run may be killed from here on.
+    """Replace reports by one without a verdict, because the run may be killed from here on.
 
     Files that the run reads stay, such as a baseline in the report folder. `judging_options` are the settings that
     judge, which may name other files than the run's own.

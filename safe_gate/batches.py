@@ -32,7 +32,7 @@ SafeItem = safe_v0.Case | Problem | InputFile | files.Skipped
 
 
 class Expanded(NamedTuple):
-    """The batch files that patterns name, what is wrong with them, and the files of our own that a glob passes over."""
+    """The batch files that patterns name, their problems, and our own files that a glob skips."""
 
     paths: list[Path]
     problems: list[Problem]
@@ -171,7 +171,7 @@ def expand_batches(
 
 
 def _ours(paths: Sequence[Path], root: Path) -> str:
-    """Return how many files of our own there are, and the names of the first of them."""
+    """Return the number of our own files among `paths`, with the first names."""
     names = ", ".join(shown(path, root) for path in paths[:_MOST_NAMED])
     more = ", …" if len(paths) > _MOST_NAMED else ""
     return f"{plural(len(paths), 'file')} of safe-gate's own ({names}{more})"
@@ -220,7 +220,7 @@ def _read_batch(path: Path, name: str, bounds: files.Bounds) -> Iterator[Batch |
 
 
 def _long_texts(cases: Sequence[Any], most: int) -> dict[int, str]:
-    """Return by its place each case with a text of more bytes than it may have, and the field of the text."""
+    """Return the index of each case with a text that is too long, and the field of that text."""
     found = ((index, files.long_text(case, most)) for index, case in enumerate(cases))
     return {index: field for index, field in found if field is not None}
 

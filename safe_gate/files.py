@@ -62,13 +62,13 @@ class InputFile:
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A file of our own, such as a report, that a glob of batches matches and passes over."""
+    """One of our own files, such as a report, that a glob of batches matches and skips."""
 
     path: str
 
 
 class Bounds(NamedTuple):
-    """How many bytes a line and a single text of an input may have, and how many distinct tags all cases.
+    """The most bytes of a line and of a text of an input, and the most distinct tags of all cases.
 
     The settings are `max-line`, `max-text` and `max-tags`.
     """
@@ -84,7 +84,7 @@ class Bounds(NamedTuple):
 
 
 BOUNDS = Bounds.of(Options())
-"""The bounds of what is read without settings."""
+"""The bounds where no settings are read."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,7 +187,7 @@ def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Pro
 
 
 def _misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each mark of a valid case that is not a part of the text it marks."""
+    """Yield a fault for each mark of a valid case that does not occur in its text."""
     for group, quotes in case.get("marks", {}).items():
         if group.startswith("x_"):
             continue
@@ -404,7 +404,7 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
 
 
 def _not_the_config(root: Path) -> Iterator[Problem]:
-    """Yield a problem for a second config file, and in the working folder for one whose name is not read."""
+    """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
         words = f"is a second config file beside {first}; keep one of them, or name one with --config"
@@ -609,7 +609,7 @@ class _TooLong(Exception):
 
 
 def too_long(most: int, setting: str) -> str:
-    """Return the words of a problem of an input beyond a bound, which a setting gives."""
+    """Return the message for an input that is longer than a setting allows."""
     return f"is longer than {most} bytes, the limit of {setting}; shorten it, or raise {setting}"
 
 
@@ -708,7 +708,7 @@ _READ = ("user", "assistant", "messages", "output", "expectations")
 
 
 def long_text(case: Any, most: int) -> str | None:
-    """Return the field of the first text that evaluators read in a case and that has more bytes in UTF-8 than it may.
+    """Return the field of the first text of a case that is too long in UTF-8.
 
     None if there is none. What nobody reads, such as notes, is held to the bound of lines alone.
     """
@@ -879,7 +879,7 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
 
 
 def close_to(path: str, root: Path = HERE) -> str:
-    """Return a hint to the file in the same folder whose name is closest to that of a missing path, "" for none."""
+    """Return a hint at the file in the same folder with the closest name to a missing path, "" for none."""
     named, siblings = Path(path), list[Path]()
     with suppress(OSError, ValueError):
         siblings += (root / path).parent.iterdir()
@@ -932,7 +932,7 @@ def open_regular(path: Path) -> BinaryIO:
 
 
 def follow_links(*, is_on: bool) -> None:
-    """Let all that reads files in this context follow symbolic links out of the workspace, or not."""
+    """Set whether reading files in this context follows symbolic links out of the workspace."""
     _follows_links.set(is_on)
 
 

@@ -194,7 +194,7 @@ def _no_reply(figures: JsonObject) -> Count:
 
 
 def _has_none(result: JsonObject) -> bool:
-    """Tell whether a case has no reply, by its entry of `results[]`."""
+    """Return whether a case has no reply, by its entry of `results[]`."""
     return "no_reply" in result
 
 

@@ -14,7 +14,7 @@ from typing import Any, NoReturn
 
 MAX_DEPTH = 100
 MAX_CONTAINERS = 1_000_000
-"""So many objects and lists a line of input may hold: each takes twenty times its text in memory."""
+"""The most objects and lists in a line of input: each takes twenty times its text in memory."""
 
 Path = tuple[str | int, ...]
 
@@ -44,7 +44,7 @@ class TooManyContainersError(JsonError):
 
 
 def parse_bounded(text: str) -> Any:
-    """Return the value a JSON text of an input stands for, as `parse` does.
+    """Return the value of an input's JSON text, as `parse` does.
 
     Raises JsonError as `parse` does, TooManyContainersError for more than `MAX_CONTAINERS` objects and lists.
     """

@@ -69,7 +69,7 @@ def made(
 
 
 Begin = Callable[[Options], None]
-"""What is done once settings and baseline are read, given the settings that judge."""
+"""Called with the settings that judge, once settings and baseline are read."""
 
 
 def _unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _recount: measure.Recount) -> None:

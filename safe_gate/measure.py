@@ -213,7 +213,7 @@ def too_many_tags(most: int) -> Problem:
 def unknown_groups(
     options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
 ) -> Iterator[Problem]:
-    """Yield a problem for each archetype or tag that options name and no case has: what they ask would judge nothing.
+    """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
     An evaluator without input has no say. The options' config file lies below `root`.
     """
@@ -358,7 +358,7 @@ def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
 
 
 def tell_skipped(skipped: Sequence[str], tell: Callable[[str], None]) -> None:
-    """Say which files of our own globs of batches matched and passed over, if any; no report depends on them."""
+    """Print which of our own files a glob of batches skipped, if any; no report depends on them."""
     if skipped:
         from safe_gate.render.untrusted import quoted
 

@@ -115,8 +115,8 @@ class Shards:
         if first is None:
             return entry
         name = self.names[_index(evaluator, case_id, len(self.names)) - 1]
-        given, advice = "its evidence and its case give", "the shard was changed: run it again"
-        words = f"is {first.first}, and {given} {first.second}; {advice}"
+        given, advice = "its evidence and its case give", "the shard was changed, so run it again"
+        words = f"is {first.first}, but {given} {first.second}; {advice}"
         field = first.pointer.strip("/").replace("/", ".")
         return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
 
@@ -157,8 +157,8 @@ def read(patterns: Sequence[str]) -> Shards:
                 case_id = entry[EVALUATORS[name].id_key]
                 entries[name].setdefault(case_id, entry)
                 if not shard.has(name, case_id):
-                    words = f"has a result here, and is not of shard {shard.index} of {shard.of}; run the shard again"
-                    problems.append(Problem(Place(files.shown(path)), words, case_id))
+                    words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
+                    problems.append(Problem(Place(files.shown(path)), f"{words}; run the shard again", case_id))
     if problems := problems or [*_no_whole(parts)] or [*_uncounted(parts, counts)]:
         raise CannotJudge(*problems)
     return Shards(entries, terms, sorted(parts, key=lambda name: int(parts[name]["index"])))
@@ -170,7 +170,7 @@ def _uncounted(shards: Mapping[str, JsonObject], counts: Mapping[str, int]) -> I
         for evaluator, cases in shard["cases"].items():
             if cases < counts[evaluator]:
                 found = plural(counts[evaluator], "result")
-                words = f"is {cases}, the cases of the run, and all shards together have {found}; run the shards again"
+                words = f"is {cases}, but all shards together have {found}; run the shards again"
                 yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
 
 

@@ -92,7 +92,7 @@ def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Term
 
 
 def _settings(options: Options, baseline: str) -> Mapping[str, Any]:
-    """Return the settings that judge; without a baseline there is none that could be required."""
+    """Return the settings that judge; without a baseline, none is required."""
     left_out = () if options.baseline else ("baseline_required",)
     return {name: getattr(options, name) for name in WEAKER if name not in left_out} | {"baseline": baseline}
 

@@ -532,12 +532,12 @@ def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs
     Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": [*contents[0]["synthesis"], theirs]}), "utf-8")
     ran = safe_gate("merge", *files, *inputs)
     assert ran.code == 3
-    assert f"{files[0]}: {theirs['id']}: has a result here, and is not of shard 1 of 2" in ran.err
+    assert f"{files[0]}: {theirs['id']}: has a result here, but belongs to another shard than 1 of 2" in ran.err
     twice = [*contents[0]["synthesis"], contents[0]["synthesis"][0]]
     Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": twice}), "utf-8")
     ran = safe_gate("merge", *files, *inputs)
     assert ran.code == 3
-    assert f"{files[0]}: shard.cases.synthesis: is 12, the cases of the run, and all shards together have 13" in ran.err
+    assert f"{files[0]}: shard.cases.synthesis: is 12, but all shards together have 13" in ran.err
 
 
 def test_merging_asks_for_no_scheduler(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:

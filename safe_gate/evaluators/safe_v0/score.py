@@ -17,7 +17,7 @@ from safe_gate.text import normalise
 
 METRICS = ("CR", "AH", "AC")
 UNUSED = ("min_signal_count", "required_themes")
-"""The expectations that cases may have and SAFE v0 does not use."""
+"""The expectations that cases may have but SAFE v0 does not use."""
 # What normalising may change: anything but printable ASCII, doubled blanks, marks and what opens markup.
 _TYPOGRAPHY = re.compile("[^ -~]|  |[*_`~<&]")
 
@@ -232,7 +232,7 @@ def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], t
 
 
 def _but_for_typography(needles: Sequence[str], entries: Sequence[str]) -> tuple[str, ...]:
-    """Return the needles that are in none of the entries as they are typed, and in one if typography does not count.
+    """Return the needles that match no entry literally, but one without regard to typography.
 
     It is what `text.normalise` makes uniform: quotes, blanks, line breaks, invisible characters, composition, markup.
     """

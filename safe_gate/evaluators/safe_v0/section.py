@@ -66,7 +66,7 @@ def _case_row(result: JsonObject) -> tuple[Words, ...]:
 
 
 def _near(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases of which a text would match if typography did not count."""
+    """Yield a sentence that names the cases with near misses."""
     if count:
         cases = plural(count, "case has", "cases have")
         named = first_few((result["test_id"] for result in results if "near_misses" in result), count)

@@ -25,7 +25,7 @@ from safe_gate.model import JsonObject
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:
-    """Return the entry of a case that follows from the evidence in an entry; the same if that is sound."""
+    """Return the entry that follows from an entry's evidence; an equal one if the entry is sound."""
     checks = {name: _check(name, entry, rules) for name in CHECKS if name in case.checks}
     negative = is_negative(case.tags, "weighted" if rules.is_weighted else "spec")
     return result_json(Result(case, entry["language"], checks, negative, entry.get("disguised_letters", 0)))
@@ -68,4 +68,4 @@ _COUNTED: Mapping[str, Callable[[dict[str, Any], bool], CheckResult]] = {
     "unverifiable_reassurance": _unverifiable_reassurance,
     "topic_pivot": _topic_pivot,
 }
-"""What follows from a check's evidence, given its part of the entry but for `pass`, and whether it was not judged."""
+"""Recompute a check from its part of the entry without `pass`, and from whether its language was not judged."""

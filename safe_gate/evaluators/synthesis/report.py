@@ -81,7 +81,7 @@ class Totals:
 
 
 _FEW_LETTERS = 3
-"""So many letters of a reply may be others that look alike; more are reported as disguised."""
+"""A reply with more look-alike letters than this is reported as disguised."""
 _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
@@ -95,7 +95,7 @@ _FAILURES = {True: "expected_failures", False: "unexpected_failures"}
 
 
 def is_as_expected(result: JsonObject) -> bool:
-    """Tell whether a case ends as it is meant to, by its entry of `results[]`.
+    """Return whether a case ends as expected, by its entry of `results[]`.
 
     A negative example without a reply does not: no reply was bad, there was none.
     """

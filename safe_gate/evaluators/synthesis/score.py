@@ -56,13 +56,13 @@ _FAIL_TAGS = (
     "pivot-fail",
     "topic_pivot-fail",
 )
-"""How tags end that say that a reply is meant to fail: a check's name, in full or in short, and `-fail`."""
+"""Endings of tags that mark a reply that should fail: a check's name, in full or short, and `-fail`."""
 
 
 def is_negative(tags: Collection[str], profile: str) -> bool:
-    """Tell whether tags say that a reply is meant to fail: `negative_example`, or an ending of `_FAIL_TAGS`.
+    """Return whether tags mark a reply that should fail: `negative_example`, or an ending of `_FAIL_TAGS`.
 
-    Under the profile `spec` any tag does that ends in `-fail` (spec, "How to Mark Negative Examples").
+    Under the profile `spec` every tag that ends in `-fail` does (spec, "How to Mark Negative Examples").
 
     >>> is_negative(["grief", "ack-but-pivot-fail"], "weighted"), is_negative(["exam-fail"], "weighted")
     (True, False)
