@@ -80,18 +80,24 @@ _STOPS, _CLAUSE_SIGNS = frozenset(".!?:"), frozenset(",;/=%")
 _SUSPENDED = frozenset({"and", "or", "to"})  # "short- and long-term"
 _OTHER_BREAKS = re.compile("\r(?!\n)|[\x0b\x0c\x85\u2028\u2029]")
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
-# a terminal's colours. A tag is one by its name, and nothing with blanks in it is an attribute: it could hold words.
+# a terminal's colours. A tag is one by its name. Only attributes of style have blanks in them: others could hold words.
 _OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
 # Comments, and what browsers take for them: declarations, CDATA sections and processing instructions.
 _COMMENT, _COMMENT_END = re.compile(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), re.compile("--!?>")
-_ATTRIBUTES = r"(?:\s+[\w:-]+=(?:\"[^\"\s<>]*\"|'[^'\s<>]*'|[^\s<>\"']+))*+\s*/?>"
+_LINKED = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
+_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_ATTRIBUTES = (
+    r"(?:\s+(?:(?:style|class|rel)=(?:\"[^\"<>]*\"|'[^'<>]*')|[\w:-]+=(?:\"[^\"\s<]*\"|'[^'\s<]*'|[^\s<>\"']+)))*+"
+    r"\s*/?>"
+)
 _LINES_OF_HTML = (
-    "blockquote|body|br|dd|details|div|dl|dt|footer|h[1-6]|head|header|hr|html|li|main|ol|p|pre|section|"
-    "table|td|th|tr|ul"
+    "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|head|header|hr|"
+    "html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul"
 )
 _MARKUP = re.compile(
     rf"(?P<line></?(?:{_LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
-    r"|<sup>\[?[0-9*\u2020\u2021,]{1,4}\]?</sup>|</?(?:a|abbr|b|code|del|em|font|i|img|ins|kbd|mark|q|s|small|span|strong|sub|summary|sup|u)"
+    r"|<sup>\[?[0-9*\u2020\u2021,]{1,4}\]?</sup>"
+    r"|</?(?:a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong|sub|summary|sup|tt|u|var|wbr)"
     rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]",
     re.IGNORECASE,
 )
@@ -228,7 +234,7 @@ def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalise
     ASCII letters, and in a text that is mostly of such words. There a word loses its diacritics, too, if
     that makes it one of the words that `known` returns: in lower case, without apostrophes.
     """
-    original, text = text, _unwrapped(_uncommented(text))
+    original, text = text, _unwrapped(_unescaped(_uncommented(text)))
     straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
     if _PLAIN.fullmatch(straight) and not _OPENING.search(straight):
         identity = range(len(text) + 1)
@@ -399,6 +405,13 @@ def _uncommented(text: str) -> str:
         pieces += text[position : opening.start()], "\u200b" * (end - opening.start())
         position = end
     return "".join((*pieces, text[position:])) if pieces else text
+
+
+def _unescaped(text: str) -> str:
+    """Return a text of the same length in which Markdown's escapes and the addresses of its links are invisible."""
+    if "](" in text:
+        text = _LINKED.sub(lambda link: f"\u200b{link[1]}".ljust(len(link[0]), "\u200b"), text)
+    return _ESCAPE.sub("\u200b", text) if "\\" in text else text
 
 
 def _unwrapped(text: str) -> str:

@@ -283,6 +283,8 @@ def test_stars_and_underscores_that_are_not_emphasis_stay(text: str) -> None:
             "<Pack a bag.> <b title='stop it'> <b stop> a < b > c <3",
             "<Pack a bag.> <b title='stop it'> <b stop> a < b > c <3",
         ),
+        ('I <span style="color: red">know</span>, kn<wbr>ow, <a title=">">know</a>', "I know, know, know"),
+        ("You\\'ll [be](https://example.org/a?b) fine [1] (so) [a](b c)", "You'll be fine [1] (so) [a](b c)"),
         ("\x1b[1;31mred\x1b[0m", "red"),
         ("f\u0456ne th\u03bfught", "fine thought"),
         ("I <!-- x -->know<!---->, kn<!--\n-- > -->ow <!-- and", "I know, know and"),
