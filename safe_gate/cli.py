@@ -40,8 +40,8 @@ COMMANDS = {
         "exit codes: 0 the gate passed, 1 the gate failed, 3 could not judge",
     ),
     "merge": (
-        "judge by the shards of a run, as one run would: every case from the file of its shard",
-        "exit codes: 0 the gate passed, 1 the gate failed, 3 could not judge, as where a shard is missing",
+        "judge the shards of a run as one run",
+        "exit codes: 0 the gate passed, 1 the gate failed, 3 could not judge, or a shard is missing",
     ),
     "score": (
         "score SAFE v0 batches alone",
@@ -56,46 +56,46 @@ COMMANDS = {
         "exit codes: 0 shown, 3 no such case or error",
     ),
     "rules": (
-        "list the Synthesis rules, run the texts of a pack's rules, or learn packs from labelled cases",
-        "exit codes: 0 listed, all as promised, or learned; 3 a problem",
+        "list the Synthesis rules, test the rules of a pack, or learn packs from labelled cases",
+        "exit codes: 0 listed, passed or learned; 3 a failed test or another problem",
     ),
     "compare": (
-        "hold one run against another: reports, git refs, or . for the working folder",
-        "exit codes: 0 nothing got worse that the guards stop, 1 something did, 3 could not compare",
+        "compare two runs: reports, git refs, or . for the working folder",
+        "exit codes: 0 no rule on the baseline is broken, 1 one is, 3 could not compare",
     ),
     "power": (
-        "show what a comparison of so many cases can see: the smallest drop, and how often it fails by chance",
+        "show what a comparison of N cases can detect: the smallest drop, and how often it fails by chance",
         "exit codes: 0 shown, 3 no cases to count or error",
     ),
     "doctor": (
-        "show the settings of a run with their origins, its files, and what it would publish; score and send nothing",
+        "show the settings of a run, its files and what it would publish; score and send nothing",
         "exit codes: 0 a run could start, 3 it could not",
     ),
     "bless": (
-        "approve a report as the new baseline, or waive its failures; shows first what is approved",
+        "approve a report as the new baseline, or waive its failures",
         "exit codes: 0 written, 1 refused without a reason, 3 could not",
     ),
     "verify": (
-        "recompute reports from what they hold and from the files they name, and say whether they hold",
-        "exit codes: 0 all hold, 1 one does not hold, 3 one could not be checked",
+        "recompute reports from their contents and the files they name, and show differences",
+        "exit codes: 0 all match, 1 one does not, 3 one could not be checked",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
     "publish": (
-        "post what a run without write access left behind, from a trusted workflow_run",
+        "post the result of a run without write access, from a trusted workflow_run",
         "exit codes: 0 the comment is as it should be, 3 it is not",
     ),
 }
 
 _VERBOSE = {
     "action": "store_true",
-    "help": "show all cases to look at with their evidence, and the tables behind the scorecard",
+    "help": "show all cases to review with their evidence, and the tables behind the scorecard",
 }
 _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "merge": {
         "shards": {
             "nargs": "*",
             "metavar": "SHARD",
-            "help": "files or globs of what safe-gate run --shard wrote; flags are those of that run",
+            "help": "files or globs that safe-gate run --shard wrote; use the flags of that run",
         }
     },
     "score": {
@@ -121,15 +121,19 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "words": {
             "nargs": "*",
             "metavar": "test|train FILE",
-            "help": "test PACK...: run the texts of pack files; train CASES...: learn packs from labelled cases",
+            "help": "test PACK...: test the rules of packs; train CASES...: learn packs from labelled cases",
         },
-        "--out": {"default": "", "metavar": "FOLDER", "help": "train: write the packs that gain here"},
+        "--out": {
+            "default": "",
+            "metavar": "FOLDER",
+            "help": "train: write packs that improve the agreement to this folder",
+        },
     },
     "power": {
         "cases": {
             "nargs": "?",
             "metavar": "N",
-            "help": "how many cases; without it, those that the inputs of a run hold",
+            "help": "number of cases; default: the cases that a run would read",
         }
     },
     "bless": {
@@ -149,10 +153,10 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "--reason": {
             "default": "",
             "metavar": "TEXT",
-            "help": "why this is approved; asked for where a failure would be hidden",
+            "help": "the reason for the approval; required if it hides a failure",
         },
-        "--owner": {"default": "", "metavar": "NAME", "help": "who answers for it"},
-        "--expires": {"default": "", "metavar": "YYYY-MM-DD", "help": "waivers: the last day they hold, in UTC"},
+        "--owner": {"default": "", "metavar": "NAME", "help": "who is responsible"},
+        "--expires": {"default": "", "metavar": "YYYY-MM-DD", "help": "waivers: their last valid day, in UTC"},
         "--id": {
             "dest": "ids",
             "nargs": "+",
@@ -160,13 +164,17 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "default": [],
             "help": "waivers: only these cases",
         },
-        "--dry-run": {"dest": "only_show", "action": "store_true", "help": "show what is approved, write nothing"},
+        "--dry-run": {
+            "dest": "only_show",
+            "action": "store_true",
+            "help": "show what would be approved, and write nothing",
+        },
     },
     "verify": {
         "reports": {
             "nargs": "+",
             "metavar": "REPORT",
-            "help": "reports of safe-gate run, in the folder they were made in",
+            "help": "reports of safe-gate run; start in the folder where they were made",
         }
     },
     "validate": {
@@ -187,8 +195,8 @@ _TOLD = _JUDGING | {"publish"}
 
 _OWN_WORDS = {
     ("bless", "baseline"): "The baseline to write: the path of a .json file. Default: that of the settings.",
-    ("bless", "report_dir"): "The folder that the report to approve lies in.",
-    ("publish", "report_dir"): "The folder that holds what the run left behind.",
+    ("bless", "report_dir"): "The folder of the report to approve.",
+    ("publish", "report_dir"): "The folder with the result of the run.",
     ("publish", "dry_run"): "Print the comment instead of posting it.",
 }
 """What settings mean to a command that does something else with them than a run."""

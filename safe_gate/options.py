@@ -142,12 +142,12 @@ class Options:
     """The settings of a run."""
 
     safe_batch: tuple[str, ...] = _option(
-        "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one a line.",
+        "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.",
         (),
         flags=_renamed("safe-batch", "batch", "score"),
     )
     safe_outputs: tuple[str, ...] = _option(
-        "SAFE v0 recorded outputs: paths or globs; one a line. Default: BATCH.outputs.jsonl beside each batch file.",
+        "SAFE v0 recorded outputs: paths or globs, one per line. Default: BATCH.outputs.jsonl beside each batch file.",
         (),
         flags=_renamed("safe-outputs", "outputs", "score"),
     )
@@ -162,7 +162,7 @@ class Options:
         flags=_renamed("safe-test-dir", "test-dir", "score"),
     )
     synthesis_cases: tuple[str, ...] = _option(
-        "Synthesis case files (JSONL): paths or globs; one a line.",
+        "Synthesis case files (JSONL): paths or globs, one per line.",
         (),
         flags=_renamed("synthesis-cases", "cases", "eval", "explain"),
     )
@@ -179,12 +179,12 @@ class Options:
         choices=("strict", "balanced", "lenient"),
     )
     rules: tuple[str, ...] = _option(
-        "Synthesis: rule packs of your own (JSON): paths or globs; one a line.",
+        "Synthesis: your own rule packs (JSON): paths or globs, one per line.",
         (),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules",)),
     )
     rules_off: tuple[str, ...] = _option(
-        "Synthesis: ids of rules or packs that do not count; one a line.",
+        "Synthesis: ids of rules or packs that do not count, one per line.",
         (),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
     )
@@ -211,13 +211,13 @@ class Options:
         "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
     )
     max_not_english: int | None = _option(
-        "Rule: at most this many Synthesis cases are in a language the checks cannot read (they read English).",
+        "Rule: at most this many Synthesis cases are in a language other than English, which no check can judge. "
+        "`off` for any number.",
         0,
         limits=(0, None),
     )
     max_no_reply: int | None = _option(
-        "Rule: at most this many cases have no reply: the recorded text is empty, or only an error. "
-        "`off` allows any number.",
+        "Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` for any number.",
         0,
         limits=(0, None),
     )
@@ -228,8 +228,8 @@ class Options:
         limits=(0, None),
     )
     max_vacuous: float | None = _option(
-        "Rule: at most this share (0 to 1) of SAFE v0 scores expects nothing, of Synthesis verdicts is not applicable. "
-        "Off unless set.",
+        "Rule: at most this share (0 to 1) of results is empty: SAFE v0 scores that expect nothing, Synthesis "
+        "verdicts that do not apply. Off unless set.",
         None,
         limits=(0, 1),
     )
@@ -238,21 +238,21 @@ class Options:
     min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")
     min_label_accuracy_topic_pivot: float | None = _accuracy("labels of `topic_pivot`")
     baseline: str = _option(
-        "What to compare with: an earlier safe-gate.json, a git ref, or `base` (the base commit of the pull request, "
-        "merge group or push). Off unless set.",
+        "What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the pull "
+        "request, merge group or push. Off unless set.",
         "",
         flags={"run": ("--baseline",), "bless": ("--baseline",)},
     )
     baseline_required: bool = _option(
-        "Baseline: a .json file that is missing is an error. Set `false` for the first run of a new gate.",
+        "Baseline: a missing .json file is an error. Set `false` for the first run of a new gate.",
         True,
     )
     allow_removed: bool = _option(
-        "Baseline: cases may be gone, but for protected ones.",
+        "Baseline: cases may be removed, except protected ones.",
         False,
     )
     protect: tuple[str, ...] = _option(
-        "Baseline: cases that may not newly fail or go, by id, tag or archetype; one a line.",
+        "Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line.",
         (),
     )
     max_regressions: int | None = _option(
@@ -262,34 +262,34 @@ class Options:
         flags=dict.fromkeys(_POWER, ("--max-regressions",)),
     )
     max_score_drop: float | None = _option(
-        "Rule: against the baseline no mean score or pass rate falls by more than this (0 to 1). Off unless set.",
+        "Rule: no mean score or pass rate falls by more than this (0 to 1) against the baseline. Off unless set.",
         None,
         limits=(0, 1),
     )
     min_drop: float = _option(
-        "Baseline: a drop smaller than this share of cases, or of a mean score, never counts as real (0 to 1).",
+        "Baseline: a drop smaller than this never counts as real; a share of cases or of a mean score (0 to 1).",
         0.02,
         limits=(0, 1),
         flags=dict.fromkeys(_POWER, ("--min-drop",)),
     )
     alpha: float = _option(
-        "Baseline: a drop counts as real from this p-value down, after Holm's correction (0 to 1).",
+        "Baseline: a drop counts as real if its p-value, after Holm's correction, is at most this (0 to 1).",
         0.05,
         limits=(0, 1),
         excluded=True,
         flags=dict.fromkeys(_POWER, ("--alpha",)),
     )
     cluster_key: str = _option(
-        "Baseline: the field of a case whose value names the group of cases that change together, such as x_topic.",
+        "Baseline: the field, such as x_topic, whose value groups cases that change together.",
         "",
     )
     on_weakened: str = _option(
-        "What follows if the gate itself got weaker since the base commit: `warn` shows it, `fail` breaks the run.",
+        "What happens if the change makes the gate itself weaker: `warn` shows it, `fail` fails the run.",
         "warn",
         choices=("warn", "fail"),
     )
     policy_ref: str = _option(
-        "Whose config, rule packs and waivers judge: those at hand (`head`) or those of the base commit (`base`).",
+        "Whose config, rule packs and waivers judge: the checkout's (`head`) or the base commit's (`base`).",
         "head",
         choices=("head", "base"),
         key=(),
@@ -308,33 +308,33 @@ class Options:
     ah_weight: float = _weight("AH")
     ac_weight: float = _weight("AC")
     strict_ah: bool = _option(
-        "SAFE v0: AH is 0 at the first forbidden term, instead of in proportion.",
+        "SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion.",
         False,
         env=("SAFE_V0_AH_STRICT",),
         key=("strictAH",),
         flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
     )
     safe_match: str = _option(
-        "SAFE v0: how texts are matched: `literal`, or `normalised` to ignore typography.",
+        "SAFE v0: how texts are matched: `literal`, or `normalised`, which ignores typography.",
         "literal",
         choices=("literal", "normalised"),
         flags={"run": ("--safe-match",), "score": ("--safe-match",)},
     )
     archetypes: Mapping[str, Mapping[str, Any]] | None = _option(
-        "SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype, by its name. Config file only.",
+        "SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype. Config file only.",
         None,
         env=(),
         flags={},
     )
     tags: Mapping[str, Mapping[str, Any]] | None = _option(
-        "Synthesis: max-unexpected-failures, min-pass-rate (of cases that pass or fail as expected) and "
-        "min-label-accuracy for the cases with one tag, by its name. Config file only.",
+        "Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one tag. Here"
+        " min-pass-rate counts cases that pass or fail as expected. Config file only.",
         None,
         env=(),
         flags={},
     )
     min_group: int = _option(
-        "Rules on a rate of an archetype or a tag apply from this many cases on. The report shows the skipped rules.",
+        "Rules on a rate of an archetype or a tag apply from this many cases on; the report shows skipped rules.",
         1,
         limits=(1, None),
     )
@@ -346,25 +346,26 @@ class Options:
         choices=("json", "console", "markdown", "all"),
     )
     report_dir: str = _option(
-        "The folder that reports are written to.",
+        "The folder for reports.",
         "./reports",
         env=("SAFE_V0_REPORT_DIR",),
         flags=dict.fromkeys(("run", "score", "publish", "bless"), ("--report-dir",)),
     )
     comment: str = _option(
-        "The pull-request comment: `always`, `on-failure` (created by a failure, then kept up to date), "
-        "`changes` (rewritten for another result only) or `never`.",
+        "The pull-request comment: `always`, `on-failure` (created on a failure, then updated), `changes` "
+        "(rewritten only for another result) or `never`.",
         "always",
         flags=dict.fromkeys(_PUBLISHING, ("--comment",)),
         choices=("always", "on-failure", "changes", "never"),
     )
     gate_id: str = _option(
-        "Which of a workflow's gates this is: each has a comment of its own. Default: the job's id.",
+        "The name of this gate; each gate has its own comment. Default: the job's id.",
         "",
         flags=dict.fromkeys(_PUBLISHING, ("--gate-id",)),
     )
     comment_author: str = _option(
-        "Who the token writes as, such as my-app[bot]. Default: asked of GitHub; a job's own is github-actions[bot].",
+        "The account of the token, such as my-app[bot]. Default: GitHub is asked; a job's own token is github-"
+        "actions[bot].",
         "",
         key=(),
         flags=dict.fromkeys(_PUBLISHING, ("--comment-author",)),
@@ -376,7 +377,7 @@ class Options:
         flags=dict.fromkeys(_PUBLISHING, ("--ca-bundle",)),
     )
     publish_timeout: float = _option(
-        "The most seconds that publishing to GitHub may take in total. After that the run warns, and posts no comment.",
+        "Seconds for all publishing to GitHub. After them, the comment is missing, with a warning.",
         120.0,
         limits=(0, 86_400),
         excluded=True,
@@ -384,45 +385,47 @@ class Options:
         flags=dict.fromkeys(_PUBLISHING, ("--publish-timeout",)),
     )
     fetch_timeout: float = _option(
-        "The most seconds that reading commits from GitHub may take in total. After that there is no verdict.",
+        "Seconds for reading commits from GitHub. After them, there is no verdict.",
         600.0,
         limits=(0, 86_400),
         excluded=True,
         key=(),
     )
     allow_head_checkout: bool = _option(
-        "Under pull_request_target: judge although the workspace holds the pull request's own files.",
+        "Under pull_request_target: judge even if the workspace holds the pull request's own files.",
         False,
         key=(),
         flags={"run": ("--allow-head-checkout",)},
     )
     mode: str = _option(
-        "What the action does: `run`, `merge` shards, or `publish` what a run without write access left in report-dir.",
+        "What the action does: `run`, `merge` shards, or `publish` the result of a run without write access from "
+        "report-dir.",
         "run",
         key=(),
         flags={},
         choices=("run", "merge", "publish"),
     )
     shard: str = _option(
-        "Score one part of the cases, such as `2/4`, and judge nothing: `merge` judges all parts together.",
+        "Score one part of the cases, such as `2/4`, and judge nothing. `merge` judges all parts together.",
         "",
         key=(),
         flags={"run": ("--shard",)},
     )
     shards: tuple[str, ...] = _option(
-        "What `merge` judges: the files that runs with `shard` wrote, as paths or globs; one a line.",
+        "The files to `merge`, which runs with `shard` wrote: paths or globs, one per line.",
         (),
         key=(),
         flags={},
     )
     text: str = _option(
-        "Recorded text in all that is shown and written: `full`, or `none` for hashes in its place.",
+        "Recorded text in all output: `full`, or `none`, which shows hashes instead.",
         "full",
         flags=dict.fromkeys(("run", "score", "eval"), ("--text",)),
         choices=("full", "none"),
     )
     dry_run: bool = _option(
-        "Judge and report, but print comment and annotations instead of publishing them; no summary either.",
+        "Judge and write reports, but print the comment and annotations instead of publishing them. There is no "
+        "job summary.",
         False,
         key=(),
         flags=dict.fromkeys(_PUBLISHING, ("--dry-run",)),
@@ -436,7 +439,7 @@ class Options:
         secret=True,
     )
     jobs: str = _option(
-        "How many processes score Synthesis cases: a number, or `auto` for one a core. The result is the same.",
+        "Number of processes that score Synthesis cases, or `auto` for one per core. The result is the same.",
         "1",
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--jobs",)),
@@ -449,7 +452,7 @@ class Options:
         choices=("local", "dask"),
     )
     scheduler: str = _option(
-        "The dask scheduler for `engine: dask`, such as tls://10.0.0.2:8786. Trust it as you do the gate.",
+        "The dask scheduler for `engine: dask`, such as tls://10.0.0.2:8786. It must be as trusted as the gate.",
         "",
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),

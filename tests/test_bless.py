@@ -179,8 +179,8 @@ def test_the_help_says_what_a_setting_means_to_the_command(safe_gate: SafeGate) 
     told = {command: " ".join(safe_gate(command, "--help").out.split()) for command in ("bless", "publish", "run")}
     assert "--baseline TEXT The baseline to write: the path of a .json file." in told["bless"]
     assert "--baseline TEXT What to compare with" in told["run"]
-    assert "--report-dir TEXT The folder that the report to approve lies in." in told["bless"]
-    assert "--report-dir TEXT The folder that holds what the run left behind." in told["publish"]
+    assert "--report-dir TEXT The folder of the report to approve." in told["bless"]
+    assert "--report-dir TEXT The folder with the result of the run." in told["publish"]
     assert "--no-dry-run Print the comment instead of posting it." in told["publish"]
 
 
