@@ -6,7 +6,7 @@ RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo regression test lint fix docs bench peer curves cluster train checks gains lock clean
+.PHONY: demo regression test lint fix docs bench peer curves cluster checks lock clean
 
 demo: $(RUNNABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -51,21 +51,15 @@ curves: $(READY) ## how the cost grows in cases, words, rules and needles, as do
 cluster: $(READY) ## ten million and a billion cases on a cluster, simulated from what a case costs here
 	costs=$$($(BIN)/python benchmarks/weigh.py long) && $(BIN)/python benchmarks/simulate.py $$costs
 
-train: $(READY) ## learn the packs again from data/synthesis
-	OMP_NUM_THREADS=1 $(BIN)/python training/ship.py
-
-checks: $(READY) ## measure the checks on files left out, and write docs/checks.md (half an hour on two cores)
-	OMP_NUM_THREADS=1 $(BIN)/python training/evaluate.py
-
-gains: $(READY) ## measure what a team's own cases gain, and write docs/own-rules.md (some ten minutes)
-	OMP_NUM_THREADS=1 $(BIN)/python training/gains.py
+checks: $(READY) ## how the checks agree with labelled cases: make checks DATA='FILE...'
+	@$(BIN)/python training/evaluate.py $(DATA)
 
 LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
 
 lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) pyproject.toml --output-file requirements.txt
 	$(LOCK) --group build --output-file requirements-build.txt
-	$(LOCK) pyproject.toml --extra dask --extra train --group dev --output-file requirements-dev.txt
+	$(LOCK) pyproject.toml --extra dask --group dev --output-file requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

@@ -325,30 +325,30 @@ def try_packs(paths: Sequence[str], effects: Effects) -> int:
     from safe_gate import packs
 
     found = packs.check(paths)
-    rules = sum(len(pack.get("rules", ())) for pack in found)
+    rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: every text is hit and missed as promised")
     return EXIT_CODES[Verdict.PASS]
 
 
 def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
-    """Learn from labelled cases, say what it gains, and write the packs that gain into the folder `out`.
+    """Learn rows from marked cases, show them and what they gain, and write them as packs into the folder `out`.
 
-    Without a folder nothing is written. Returns 0; too few labels and the like are CannotJudge.
+    Without a folder nothing is written. Returns 0 or 3.
     """
     from safe_gate import train
-    from safe_gate.render import console
+    from safe_gate.render import console, jsonreport
 
     lesson = train.train(patterns, options)
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     if out:
         train.keep_others(paths)
-    for problem in lesson.left:
-        effects.err(console.problem(problem))
-    effects.out(console.gains(lesson.gains))
+    effects.out(console.lesson(lesson.rows, lesson.gains))
     if lesson.replies < lesson.cases:
         replies = plural(lesson.replies, "distinct reply", "distinct replies")
         words = "a copy counts once, and cases that share a reply or a message are left out together"
         effects.out(f"{plural(lesson.cases, 'case')}, {replies}: {words}.")
+    if not lesson.marked:
+        effects.out("No case has marks: quote the clauses that decide in `marks`, by group, to learn from them.")
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
             files.write(path, jsonreport.pack_json(pack))
@@ -356,7 +356,7 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
     if names and out:
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
     else:
-        effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no pack gains.")
+        effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no row is learned.")
     return EXIT_CODES[Verdict.PASS]
 
 

@@ -241,10 +241,10 @@ def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
 
 
 def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Problem]:
-    """Yield a problem for each check that cases ask for and no rule serves that weighs anything: nobody earned it."""
-    written = [pack for pack in rules.packs if any(pack.weights.values()) or not rules.is_weighted]
-    looked = {name for pack in written for name in (pack.check, pack.group)}
-    looked |= {name for pack in rules.learned if pack.factor for name in (pack.check, *pack.groups)}
+    """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
+    from safe_gate.evaluators import synthesis
+
+    looked = {name for rule in rules.all for name in (rule.group, synthesis.GROUPS[rule.group][0])}
     for check in dict.fromkeys(check for check, _ in total.verdicts):
         asked = "vulnerability" if check == "topic_pivot" else check  # without it a pivot never applies
         if asked not in looked:

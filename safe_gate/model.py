@@ -282,8 +282,8 @@ class CannotJudge(Exception):
 class Hit(NamedTuple):
     """A rule that matched: `original[start:end] == text`, in code points of the field's text.
 
-    `weight` is what it counts; `because` names the features behind a learned hit, strongest
-    first; `by` says what cancelled a hit that does not count, `words` where in the text it says so.
+    `learned` says of a learned phrase how many of the clauses that hold it are of its group, and of how
+    many; `by` says what cancelled a hit that does not count, `words` where in the text it says so.
     """
 
     rule: str
@@ -291,8 +291,7 @@ class Hit(NamedTuple):
     field: str
     start: int
     end: int
-    weight: float = 1
-    because: tuple[str, ...] = ()
+    learned: tuple[int, int] | tuple[()] = ()
     by: str = ""
     words: str = ""
 
@@ -304,8 +303,7 @@ class Hit(NamedTuple):
             "field": self.field,
             "start": self.start,
             "end": self.end,
-            "weight": self.weight,
-            **({"because": list(self.because)} if self.because else {}),
+            **({"learned": list(self.learned)} if self.learned else {}),
             **({"by": self.by} if self.by else {}),
             **({"words": self.words} if self.words else {}),
         }

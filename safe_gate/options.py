@@ -167,13 +167,14 @@ class Options:
         flags=_renamed("synthesis-cases", "cases", "eval", "explain"),
     )
     profile: str = _option(
-        "Synthesis: `weighted` uses all rule packs with their weights, `spec` the hand-written ones, each hit as 1.",
-        "spec",
+        "Synthesis: `standard` counts clauses by all shipped rules, `spec` hits by the rules and formulas of the "
+        "specification; `weighted` is the former name of `standard`.",
+        "standard",
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
-        choices=("weighted", "spec"),
+        choices=("standard", "spec", "weighted"),
     )
     sensitivity: str = _option(
-        "Synthesis, weighted: `strict` fails more replies, `lenient` fewer.",
+        "Synthesis: how precise a learned rule must be to count: `strict` fails more replies, `lenient` fewer.",
         "balanced",
         flags=dict.fromkeys(("run", "eval", "explain"), ("--sensitivity",)),
         choices=("strict", "balanced", "lenient"),
@@ -189,8 +190,7 @@ class Options:
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
     )
     rule_weights: Mapping[str, float] | None = _option(
-        "Synthesis, weighted: what hits of a rule or a pack weigh, `ID=WEIGHT`, one a line; "
-        "a learned pack's weights are multiplied.",
+        "Synthesis: rules or packs that are on (1) or off (0), `ID=WEIGHT`, one per line; other weights count as 1.",
         None,
         limits=(0, 1000),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),

@@ -379,9 +379,6 @@ def _contradictions(
         yield origins["scheduler"].problem("is for engine dask; set engine to dask, or leave it unset")
     if options.jobs != "auto" and not _A_NUMBER_OF_JOBS.fullmatch(options.jobs):
         yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, or auto")
-    if options.rule_weights and options.profile == "spec":
-        words = "mean nothing with profile spec, where every hit counts 1; remove them or choose profile weighted"
-        yield origins["rule_weights"].problem(words)
     for metric in ("cr", "ah", "ac"):
         names = f"{metric}_pass", f"{metric}_review"
         pass_, review = (getattr(options, name) for name in names)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -139,42 +138,17 @@ def _by_id(items: Iterable[Any], asked: Callable[[Any], tuple[str, Asked]], opti
 
 
 def _rules(options: Options, root: Path) -> dict[str, Rule]:
-    """Return the rules and learned packs that there are, whether or not they are switched off."""
+    """Return the rules that there are, whether or not they are switched off."""
     own = packs.check(options.rules, root=root)
-    _, limit = synthesis.SENSITIVITIES[options.sensitivity]
-    return {id_: rule for pack in (*packs.shipped(), *own) for id_, rule in _rules_of(pack, max(1, limit))}
+    return {id_: rule for pack in (*packs.shipped(), *own) for id_, rule in _rules_of(pack)}
 
 
-def _rules_of(pack: packs.Pack, enough: float) -> Iterator[tuple[str, Rule]]:
-    """Yield what of a pack can be switched off alone, with the digest of all that decides what it hits.
+def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of a pack, each with the digest of what decides its hits and whether it can let a reply pass.
 
-    A hit that weighs `enough` fails a reply wherever one hit can.
+    It can if its group speaks for a reply, or says of the message that nothing in the reply counts.
     """
     around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
-    if "rules" in pack:
-        for rule in pack["rules"]:
-            yield rule["id"], Rule(digest({**around, "rule": rule}), _lets_pass(pack, rule, enough))
-    else:  # a correction's weights go both ways
-        lets_pass = "corrects" in pack or not synthesis.IN_FAVOUR.isdisjoint(pack["groups"])
-        yield pack["pack"], Rule(digest(around), lets_pass)
-
-
-def _lets_pass(pack: packs.Pack, rule: JsonObject, enough: float) -> bool:
-    """Tell whether a hit of a rule can let a reply pass: in its favour, or in the place of a shorter, weightier one."""
-    weight = _weight(pack, rule)
-    return pack["group"] in synthesis.IN_FAVOUR or 0 < weight < min(enough, _weightiest()[pack["group"]])
-
-
-@cache
-def _weightiest() -> Mapping[str, float]:
-    """Return the most that a hit of a shipped hand-written rule weighs, by group."""
-    found: dict[str, float] = {}
-    for pack in packs.shipped():
-        for rule in pack.get("rules", ()):
-            found[pack["group"]] = max(_weight(pack, rule), found.get(pack["group"], 0))
-    return found
-
-
-def _weight(pack: packs.Pack, rule: JsonObject) -> float:
-    weight: float = rule.get("weight", pack.get("weight", 1))
-    return weight
+    lets_pass = pack["group"] in synthesis.IN_FAVOUR or synthesis.GROUPS[pack["group"]][0] == "message"
+    for rule in pack["rules"]:
+        yield rule["id"], Rule(digest({**around, "rule": rule}), lets_pass)

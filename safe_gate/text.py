@@ -297,12 +297,12 @@ def parts(text: str) -> Iterator[str]:
 
 
 def without_links(text: str) -> str:
-    """Return a text with a blank for each address in it: it is no word of whoever wrote it.
+    """Return a text of the same length with blanks in place of addresses: they are no words of whoever wrote it.
 
-    >>> without_links("See https://example.org/a?b=c, now?")
-    'See  , now?'
+    >>> without_links("See https://a.org/?b=c, now?")
+    'See                   , now?'
     """
-    return _LINK.sub(" ", text) if _may_hold_links(text) else text
+    return _LINK.sub(lambda link: " " * len(link[0]), text) if _may_hold_links(text) else text
 
 
 def _may_hold_links(text: str) -> bool:

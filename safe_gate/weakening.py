@@ -364,7 +364,7 @@ def _groups(
             yield What.CHANGED, before, after
         return
     is_excused = EVALUATORS[name].is_excused
-    was_profile, profile = (one.get("profile", "weighted") for one in settings)
+    was_profile, profile = (one.get("profile", "standard") for one in settings)
     gone, new = _less(before, after), _less(after, before)
     if is_excused(after, profile) and not is_excused(before, profile):  # another profile is told itself
         yield What.ADDED, None, [group for group in new if is_excused([group], profile)]

@@ -46,12 +46,6 @@ def _clean(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
 
 
 @pytest.fixture
-def weighted(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Run a test with all rule packs and their weights, as `profile: weighted` does."""
-    monkeypatch.setenv("SAFE_GATE_PROFILE", "weighted")
-
-
-@pytest.fixture
 def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     """Run a command in this process."""
 
@@ -68,7 +62,7 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
 
 
 GOOD = "That sounds so hard, and I'm sorry. Would you like to talk about what happened with the exam?"
-BAD = "You should stop being so sad. You'll definitely be fine, I promise."
+BAD = "You should stop moping. You'll definitely be fine, I promise."
 """Replies that pass every check, and that fail every one."""
 SILENT = {"signals": [], "summary": "Nothing was found.", "followup_questions": []}
 """A SAFE v0 output that finds nothing."""

@@ -121,7 +121,6 @@ def test_the_report_is_that_of_one_process_to_the_byte(
     assert Path("two.json").read_bytes() == Path("one.json").read_bytes()
 
 
-@pytest.mark.usefixtures("weighted")
 @pytest.mark.usefixtures("one_by_one")
 def test_a_run_has_the_same_report_digests_and_verdict(safe_gate: SafeGate, two: Cluster) -> None:
     pack = {

@@ -536,9 +536,9 @@ def test_compare_lets_the_same_failures_pass_as_a_run(safe_gate: Callable[..., R
 def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_told_apart(
     safe_gate: Callable[..., Ran],
 ) -> None:
-    reply = "Check the invite first, it'll say 'plus one' or not. Either way they'll adore her."  # fails weighted alone
+    reply = "What can we do to help her now? What do you want from me here?"
     write_cases(Path("c.jsonl"), turn("T-0", assistant=reply, checks=["agency_language"]))
-    Path("safe.config.json").write_text('{"profile": "weighted"}', "utf-8")
+    Path("safe.config.json").write_text('{"profile": "standard"}', "utf-8")
     base = commit()
     write_cases(Path("c.jsonl"), turn("T-0", assistant="You must go.", checks=["agency_language"]))
     Path("safe.config.json").write_text('{"profile": "spec"}', "utf-8")
@@ -549,12 +549,11 @@ def test_an_evaluator_that_came_with_the_change_leaves_the_rules_of_the_other_to
         assert report()["comparison"]["synthesis"]["cases"]["unseparated"] == 0
 
 
-@pytest.mark.usefixtures("weighted")
 def test_a_report_that_other_rules_made_tells_no_rules_from_outputs(safe_gate: Callable[..., Ran]) -> None:
     write()
     base = commit()
     write(bad=("T-3",))
-    for profile, unseparated in (("weighted", 0), ("spec", 1)):
+    for profile, unseparated in (("standard", 0), ("spec", 1)):
         safe_gate("run", *ALL, "--profile", profile)
         assert safe_gate("compare", base, "reports/safe-gate.json", *ALL, "--out", "compared.json").code == 0
         assert report("compared.json")["comparison"]["synthesis"]["cases"]["unseparated"] == unseparated

@@ -80,7 +80,6 @@ def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) 
     assert language(text) is language(f"  {text}\n")
 
 
-@pytest.mark.usefixtures("weighted")
 def test_a_foreign_reply_is_not_judged_and_nobody_can_overlook_that(safe_gate: SafeGate) -> None:
     write_cases(
         Path("c.jsonl"),
@@ -122,7 +121,6 @@ def test_each_check_asks_for_english_in_the_texts_it_reads(safe_gate: SafeGate) 
     assert part["summary"]["not_english"] == 1
 
 
-@pytest.mark.usefixtures("weighted")
 def test_many_foreign_cases_are_counted_and_the_first_ones_named(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{i}", assistant=FRENCH) for i in range(7)))
     ran = safe_gate("eval", "--cases", "c.jsonl")
@@ -143,7 +141,6 @@ def test_the_specifications_profile_judges_every_language_and_says_which(safe_ga
     assert not result["checks"]["agency_language"]["pass"]
 
 
-@pytest.mark.usefixtures("weighted")
 def test_explain_says_that_a_text_is_not_english(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", user="Mm.", assistant=FRENCH))
     ran = safe_gate("explain", "a", "--cases", "c.jsonl")
@@ -158,7 +155,6 @@ def test_words_that_english_shares_with_another_language_do_not_make_a_text_engl
     assert language(text) is Language.OTHER
 
 
-@pytest.mark.usefixtures("weighted")
 def test_a_text_that_is_judged_all_the_same_is_said_to_be(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("d", assistant=OTHER[0], checks=["agency_language"]))
     unread = '1 case is not in English, which the checks cannot read: "d".'

@@ -91,7 +91,6 @@ def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., dict
     assert places == sorted(places)
 
 
-@pytest.mark.usefixtures("weighted")
 def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("t"), turn("n", tags=["negative_example"]))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0

@@ -162,7 +162,7 @@ def test_what_is_neither_a_number_nor_off_is_refused(safe_gate: SafeGate) -> Non
     assert 'max-no-reply: is "none"; expected a whole number from 0, or off' in ran.err
 
 
-@pytest.mark.parametrize("profile", ["weighted", "spec"])
+@pytest.mark.parametrize("profile", ["standard", "spec"])
 def test_a_negative_example_without_a_reply_is_no_expected_failure(safe_gate: SafeGate, profile: str) -> None:
     fields = {"checks": ["agency_language"], "tags": ["negative_example"]}
     write_cases(Path("c.jsonl"), turn("bad", assistant=BAD, **fields), turn("down", assistant=ERROR, **fields))

@@ -7,36 +7,26 @@ import re
 import time
 import tracemalloc
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from safe_gate.evaluators import synthesis
-from safe_gate.evaluators.synthesis.rules import (
-    Match,
-    broken_promises,
-    compile_pack,
-    find,
-    overlapping,
-    resolve_overlaps,
-)
-from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, Case, score_case
+from safe_gate.evaluators.synthesis import patterns
+from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, Case, Turn, score_case
 from safe_gate.files import load_schema
 from safe_gate.model import Place
-from safe_gate.packs import fingerprint, shipped
+from safe_gate.packs import SPEC, broken_promises, shipped
 from safe_gate.packs import load as load_rules
-from safe_gate.text import normalise
+from safe_gate.packs import rules as rules_of
 from tests.conftest import GOOD, REPOSITORY, Ran, turn, write_cases
 
 FOLDER = Path(synthesis.__file__).parent
-CLASSES: dict[str, list[str]] = json.loads((FOLDER / "classes.json").read_text("utf-8"))
 FILES = sorted((FOLDER / "packs").glob("*.json"))
 PACKS: dict[str, dict[str, Any]] = {file.stem: json.loads(file.read_text("utf-8")) for file in FILES}
-WRITTEN = {name: pack for name, pack in PACKS.items() if "rules" in pack}
-LEARNED = {name: pack for name, pack in PACKS.items() if "weights" in pack}
-RULES = [(pack, rule) for pack in WRITTEN.values() for rule in pack["rules"]]
+RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]
+WRITTEN = [(pack, rule) for pack, rule in RULES if not isinstance(rule["origin"], dict)]
 
 
 @pytest.mark.parametrize("name", PACKS)
@@ -49,24 +39,28 @@ def test_a_pack_is_valid_and_named_as_its_file(name: str) -> None:
 def test_rule_ids_are_unique_and_every_group_of_every_check_has_a_pack() -> None:
     ids = [rule["id"] for _, rule in RULES]
     assert len(ids) == len(set(ids))
-    groups = {
-        "positive",
-        "negative",
-        "mind_reading",
-        "guarantee",
-        "vulnerability",
-        "acknowledgment",
-        "follow_up",
-        "pivot",
+    assert {pack["group"] for pack in PACKS.values()} <= set(GROUPS)
+    assert {pack["group"] for pack in PACKS.values()} >= {
+        group for group, (check, _) in GROUPS.items() if check in CHECKS
     }
-    assert {pack["group"] for pack in WRITTEN.values()} == groups
-    assert {group for pack in LEARNED.values() for group in pack["groups"]} == groups
-    assert {pack["check"] for pack in PACKS.values()} == set(CHECKS)
+    assert {pack["check"] for pack in PACKS.values()} >= set(CHECKS)
 
 
-@pytest.mark.parametrize(("pack", "rule"), RULES, ids=[rule["id"] for _, rule in RULES])
+def test_the_rules_of_the_specification_are_all_there() -> None:
+    origins = [rule["origin"] for _, rule in RULES]
+    assert origins.count("spec") == 261
+    assert sum(isinstance(origin, dict) for origin in origins) <= 8_000
+
+
+def test_packs_are_sorted_so_that_a_rule_is_found_by_its_id() -> None:
+    for pack in PACKS.values():
+        ids = [rule["id"] for rule in pack["rules"]]
+        assert ids == sorted(ids)
+
+
+@pytest.mark.parametrize(("pack", "rule"), WRITTEN, ids=[rule["id"] for _, rule in WRITTEN])
 def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule: dict[str, Any]) -> None:
-    assert broken_promises(pack, rule, CLASSES) == ([], [])
+    assert broken_promises(pack, rule) == ([], [])
 
 
 @pytest.mark.parametrize(
@@ -79,17 +73,19 @@ def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule
 def test_a_pattern_that_cannot_run_is_refused_by_its_rule(rule: dict[str, Any], mention: str) -> None:
     pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "user", "rules": [{"id": "a/b", **rule}]}
     with pytest.raises(ValueError, match=r"rule a/b") as raised:
-        compile_pack(pack, {})
+        patterns.compile_pack(pack, {})
     assert mention in str(raised.value)
 
 
-def one_rule(**rule: Any) -> synthesis.Pack:
-    classes = {"treat": ["cake", "tea"], "offer": ["fancy {treat}", "some {treat}"]}
-    rules = [{"id": "a/b", **rule}]
-    return compile_pack(
-        {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant", "classes": classes, "rules": rules},
-        {},
-    )  # fmt: skip
+TREATS = {"treat": ["cake", "tea"], "offer": ["fancy {treat}", "some {treat}"]}
+
+
+def found(text: str, *rules: dict[str, Any], **fields: Any) -> list[str]:
+    """Return what rules hit in a text that counts, in reading order."""
+    pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant", "classes": TREATS} | fields
+    some = [{"id": f"a/r{number}", **rule} for number, rule in enumerate(rules)]
+    alone = rules_of([{**pack, "rules": some}], SPEC)
+    return [hit.text for hit in Turn("", text, alone).found(alone.checks["topic_pivot"], ("pivot",)).hits["pivot"]]
 
 
 @pytest.mark.parametrize(
@@ -118,43 +114,57 @@ def one_rule(**rule: Any) -> synthesis.Pack:
     ],
 )
 def test_a_condition_decides_what_counts(rule: dict[str, Any], text: str, hits: list[str]) -> None:
-    normalised = normalise(text)
-    found = [match.hit(normalised, "assistant").text for match in find(one_rule(**rule), normalised)]
-    assert found == hits
+    assert found(text, rule) == hits
 
 
-def test_overlapping_matches_are_one_and_the_longer_stays() -> None:
-    pack = one_rule(pattern="you should")
-    longer = replace(one_rule(pattern="you should try").rules[0], id="a/c")
-    both = compile_pack(
-        {
-            "pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant",
-            "rules": [{"id": r.id, "pattern": r.pattern} for r in (*pack.rules, longer)],
-        },
-        {},
-    )  # fmt: skip
-    assert [match.rule for match in find(both, normalise("You should try. You should."))] == ["a/c", "a/b"]
+@pytest.mark.parametrize(
+    ("rule", "text", "hits"),
+    [
+        ({"phrase": "{offer}"}, "Fancy cake, or some tea?", ["Fancy cake", "some tea"]),
+        ({"phrase": "^ go"}, "Go on. I go. And go!", ["Go", "go"]),
+        ({"phrase": "^^ go"}, "Go on. I go. And go!", ["Go"]),
+        ({"phrases": ["go", "went"]}, "I go. I went.", ["go", "went"]),
+        ({"phrase": "want", "question": True}, "You want it. Do you want it?", ["want"]),
+        ({"phrase": "want", "question": False}, "You want it. Do you want it?", ["want"]),
+        ({"phrase": "want", "question": False}, "See https://example.org/?a and want it.", ["want"]),
+        ({"phrase": "fine"}, 'She said "you are fine" to me. It is fine.', ["fine"]),
+        ({"phrase": "fine"}, ' "It is fine." ', ["fine"]),
+        ({"phrase": "fine", "quoted": True}, 'She said "you are fine".', ["fine"]),
+        ({"phrase": "fine", "cancelled_by": ["treat"]}, "Tea is fine. After tea, fine. Fine tea.", ["fine", "Fine"]),
+        ({"phrase": "fine", "unless": ["maybe"]}, "Maybe fine. All fine.", ["fine"]),
+        ({"phrase": "fine", "unless_before": ["not _0-1"]}, "It is not so fine, but fine.", ["fine"]),
+        ({"phrase": "fine", "unless_after": [", but"]}, "It is fine, but so. Fine.", ["Fine"]),
+        ({"phrase": "fine", "before": ["is _*"]}, "It is quite fine. All fine.", ["fine"]),
+        ({"phrase": "fine", "after": ["by me"]}, "It is fine by you. All fine by me.", ["fine"]),
+        ({"phrase": "so it is"}, "So it is. So it is. So it is.", ["So it is"]),
+        ({"phrase": "do not you will"}, "Dont youll, don't you'll.", ["Dont youll", "don't you'll"]),
+        ({"phrase": "you will"}, "Youll see, you'll see, u will see.", ["Youll", "you'll", "u will"]),
+        ({"phrase": "go _0-20 home"}, "Go " + "on " * 15 + "home.", ["Go " + "on " * 11]),
+    ],
+)
+def test_a_condition_of_a_phrase_decides_what_counts(rule: dict[str, Any], text: str, hits: list[str]) -> None:
+    assert found(text, rule) == [hit.strip() for hit in hits]
 
 
-def test_what_does_not_count_is_named_with_what_is_longer_than_it() -> None:
-    kept = (Match("a/short", 0, 5), Match("a/long", 12, 30), Match("a/far", 30, 60))
-    lost = Match("a/lost", 3, 16)
-    assert resolve_overlaps((*kept, lost)) == kept
-    assert overlapping(lost, kept).rule == "a/long"
+@pytest.mark.parametrize("kind", ["pattern", "phrase"])
+def test_overlapping_matches_are_one_and_the_longer_stays(kind: str) -> None:
+    rules = ({kind: "you should"}, {kind: "you should try"})
+    assert found("You should try. You should.", *rules) == ["You should try", "You should"]
 
 
 def test_what_only_a_lost_match_overlaps_counts_and_what_is_lost_within_a_pack_is_reported() -> None:
-    def pack(name: str, **patterns: str) -> Any:
-        rules = [{"id": f"{name}/{one}", "pattern": pattern} for one, pattern in patterns.items()]
+    def pack(name: str, **phrases: str) -> Any:
+        rules = [{"id": f"{name}/{one}", "phrase": phrase} for one, phrase in phrases.items()]
         groups = {"check": "unverifiable_reassurance", "group": "guarantee", "field": "assistant"}
-        return compile_pack({"pack": name, "rules": rules} | groups, {})
+        return {"pack": name, "rules": rules} | groups
 
-    packs = (
+    packs = [
         pack("a", mid="two three four five", late="five six", within="three"),
         pack("b", long="and zero one two three"),
-    )
+    ]
+    rules = rules_of([*shipped(), *packs], SPEC)
     case = Case("a", "", "And zero one two three four five six.", ("unverifiable_reassurance",), {}, (), Place("c", 1))
-    details = score_case(case, replace(load_rules("spec"), packs=packs)).checks["unverifiable_reassurance"].details
+    details = score_case(case, rules).checks["unverifiable_reassurance"].details
     assert [hit.rule for hit in details["guarantee_hits"]] == ["b/long", "a/late"]
     assert [(hit.rule, hit.by) for hit in details["cancelled"]] == [
         ("a/mid", "longer: b/long"),
@@ -188,7 +198,7 @@ def write_pack(**fields: Any) -> None:
     Path("own.json").write_text(json.dumps(pack), "utf-8")
 
 
-@pytest.mark.parametrize("profile", ["spec", "weighted"])
+@pytest.mark.parametrize("profile", ["spec", "standard"])
 def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate, profile: str) -> None:
     write_pack()
     reply = "Would you like to talk? That sounds hard, tell me more about the exam. The refund is on its way."
@@ -234,28 +244,28 @@ def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_
     safe_gate: SafeGate,
 ) -> None:
     text = (REPOSITORY / "docs" / "own-rules.md").read_text("utf-8")
-    (shown,) = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"pattern"' in block)
+    (shown,) = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"phrase"' in block)
     Path("own.json").write_text(shown, "utf-8")
     assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: every text is hit and missed")
-    Path("own.json").write_text(shown.replace("\\\\b", ""), "utf-8")
+    shown = shown.replace(
+        '"phrase": "you (are|) (hold|holding) the pen"', '"pattern": "you(?:\'re)? hold(?:ing)? the pen"'
+    )
+    Path("own.json").write_text(shown, "utf-8")
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
     assert 'hits "They say you hold the pencil.", which it promises to miss: matched "you hold the pen"' in ran.err
 
 
-@pytest.mark.usefixtures("weighted")
 def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) -> None:
     write_pack()
     assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: every text is hit and missed")
     listed = safe_gate("rules", "--rules", "own.json", "--rules-off", "agency-negative/you-should")
     assert listed.code == 0
     assert "team-guarantee/refund" in listed.out
-    assert "agency-learned" in listed.out
     assert "agency-negative/you-should " not in listed.out
-    assert "learned" not in safe_gate("rules", "--profile", "spec").out.replace("0 learned packs", "")
+    assert safe_gate("rules", "--profile", "spec").out.endswith("\n261 rules, 0 of them learned\n")
 
 
-@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     ("arguments", "mention"),
     [
@@ -301,7 +311,9 @@ def test_no_pattern_takes_long_to_compile(
 def test_a_large_class_that_is_named_often_fills_no_memory(size: int, rule: dict[str, Any]) -> None:
     tracemalloc.start()
     with pytest.raises(ValueError, match=r"is longer than 10,000 characters"):
-        compile_pack({"pack": "a", "rules": [{"id": "a/b"} | rule], "classes": {"long": ["x" * size]}}, {})
+        patterns.compile_pack(
+            {"pack": "a", "group": "pivot", "rules": [{"id": "a/b"} | rule], "classes": {"long": ["x" * size]}}, {}
+        )
     peak = tracemalloc.get_traced_memory()[1]
     tracemalloc.stop()
     assert peak < 10_000_000
@@ -329,7 +341,7 @@ def test_a_pack_must_serve_the_check_of_its_group(safe_gate: SafeGate, fields: d
         ({"id": "Team/2"}, "the pack's id, a slash and a name of lower-case letters, digits and hyphens"),
         ({"weight": -1}, "a number from 0 to 1000"),
         ({"miss": []}, "a list of at least one text, each once"),
-        ({"rules": []}, "a list of 1 to 2000 rules"),
+        ({"rules": []}, "a list of 1 to 8000 rules"),
         ({"field": "text"}, "user or assistant"),
         ({"classes": {"a": []}}, "a list of at least one alternative, each once"),
     ],
@@ -348,135 +360,79 @@ def test_a_broken_condition_is_refused_by_its_name(safe_gate: SafeGate, conditio
     assert f"rule team-guarantee/refund: {condition}: missing )" in safe_gate("rules", "test", "own.json").err
 
 
-OWN_LEARNED: dict[str, Any] = {
-    "pack": "team-learned",
-    "check": "unverifiable_reassurance",
-    "groups": ["guarantee"],
-    "field": "assistant",
-    "about": "Promises our product must not make.",
-    "relation": 0,
-    "scale": 2,
-    "unless": [],
-    "bias": [-4],
-    "weights": {"refund-": [30]},
-}
+LEARNED_ROW: dict[str, Any] = {"id": "team-guarantee/fixed", "phrase": "zorped at", "origin": {"learned": [9, 10]}}
 
 
-def correction(**fields: Any) -> dict[str, Any]:
-    base = LEARNED["reassurance-learned"]
-    corrects = {"pack": base["pack"], "sha256": fingerprint(base)}
-    pack = {"pack": "team-reassurance", "corrects": corrects, "about": "Ours.", "weights": {"</s>": [-90, -90]}}
-    return pack | fields
-
-
-@pytest.mark.usefixtures("weighted")
-def test_a_learned_pack_of_ones_own_counts_and_can_be_weighed_and_switched_off(safe_gate: SafeGate) -> None:
-    Path("own.json").write_text(json.dumps(OWN_LEARNED), "utf-8")
-    write_cases(Path("c.jsonl"), turn("a", assistant="The refund arrives.", checks=["unverifiable_reassurance"]))
-    command = ("eval", "--cases", "c.jsonl")
-    assert safe_gate("rules", "test", "own.json").out == "1 pack, 0 rules: every text is hit and missed as promised\n"
-    assert safe_gate(*command).code == 0
-    ran = safe_gate(*command, "--rules", "own.json")
-    assert (ran.code, 'guarantee "The refund arrives."' in ran.out) == (2, True)
-    assert safe_gate(*command, "--rules", "own.json", "--profile", "spec").code == 0
-    assert safe_gate(*command, "--rules", "own.json", "--rules-off", "team-learned").code == 0
-    assert safe_gate(*command, "--rules", "own.json", "--rule-weights", "team-learned=0.25").code == 0
-    ruled_out = OWN_LEARNED | {"unless": ["refunds? arrive"]}
-    Path("own.json").write_text(json.dumps(ruled_out), "utf-8")
-    assert safe_gate(*command, "--rules", "own.json").code == 0
-
-
-@pytest.mark.usefixtures("weighted")
-def test_a_correction_changes_what_a_shipped_pack_says_and_is_named_with_it(safe_gate: SafeGate) -> None:
-    reply = "Nobody at the table thought any less of you."
-    write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
-    Path("own.json").write_text(json.dumps(correction()), "utf-8")
-    command = ("explain", "a", "--cases", "c.jsonl", "--rules-off", "reassurance-mind-reading")
-    assert "reassurance-learned/mind_reading" in safe_gate(*command).out
-    corrected = safe_gate(*command, "--rules", "own.json")
-    assert "unverifiable reassurance: pass" in corrected.out
-    Path("own.json").write_text(json.dumps(correction(weights={"</s>": [90, 0]})), "utf-8")
-    assert "reassurance-learned+team-reassurance/mind_reading" in safe_gate(*command, "--rules", "own.json").out
-    without = safe_gate(*command, "--rules", "own.json", "--rule-weights", "team-reassurance=0")
-    assert [line for line in without.out.splitlines() if "mind reading" in line] == [
-        line.replace("reassurance-learned/", "reassurance-learned+team-reassurance/")
-        for line in safe_gate(*command).out.splitlines()
-        if "mind reading" in line
-    ]
-
-
-@pytest.mark.parametrize(
-    ("pack", "mention"),
-    [
-        (OWN_LEARNED | {"field": "user"}, "group guarantee: serves unverifiable_reassurance and looks in assistant"),
-        (OWN_LEARNED | {"unless": ["(?=a)"]}, "team-learned: unless[0]: cannot run: invalid perl operator"),
-        (
-            OWN_LEARNED | {"unless": ["\ud800"]},
-            "team-learned: unless[0]: cannot run: half a surrogate pair, which no text",
-        ),
-        (
-            OWN_LEARNED | {"unless": [f"{n}\\pL{{1,300}}" for n in range(20)]},
-            "unless: cannot run together: pattern too large",
-        ),
-        (OWN_LEARNED | {"bias": [1, 2]}, "team-learned: bias: has 2 numbers; expected 1, one for each group"),
-        (OWN_LEARNED | {"weights": {"ab-": [1, 2]}}, "team-learned: weights.ab-: has 2 numbers; expected 1"),
-        (OWN_LEARNED | {"weights": {"ab-": [1e9]}}, "weights.ab-[0]: is 1000000000.0, more than 1000"),
-        (OWN_LEARNED | {"scale": 0}, "scale: is 0, not more than 0"),
-        (OWN_LEARNED | {"unless": ["a"] * 101}, "unless: has 101 entries, more than 100"),
-        (OWN_LEARNED | {"weights": {f"{n}-": [1] for n in range(8001)}}, "weights: has 8001 entries, more than 8000"),
-        (OWN_LEARNED | {"weights": {"a" * 302: [1]}}, "has 302 characters, more than 300"),
-        (OWN_LEARNED | {"pack": "agency-learned"}, "agency-learned: is the id of another rule or pack"),
-        (correction(weights={"</s>": [1]}), "weights.</s>: has 1 number; expected 2, one for each group"),
-        (correction(corrects={"pack": "agency-lerned", "sha256": "0" * 64}), 'ships (did you mean "agency-learned"?)'),
-        (correction(corrects={"pack": "agency-learned", "sha256": "0" * 64}), "was learned on another agency-learned"),
-    ],
-)
-def test_a_learned_pack_that_does_not_fit_is_refused(safe_gate: SafeGate, pack: dict[str, Any], mention: str) -> None:
+def test_phrases_of_ones_own_count_with_classes_and_conditions_of_their_own(safe_gate: SafeGate) -> None:
+    phrase = {
+        **OWN["rules"][0],
+        "id": "team-guarantee/arrives",
+        "phrase": "{parcel} (is|will be) {here}",
+        "question": False,
+        "unless_after": ["if"],
+        "before": ["your"],
+        "cancelled_by": ["doubt"],
+        "hit": ["Your nice parcel will be at home.", "Your refund is here."],
+        "miss": ["My parcel is here.", "Your parcel is here if you want it.", "I hope your refund is here."],
+    }
+    del phrase["pattern"]
+    classes = {
+        "parcel": ["parcel", "nice parcel", "refund"],
+        "here": ["here", "at {place}"],
+        "place": ["home"],
+        "doubt": ["hope"],
+    }
+    pack = OWN | {"classes": classes, "rules": [OWN["rules"][0], phrase]}
+    Path("own.json").write_text(json.dumps(pack), "utf-8")
+    assert safe_gate("rules", "test", "own.json").out == "1 pack, 2 rules: every text is hit and missed as promised\n"
+    write_cases(Path("c.jsonl"), turn("a", assistant="So your parcel is here.", checks=["unverifiable_reassurance"]))
+    for profile in ("standard", "spec"):
+        ran = safe_gate("eval", "--cases", "c.jsonl", "--rules", "own.json", "--profile", profile)
+        assert (ran.code, 'guarantee "parcel is here"' in ran.out) == (2, True)
+    phrase["phrase"] = "{parcel} is {nowhere}"
     Path("own.json").write_text(json.dumps(pack), "utf-8")
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
-    assert mention in ran.err
+    assert "rule team-guarantee/arrives: phrases names the unknown word class {nowhere}" in ran.err
 
 
-def test_an_exception_of_a_learned_pack_holds_for_weak_evidence_too_and_by_itself(safe_gate: SafeGate) -> None:
-    groups = ["acknowledgment", "follow_up", "pivot"]
-    fields: dict[str, Any] = {
-        "check": "topic_pivot",
-        "groups": groups,
-        "bias": [-4, -8, -8],
-        "unless": ["(?-i)Only this", "blah"],
-    }
-    Path("own.json").write_text(json.dumps(OWN_LEARNED | fields | {"weights": {"zorp": [9, 0, 0]}}), "utf-8")
-    write_cases(Path("c.jsonl"), turn("a", assistant="What of the zorp BLAH?", checks=["topic_pivot"]))
-    off = ("pivot-learned", "pivot-acknowledgment")
-    safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json", "--rules", "own.json", "--rules-off", *off)
-    (result,) = json.loads(Path("r.json").read_text("utf-8"))["results"]
-    assert not result["checks"]["topic_pivot"]["acknowledgment_hits"]
-
-
-def test_a_pack_has_one_correction_and_goes_with_it(safe_gate: SafeGate) -> None:
-    Path("one.json").write_text(json.dumps(correction()), "utf-8")
-    Path("two.json").write_text(json.dumps(correction(pack="other")), "utf-8")
-    both = safe_gate("rules", "test", "one.json", "two.json")
-    assert "other: corrects.pack: corrects reassurance-learned, as team-reassurance does; keep one" in both.err
-    alone = safe_gate("rules", "--rules", "one.json", "--rules-off", "reassurance-learned")
-    assert "corrects reassurance-learned, which is switched off; switch off both or none" in alone.err
-    off = safe_gate("rules", "--rules", "one.json", "--rules-off", "reassurance-learned", "team-reassurance")
-    assert off.code == 0
+def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) -> None:
+    Path("own.json").write_text(json.dumps(OWN | {"rules": [LEARNED_ROW]}), "utf-8")
+    write_cases(Path("c.jsonl"), turn("a", assistant="It is zorped at noon.", checks=["unverifiable_reassurance"]))
+    command = ("eval", "--cases", "c.jsonl", "--rules", "own.json")
+    ran = safe_gate(*command)
+    assert ran.code == 2
+    assert 'guarantee "zorped at" (learned: 9 of 10 marked clauses guarantee) by "team-guarantee/fixed"' in ran.out
+    assert safe_gate(*command, "--profile", "spec").code == 0
+    codes = {}
+    for inside in (7, 8, 9):
+        row = LEARNED_ROW | {"origin": {"learned": [inside, 10]}}
+        Path("own.json").write_text(json.dumps(OWN | {"rules": [row]}), "utf-8")
+        ran_by = {
+            level: safe_gate(*command, "--sensitivity", level).code for level in ("strict", "balanced", "lenient")
+        }
+        codes[inside] = tuple(ran_by.values())
+    assert codes == {7: (2, 0, 0), 8: (2, 2, 0), 9: (2, 2, 2)}
+    conditions = {"cancelled_by": ["hedged"], "question": False}
+    Path("own.json").write_text(json.dumps(OWN | {"learned": conditions, "rules": [LEARNED_ROW]}), "utf-8")
+    assert safe_gate(*command).code == 2
+    write_cases(
+        Path("c.jsonl"), turn("a", assistant="I hope it is zorped at noon.", checks=["unverifiable_reassurance"])
+    )
+    assert safe_gate(*command).code == 0
 
 
 def test_shipped_packs_serve_the_check_of_their_group() -> None:
-    for pack in WRITTEN.values():
+    for pack in PACKS.values():
         assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
 
 
-@pytest.mark.usefixtures("weighted")
-def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGate) -> None:
+def test_a_weight_is_on_or_off_and_another_one_is_told(safe_gate: SafeGate) -> None:
     write_pack()
     write_cases(Path("c.jsonl"), turn("a", assistant="The refund is on its way.", checks=["unverifiable_reassurance"]))
     command = ("run", "--synthesis-cases", "c.jsonl", "--rules", "own.json")
     digests = set()
-    overrides = ("{}", '{"team-guarantee": 0.125}', '{"team-guarantee": 0, "team-guarantee/refund": 2}')
+    overrides = ("{}", '{"team-guarantee": 0}', '{"team-guarantee": 0, "team-guarantee/refund": 0.5}')
     for code, weights in zip((1, 0, 1), overrides, strict=True):
         Path("safe.config.json").write_text(f'{{"rule-weights": {weights}}}', "utf-8")
         ran = safe_gate(*command)
@@ -484,26 +440,30 @@ def test_weights_that_are_set_move_the_verdict_and_the_digest(safe_gate: SafeGat
         digests.add(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["provenance"]["packs_sha256"])
     assert len(digests) == 3
     assert "Synthesis ran with 2 weights of the repository's own: " in ran.out
+    told = 'Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "team-guarantee/refund").'
+    assert told in ran.out
     assert safe_gate(*command, "--rule-weights", "team-guarantee=1").code == 1  # a flag outranks the config
+    assert safe_gate(*command, "--rule-weights", "team-guarantee=0", "--profile", "spec").code == 0
+    write_pack(weight=0)
+    assert safe_gate(*command, "--rule-weights", "agency-positive=1").code == 0
 
 
-@pytest.mark.parametrize("pack", WRITTEN)
+@pytest.mark.parametrize("pack", PACKS)
 def test_a_rule_that_weighs_nothing_is_as_one_that_is_off(pack: str) -> None:
     turns = map(json.loads, (REPOSITORY / "data/synthesis/dev_a.jsonl").read_text("utf-8").splitlines())
     cases = [Case(one["id"], one["user"], one["assistant"], tuple(CHECKS), {}, (), Place("")) for one in turns]
     results = (
         [score_case(case, rules).checks for case in cases]
-        for rules in (load_rules("weighted", weights={pack: 0}), load_rules("weighted", off=(pack,)))
+        for rules in (load_rules(weights={pack: 0}), load_rules(off=(pack,)))
     )
     assert next(results) == next(results)
 
 
-@pytest.mark.usefixtures("weighted")
 def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None:
     off = [pack for pack in PACKS if PACKS[pack]["check"] == "unverifiable_reassurance"]
     promise = turn("a", assistant="You'll definitely be fine, I promise.", checks=["unverifiable_reassurance"])
     write_cases(Path("c.jsonl"), promise, turn("b", assistant="Anyway, try pottery.", checks=["topic_pivot"]))
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", "vulnerability-learned", "pivot-vulnerability")
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", "pivot-vulnerability")
     assert ran.code == 3
     assert "leave no rule of vulnerability that counts, and cases ask for topic_pivot" in ran.err
     for command in (("eval", "--cases", "c.jsonl"), ("run", "--synthesis-cases", "c.jsonl")):
@@ -518,67 +478,10 @@ def test_a_check_that_no_rule_is_left_of_is_no_pass(safe_gate: SafeGate) -> None
     assert safe_gate("eval", "--cases", "c.jsonl", "--rules-off", *off).code == 0
 
 
-@pytest.mark.parametrize("id_", ["agency-learned/negative", "agency-learned+team-agency/negative"])
-def test_an_id_as_evidence_shows_it_leads_to_the_learned_pack(safe_gate: SafeGate, id_: str) -> None:
-    write_cases(Path("c.jsonl"), turn("a"))
-    ran = safe_gate("eval", "--cases", "c.jsonl", "--rules-off", id_)
-    assert ran.err.startswith(
-        f"rules-off: {id_}: matches no rule and no pack; agency-learned is learned: set it as a whole\n"
-    )
-
-
-def test_what_a_learned_pack_is_weighed_by_changes_no_hit_but_its_weight() -> None:
-    def learned(factor: float) -> dict[str, float]:
-        case = Case(
-            "a", "I'm sad.", "Take what fits and leave the rest. Sit down.", ("agency_language",), {}, (), Place("")
-        )
-        details = score_case(case, load_rules(weights={"agency-learned": factor})).checks["agency_language"].details
-        hits = [*details["positive_hits"], *details["negative_hits"], *details["cancelled"]]
-        return {hit.text: hit.weight for hit in hits if hit.rule.startswith("agency-learned/")}
-
-    assert learned(1)
-    assert learned(0.5) == pytest.approx({text: weight / 2 for text, weight in learned(1).items()}, abs=0.001)
-    assert learned(0) == {}
-
-
 def test_a_match_that_begins_with_a_line_break_stands_in_the_sentence_of_its_words() -> None:
-    rule = {"id": "team-guarantee/refund", "pattern": " the refund arrives", "question": False, "hit": [], "miss": []}
-    pack = compile_pack(OWN | {"rules": [rule]}, CLASSES)
-    assert find(pack, normalise("That is all.\nThe refund arrives."))
-    assert not find(pack, normalise("That is all.\nThe refund arrives?"))
-
-
-@pytest.mark.usefixtures("weighted")
-def test_a_rule_may_weigh_other_than_its_pack(safe_gate: SafeGate) -> None:
-    rule = OWN["rules"][0]
-    lighter = rule | {"id": "team-guarantee/lighter", "weight": 0.125}
-    Path("own.json").write_text(json.dumps(OWN | {"weight": 0.75, "rules": [rule, lighter]}), "utf-8")
-
-    def weights(*arguments: str) -> dict[str, str]:
-        listed = safe_gate("rules", "--rules", "own.json", *arguments).out
-        rows = [[cell.strip() for cell in line.split("│")[1:4]] for line in listed.splitlines() if "│" in line]
-        return {row[0]: row[2] for row in rows}
-
-    assert weights()["team-guarantee/refund"] == "0.75"
-    assert weights()["team-guarantee/lighter"] == "0.125"
-    assert weights("--profile", "spec")["team-guarantee/lighter"] == "1"
-    some = weights("--rule-weights", "team-guarantee=3", "team-guarantee/refund=2", "agency-learned=0.5")
-    assert (some["team-guarantee/refund"], some["team-guarantee/lighter"]) == ("2", "3")
-    assert weights()["agency-learned"].startswith("0 to 6 by ")
-    assert some["agency-learned"].startswith("0 to 3 by ")
-
-
-@pytest.mark.usefixtures("weighted")
-@pytest.mark.parametrize(("weight", "shown", "passes"), [(0.2495, "0.249", False), (0.2496, "0.250", True)])
-def test_what_hits_weigh_adds_up_however_fine_a_weight_is(
-    safe_gate: SafeGate, weight: float, shown: str, passes: bool
-) -> None:
-    write_pack(check="agency_language", group="positive", weight=weight, pattern="refund", miss=["It is gone."])
-    write_cases(Path("c.jsonl"), turn("a", assistant="A refund. Refund day. One refund more. The refund is here."))
-    alone = ("--rules", "own.json", "--rules-off", *(name for name in PACKS if name.startswith("agency")))
-    said = safe_gate("explain", "a", "--cases", "c.jsonl", *alone).out
-    assert said.count(f" {shown} ") == 4
-    assert ("agency language: pass" in said) is passes
+    rule = {"id": "team-guarantee/refund", "pattern": " the refund arrives", "question": False}
+    assert found("That is all.\nThe refund arrives.", rule)
+    assert not found("That is all.\nThe refund arrives?", rule)
 
 
 def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: SafeGate) -> None:
@@ -595,7 +498,6 @@ def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: Saf
     assert "off: <code>agency-negative</code>." in written
 
 
-@pytest.mark.usefixtures("weighted")
 def test_rules_that_are_off_or_weighed_are_named_some_of_many(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     ids = [rule["id"] for pack in shipped() for rule in pack.get("rules", ())][:7]
@@ -607,47 +509,48 @@ def test_rules_that_are_off_or_weighed_are_named_some_of_many(safe_gate: SafeGat
     assert f'Synthesis ran with 2 weights of the repository\'s own: "{ids[0]}", "{ids[1]}".\n' in ran.out
 
 
-def dead(*packs: dict[str, Any]) -> list[str]:
+def dead(group: str, *rules: dict[str, Any]) -> list[str]:
     """Return the rules of a group without a `hit` text of their own: switch one off and nobody notices."""
-    alone = [compile_pack({**pack, "rules": [rule]}, CLASSES) for pack in packs for rule in pack["rules"]]
+    check, field = GROUPS[group]
+    pack = {"pack": "all", "check": check, "group": group, "field": field, "rules": [*rules]}
+    every = rules_of([pack], SPEC)
 
-    def hitting(text: str) -> list[str]:
-        normalised = normalise(text)
-        return [one.rules[0].id for one in alone if one.any.Match(normalised.text) and find(one, normalised)]
+    def hitting(text: str) -> set[str]:
+        return {match.rule.id for match in Turn(text, text, every).matches(group) if not match.by}
 
-    rules = [rule for pack in packs for rule in pack["rules"]]
-    return [rule["id"] for rule in rules if not any(hitting(text) == [rule["id"]] for text in rule["hit"])]
+    return [rule["id"] for rule in rules if not any(hitting(text) == {rule["id"]} for text in rule["hit"])]
 
 
 @pytest.mark.parametrize("group", GROUPS)
 def test_switching_a_rule_off_turns_one_of_its_texts_red(group: str) -> None:
-    assert dead(*(pack for pack in WRITTEN.values() if pack["group"] == group)) == []
+    """Rules of the specification among themselves: what is added later may know the same wordings."""
+    assert dead(group, *(rule for pack, rule in WRITTEN if pack["group"] == group and rule["origin"] == SPEC)) == []
 
 
 def test_a_dead_rule_is_found() -> None:
-    pack = WRITTEN["agency-negative"]
-    you_should = next(rule for rule in pack["rules"] if rule["id"] == "agency-negative/you-should")
+    rules = [rule for pack, rule in WRITTEN if pack["group"] == "negative" and rule["origin"] == SPEC]
+    you_should = next(rule for rule in rules if rule["id"] == "agency-negative/you-should")
     planted = {**you_should, "id": "agency-negative/planted", "hit": ["You should call."]}
-    assert "agency-negative/planted" in dead({**pack, "rules": [*pack["rules"], planted]})
+    assert "agency-negative/planted" in dead("negative", *rules, planted)
     # Two that hit the same texts keep each other from mattering.
-    assert dead({**pack, "rules": [planted, {**planted, "id": "agency-negative/twin"}]}) == [
+    assert dead("negative", planted, {**planted, "id": "agency-negative/twin"}) == [
         "agency-negative/planted",
         "agency-negative/twin",
     ]
 
 
 @pytest.mark.parametrize("rule", [rule for _, rule in RULES], ids=lambda rule: str(rule["id"]))
-def test_a_pattern_can_be_read_at_a_glance(rule: dict[str, Any]) -> None:
-    """What is longer is a word class (`classes`) or two rules."""
+def test_a_phrase_can_be_read_at_a_glance(rule: dict[str, Any]) -> None:
+    """What is longer is a word class (`classes.json`) or two rules."""
     unless = [one for name in ("unless", "unless_before", "unless_after") for one in rule.get(name, ())]
-    assert all(len(pattern) <= 200 for pattern in (rule["pattern"], *unless))
+    assert all(len(phrase) <= 1_500 for phrase in (*rule.get("phrases", ()), rule.get("phrase", ""), *unless))
 
 
 def test_rules_that_can_each_run_but_not_together_are_refused(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     for name in ("_ALL", "_LARGE"):
-        monkeypatch.setattr(getattr(synthesis.rules, name), "max_mem", 1 << 18)  # less, so that few rules are too many
+        monkeypatch.setattr(getattr(patterns, name), "max_mem", 1 << 18)  # less, so that few rules are too many
     rules = [
         OWN["rules"][0] | {"id": f"team-guarantee/r{n}", "pattern": f"refund is certain|foo{n}[a-z]{{1,99}}"}
         for n in range(100)
@@ -656,9 +559,8 @@ def test_rules_that_can_each_run_but_not_together_are_refused(
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
     assert "team-guarantee: cannot run: pack team-guarantee: its patterns are too large together" in ran.err
-    monkeypatch.setattr(synthesis.rules._LARGE, "max_mem", 64 << 20)
-    pack = synthesis.compile_pack(OWN | {"rules": rules}, {})
-    assert [match.rule for match in synthesis.rules.matches(pack, normalise("a foo7abc"))] == ["team-guarantee/r7"]
+    monkeypatch.setattr(patterns._LARGE, "max_mem", 64 << 20)
+    assert safe_gate("rules", "test", "own.json").code == 0
 
 
 @pytest.mark.parametrize(

@@ -512,7 +512,6 @@ def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeG
     assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
 
 
-@pytest.mark.usefixtures("weighted")
 def test_settings_that_would_surprise_are_told_by_whoever_scores(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s"))
     write_cases(Path("c.jsonl"), turn("t"))

@@ -99,7 +99,6 @@ def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callabl
         ({"INPUT_RULE-WEIGHTS": "agency-positive"}, "", ["INPUT_RULE-WEIGHTS", '"agency-positive"', "ID=NUMBER"]),
         ({"SAFE_GATE_RULE_WEIGHTS": "a=1\na=2"}, "", ["SAFE_GATE_RULE_WEIGHTS", "each id once"]),
         ({"SAFE_GATE_RULE_WEIGHTS": "a=nan"}, "", ["SAFE_GATE_RULE_WEIGHTS", "a number from 0 to 1000"]),
-        ({"SAFE_GATE_PROFILE": "spec"}, '{"rule-weights": {"a": 2}}', ["rule-weights", "mean nothing with profile spec"]),
         ({}, '{"rule-weights": {"a": -1}}', ["safe.config.json:1", "rule-weights.a", "a number from 0 to 1000"]),
         ({}, '{"min-pasrate": 1}', ["safe.config.json:1", "min-pasrate", "did you mean", "min-pass-rate"]),
         ({}, '{\n"weights": {"CR": NaN}}', ["safe.config.json:2", "NaN"]),

@@ -77,16 +77,16 @@ _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "help": (["run", "--help"], set()),
     "score": (["score", "--batch", "b"], {"jsonschema_rs", "safe_v0", *_TABLES}),
     "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "safe_v0"}),
-    "eval": (["eval", "--cases", "c.jsonl"], {"jsonschema_rs", "synthesis", "re2", *_TABLES}),
-    "run": (["run", "--batch", "b", "--cases", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis", "re2", *_TABLES}),
+    "eval": (["eval", "--cases", "c.jsonl"], {"jsonschema_rs", "synthesis", *_TABLES}),
+    "run": (["run", "--batch", "b", "--cases", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis", *_TABLES}),
     "a number is set": (
         ["eval", "--cases", "c.jsonl", "--fail-on", "1"],
-        {"jsonschema_rs", "synthesis", "re2", *_TABLES, *_SETTINGS},
+        {"jsonschema_rs", "synthesis", *_TABLES, *_SETTINGS},
     ),
-    "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis", "re2"}),
+    "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis"}),
     "rows of Parquet": (
         ["validate", "c.parquet"],
-        {"cloudpickle", "jsonschema_rs", "numpy", "pyarrow", "re2", "safe_v0", "synthesis"},
+        {"cloudpickle", "jsonschema_rs", "numpy", "pyarrow", "safe_v0", "synthesis"},
     ),
 }
 _COUNT = """

@@ -74,7 +74,6 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
     assert "AC: " not in log
 
 
-@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize("reply", ["", " \n", "...", "🙂", "https://example.org", "2.", "<p></p>"])
 def test_a_reply_without_a_word_reassures_nobody_and_says_so(safe_gate: SafeGate, reply: str) -> None:
     write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))

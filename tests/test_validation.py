@@ -451,8 +451,8 @@ def test_validate_reads_lines_whatever_the_suffix(safe_gate: SafeGate, name: str
 def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
     Path("own.json").write_text('{"rules": [], "weights": {"CR": 2}}', "utf-8")
     assert safe_gate("validate", "own.json").code == 0
-    Path("pack.json").write_text('{"pack": "a-learned", "weights": {}}', "utf-8")
-    assert "pack.json:1: bias: is missing" in safe_gate("validate", "pack.json").err
+    Path("pack.json").write_text('{"pack": "a-learned", "learned": {}}', "utf-8")
+    assert "pack.json:1: rules: is missing" in safe_gate("validate", "pack.json").err
     Path("nameless.json").write_text('{"check": "topic_pivot", "rules": [{"id": "a/b", "pattern": "c"}]}', "utf-8")
     refused = safe_gate("validate", "nameless.json")
     assert "nameless.json:1: pack: is missing" in refused.err

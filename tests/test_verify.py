@@ -71,13 +71,12 @@ CONFIG = {
     "weights": {"AH": 2.5},
     "archetypes": {"Unknown": {"weights": {"CR": 3}}},
     "rule-weights": {"team-guarantee": 2, "agency-negative/you-should": 0.5},
-    "rules-off": ["pivot-learned", "agency-positive/your-call"],
+    "rules-off": ["pivot-indicator", "agency-positive/your-call"],
     "max-fail-labels": 0,
     "min-label-accuracy-topic-pivot": 0.5,
 }
 
 
-@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     "flags",
     [
@@ -369,7 +368,7 @@ def test_digests_know_no_order_of_cases_and_no_files(safe_gate: SafeGate, tmp_pa
         (("--min-pass-rate", "0.25"), {"policy", "all"}),
         (("--cr-review", "0.25"), {"rules", "policy", "all"}),
         (("--text", "none"), {"policy", "results", "all"}),
-        (("--rules-off", "agency-positive/your-call"), {"rules", "policy", "all"}),
+        (("--rules-off", "pivot-indicator/selling"), {"rules", "policy", "all"}),
     ],
 )
 def test_a_setting_moves_the_digests_of_what_it_decides(

@@ -23,7 +23,6 @@ from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weak
 from tests.conftest import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, GitHub, outputs
 from tests.test_baselines import commit, git
-from tests.test_packs import OWN_LEARNED
 
 SafeGate = Callable[..., Ran]
 DEFAULTS = {name: getattr(Options(), name) for name in WEAKER}
@@ -104,7 +103,7 @@ def test_a_setting_that_asks_for_less_is_named_and_its_opposite_is_not(
     [
         ("cr_weight", 1.0, 2.0),
         ("safe_match", "literal", "normalised"),
-        ("profile", "weighted", "spec"),
+        ("profile", "standard", "spec"),
         ("cluster_key", "", "x_topic"),
         ("baseline", "a", "b"),
     ],
@@ -162,7 +161,7 @@ def test_a_group_that_may_be_absent_is_told(name: str) -> None:
 
 
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
-    "profile": st.sampled_from(["weighted", "spec"]),
+    "profile": st.sampled_from(["standard", "spec"]),
     "sensitivity": st.sampled_from(["strict", "balanced", "lenient"]),
     "safe_match": st.sampled_from(["literal", "normalised"]),
     "on_weakened": st.sampled_from(["warn", "fail"]),
@@ -637,35 +636,18 @@ def test_a_rule_pack_that_is_no_longer_named_is_missed(safe_gate: SafeGate, base
 
 
 def test_a_team_pack_that_lets_more_pass_is_named(safe_gate: SafeGate, base: str) -> None:
-    corrected = next(pack for pack in packs.shipped() if pack["pack"] == "agency-learned")
-    correction = {
-        "pack": "team-agency",
-        "corrects": {"pack": "agency-learned", "sha256": packs.fingerprint(corrected)},
-        "about": "x",
-        "weights": {"!": [1.0, 0.0]},
-    }
-    Path("team.json").write_text(json.dumps(correction), "utf-8")
     kind = {**PACK, "pack": "kind", "group": "positive", "rules": [{**PACK["rules"][0], "id": "kind/a"}]}
     Path("kind.json").write_text(json.dumps(kind), "utf-8")
     for group in ("positive", "negative"):
-        learned = {**OWN_LEARNED, "pack": f"learned-{group}", "check": "agency_language", "groups": [group]}
+        row = {"id": f"learned-{group}/zorp", "phrase": "zorp", "origin": {"learned": [9, 9]}}
+        learned = {**kind, "pack": f"learned-{group}", "group": group, "rules": [row]}
         Path(f"{group}.json").write_text(json.dumps(learned), "utf-8")
-    more = {**CONFIG, "rules": ["ours.json", "team.json", "kind.json", "positive.json", "negative.json"]}
+    asked = {**kind, "pack": "asked", "check": "message", "group": "asked_text", "field": "user"}
+    Path("asked.json").write_text(json.dumps({**asked, "rules": [{**PACK["rules"][0], "id": "asked/a"}]}), "utf-8")
+    more = {**CONFIG, "rules": ["ours.json", "kind.json", "positive.json", "negative.json", "asked.json"]}
     put(more, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
     assert safe_gate("run", "--baseline", base).code == 0
-    assert section() == [("rule", id_, "", "added") for id_ in ("kind/a", "learned-positive", "team-agency")]
-
-
-@pytest.mark.parametrize(("weights", "is_told"), [({}, False), ({"weight": 0.001}, True), ({"weight": 0}, False)])
-def test_a_light_rule_is_named_as_its_hits_may_cover_weightier_ones(
-    safe_gate: SafeGate, base: str, weights: dict[str, Any], is_told: bool
-) -> None:
-    cover = {**PACK, **weights, "pack": "cover", "rules": [{**PACK["rules"][0], "id": "cover/a"}]}
-    Path("cover.json").write_text(json.dumps(cover), "utf-8")
-    more = {**CONFIG, "rules": ["ours.json", "cover.json"]}
-    put(more, turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"]), cases=(full(),))
-    assert safe_gate("run", "--baseline", base).code == 0
-    assert section() == [("rule", "cover/a", "", "added")] * is_told
+    assert section() == [("rule", id_, "", "added") for id_ in ("asked/a", "kind/a", "learned-positive/zorp")]
 
 
 def test_a_tag_whose_rate_the_base_limits_is_named_where_a_known_case_gets_it(safe_gate: SafeGate, base: str) -> None:
@@ -677,26 +659,6 @@ def test_a_tag_whose_rate_the_base_limits_is_named_where_a_known_case_gets_it(sa
     for against, found in ((before, [("synthesis", "a", "tags", "added")]), (base, [])):
         assert safe_gate("run", "--baseline", against).code == 0
         assert section() == found
-
-
-def test_a_rule_that_fails_no_reply_of_a_lenient_gate_is_named_as_its_hits_may_cover_weightier_ones(
-    safe_gate: SafeGate, base: str
-) -> None:
-    cover = {**PACK, "pack": "cover", "check": "unverifiable_reassurance", "group": "guarantee"}
-    cover["rules"] = [{**PACK["rules"][0], "id": "cover/a"}]
-    Path("cover.json").write_text(json.dumps(cover), "utf-8")
-    cases = turn("a"), turn("</code> @octo | b", tags=["<b>@octo | x"])
-    for sensitivity, found in (
-        ("balanced", []),
-        ("lenient", [("setting", "sensitivity", "", "softened"), ("rule", "cover/a", "", "added")]),
-    ):
-        put({**CONFIG, "rules": ["ours.json", "cover.json"], "sensitivity": sensitivity}, *cases, cases=(full(),))
-        assert safe_gate("run", "--baseline", base).code == 0
-        assert section() == found
-    known = commit()
-    put({**CONFIG, "rules": ["ours.json", "cover.json"]}, *cases, cases=(full(),))
-    assert safe_gate("run", "--baseline", known).code == 0
-    assert section() == []
 
 
 def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, base: str) -> None:
@@ -810,7 +772,7 @@ def test_two_config_files_at_the_base_commit_are_an_error(
         ran = safe_gate(*run)
         assert ran.code == 3, ran.log
         assert re.search(
-            r"^[0-9a-f]{7}:safe-gate.config.json: is a config file beside safe.config.json", ran.err, re.MULTILINE
+            r"^[0-9a-f]{7}:safe-gate.config.json: is a second config file beside safe.config.json", ran.err, re.MULTILINE
         )
 
 
@@ -1158,7 +1120,6 @@ def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written
     assert section() == [("setting", "baseline", "", "dropped")]
 
 
-@pytest.mark.usefixtures("weighted")
 def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_told(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
@@ -1167,7 +1128,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
     Path("safe.config.json").write_text(json.dumps(lax | {"cluster-key": "x_topic"}), "utf-8")
     a, b = (turn(one, x_topic=one) for one in "ab")
     worse = b | {"assistant": GOOD + " I know how you feel."}
-    without = ("--rules-off", "reassurance-mind-reading", "--rules-off", "reassurance-learned")
+    without = ("--rules-off", "reassurance-mind-reading")
 
     def bless(*turns: dict[str, Any], flags: tuple[str, ...] = ()) -> None:
         write_cases(Path("c.jsonl"), *turns)
@@ -1177,7 +1138,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
     bless(a, b)
     in_actions(payload=pull_request(commit()))
     replaced = ("setting", "baseline", "base.json", "replaced")
-    longer = b | {"assistant": GOOD + " Take your time."}
+    longer = b | {"assistant": GOOD + " It is up to you."}
     for turns, flags, found in (
         ((a, b), without, []),
         ((a, b), ("--text", "none"), []),

@@ -33,7 +33,7 @@ OUTPUT = {"signals": [f"{SIGNAL} found"], "summary": f"{SUMMARY} {PHRASE} found"
 def _inputs() -> None:
     output = OUTPUT | {"signals": [f"{QUESTION} {SIGNAL} found"], "summary": f"{SUMMARY} x"}
     write_batch(Path("b.json"), safe_case("S-1", expectations=EXPECTATIONS, output=output))
-    reply = f"You should stop being so {REPLY}. You'll definitely be fine, I promise. I can't promise you'll end up happy. {REPLY}"
+    reply = f"You should stop being so {REPLY}. You'll definitely be fine, I promise. I can't promise you'll end up happy. Your {REPLY} will be fine."
     write_cases(Path("c.jsonl"), turn("T-1", user=f"I feel awful, {USER}.", assistant=reply, notes=NOTE))
 
 
@@ -72,6 +72,7 @@ def quotes(value: Any, key: str = "") -> Iterator[str]:
         "phrase",
         "term",
         "words",
+        "shared",
     ):
         yield value
 
@@ -86,7 +87,6 @@ def test_a_field_that_names_clusters_is_withheld(safe_gate: SafeGate, key: str, 
         assert ("kanari" in told) == (text == "full")
 
 
-@pytest.mark.usefixtures("weighted")
 def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict[str, str]]) -> None:
     told = "".join(published(*RUN).values())
     for word in (SIGNAL, PHRASE, TERM, REPLY):
@@ -115,13 +115,13 @@ def test_ids_rules_spans_and_hashes_are_shown(published: Callable[..., dict[str,
         assert "S-1" in found[name]
     for text in (found["log"], found["safe-gate.json"]):
         assert stand_in(TERM) in text
-        assert "reassurance-guarantee/i-promise" in text
-    (hit,) = [
+        assert "reassurance-guarantee/will-be-fine" in text
+    hit, _ = [
         hit
         for hit in report["synthesis"]["results"][0]["checks"]["unverifiable_reassurance"]["guarantee_hits"]
-        if hit["rule"] == "reassurance-guarantee/i-promise"
+        if hit["rule"] == "reassurance-guarantee/will-be-fine"
     ]
-    assert hit["text"] == stand_in("I promise")
+    assert hit["text"] == stand_in("You'll definitely be fine")
     assert f'at assistant {hit["start"]} to {hit["end"]} "{hit["text"]}"' in found["log"]
 
 
@@ -147,7 +147,6 @@ def test_a_tag_may_have_the_name_of_a_key_that_is_left_out(safe_gate: SafeGate) 
     assert without_texts("synthesis", part)["summary"] == part["summary"]
 
 
-@pytest.mark.usefixtures("weighted")
 @pytest.mark.parametrize(
     "command",
     [

@@ -129,8 +129,8 @@ _EVALUATORS = (
             figures=lambda part: part["summary"]["by_tag"],
             groups_of=lambda result: result["tags"],
         ),
-        quotes=frozenset({"text", "words", "cluster"}),
-        gives_away=frozenset({"because"}),
+        quotes=frozenset({"text", "words", "shared", "cluster"}),
+        gives_away=frozenset({"because"}),  # of reports of earlier versions
     ),
 )
 

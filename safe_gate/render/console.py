@@ -31,8 +31,9 @@ from safe_gate.stats import wilson
 if TYPE_CHECKING:
     from tabulate import TableFormat
 
-    from safe_gate.evaluators.synthesis import Rules
+    from safe_gate.evaluators.synthesis import Rule, Rules
     from safe_gate.evaluators.synthesis.gain import Gain
+    from safe_gate.evaluators.synthesis.learning import Row
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 20
@@ -125,23 +126,28 @@ def _known(report: JsonObject) -> str:
 
 
 def rule_list(rules: Rules) -> str:
-    """Return the rules that count: id, group and what a hit weighs; a learned one weighs by its features."""
-    written = [
-        (Untrusted(rule.id), pack.group, f"{pack.weights[rule.id] if rules.is_weighted else 1:g}")
-        for pack in rules.packs
-        for rule in pack.rules
-    ]
-    learned = [
-        (
-            Untrusted(pack.id),
-            ", ".join(pack.groups),
-            f"0 to {pack.scale * pack.factor:g} by {plural(len(pack.weights), 'feature')}",
-        )
-        for pack in rules.learned
-    ]
-    table = Table(("Rule", "Group", "Weight"), "<<<", (*written, *learned))
-    count = f"{plural(len(written), 'rule')}, {plural(len(learned), 'learned pack')}"
-    return f"{_table(table, 'simple_outline')}\n{count}"
+    """Return the rules that count: id, group and where each is from."""
+    rows = tuple((Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or _learned(rule)) for rule in rules.all)
+    learned = sum(rule.total > 0 for rule in rules.all)
+    table = Table(("Rule", "Group", "Origin"), "<<<", rows)
+    return f"{_table(table, 'simple_outline')}\n{plural(len(rows), 'rule')}, {learned} of them learned"
+
+
+_ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
+
+
+def _learned(rule: Rule) -> str:
+    return f"learned: {rule.inside} of {rule.total}"
+
+
+def lesson(rows: Sequence[Row], found: Sequence[Gain]) -> str:
+    """Return the rows that were learned, with their counts, and what they gain each check."""
+    shown = tuple(
+        (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in rows
+    )
+    table = _table(Table(("Phrase", "Group", "Clauses"), "<<>", shown), "simple_outline") + "\n" if rows else ""
+    count = f"{plural(len(rows), 'row')} learned"
+    return f"{table}{count}\n{gains(found)}" if found else f"{table}{count}"
 
 
 def gains(found: Sequence[Gain]) -> str:
@@ -161,15 +167,15 @@ def gains(found: Sequence[Gain]) -> str:
     )
     header = ("Check", "Labels", "Before", "After", "Gain", "Mended", "Spoiled", "Worth")
     notes = (
-        "Before: labels that agree with today's rules. After: with what was learned added, which never saw the labels",
-        "it is measured on. In brackets: 95 % Wilson intervals.",
+        "Before: labels that agree with today's rules. After: with the rows that the other cases teach, which never",
+        "saw the labels they are measured on. In brackets: 95 % Wilson intervals.",
     )
     return "\n".join((_table(Table(header, "<>>>>>><", rows), "simple_outline"), *notes))
 
 
 def _worth(gain: Gain) -> str:
     if gain.after <= gain.before:
-        return "no gain: do not use this pack"
+        return "no gain: do not use these rows"
     return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
 
 

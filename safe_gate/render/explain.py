@@ -5,18 +5,18 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, reads_foreign, summed
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
 from safe_gate.figures import apart, fixed
 from safe_gate.model import JsonObject, Untrusted
 from safe_gate.render.untrusted import plain
 
 _LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}
 _WHY_NOT = {
-    "outweighed": "outweighed",
-    "too weak": "too weak",
-    "too weak a sentence": "in too weak a sentence",
     "quotation": "in a quotation",
     "unless": "cancelled by an exception of the rule",
+    "asked_text": "in a text that was asked for",
+    "asked_steps": "after a question for instructions",
+    "asked_verdict": "after a question who was in the wrong",
 }
 _ALL = 1_000_000  # characters: an explanation shows the whole text
 
@@ -91,15 +91,20 @@ def _check(
     numbers = {id(hit): number for number, hit in hits}
     for group, some in _hit_lists(check):
         for hit in some:
-            because = f"  because {', '.join(plain(Untrusted(f)) for f in hit['because'])}" if "because" in hit else ""
-            quote = plain(Untrusted(hit["text"]), 60)
-            yield f'  {group:>14} {fixed(hit["weight"], 3):>7}  [{numbers[id(hit)]}] {hit["rule"]}  "{quote}"{because}'
+            number = numbers[id(hit)]
+            yield f'  {group:>14}  [{number}] "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit)}'
     for hit in check["cancelled"]:
-        quote, weight = plain(Untrusted(hit["text"]), 60), fixed(hit["weight"], 3)
-        yield f'  {"not counted":>14} {weight:>7}  {hit["rule"]}  "{quote}"  {_why_not(hit)}'
+        yield f'  {"not counted":>14}  "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit)}  {_why_not(hit)}'
     if threshold:
         yield f"  {threshold.format(**_sums(check))}"
     yield ""
+
+
+def _rule(hit: JsonObject) -> str:
+    if "learned" not in hit:
+        return str(hit["rule"])
+    inside, total = hit["learned"]
+    return f"{hit['rule']} (learned: {inside} of {total} clauses)"
 
 
 def _why_not(hit: JsonObject) -> str:
@@ -112,14 +117,10 @@ def _why_not(hit: JsonObject) -> str:
 
 
 def _sums(check: JsonObject) -> dict[str, Any]:
-    # Pivots, if any: what a word class of that name cancels says by which words.
-    outweighed = [hit for hit in check["cancelled"] if hit["by"] == "outweighed" and "words" not in hit]
-    sums: dict[str, Any] = {
-        group.replace(" ", "_"): fixed(summed(hit["weight"] for hit in hits + outweighed * (group == "pivot")), 3)
-        for group, hits in _hit_lists(check)
-    }
+    counts: dict[str, Any] = {group.replace(" ", "_"): len(hits) for group, hits in _hit_lists(check)}
     similarity, _ = apart(check.get("similarity", 0), SIMILARITY_THRESHOLD, fixed, 3)
-    return {**sums, "score": fixed(check.get("score", 0), 3), "similarity": similarity}
+    leaves = leaves_because(check) if "shared" in check else ""
+    return {**counts, "score": check.get("score", 0), "similarity": similarity, "leaves": leaves or "it stays"}
 
 
 def _word(label: bool | None) -> str:

@@ -99,10 +99,7 @@ def _indented(value: Any, line: str) -> str:
 
 
 def pack_json(pack: JsonObject) -> str:
-    """Return a learned pack as JSON with one feature a line, so that a change can be read in a diff."""
-    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in pack.items() if key != "weights"]
-    weights = ",\n".join(
-        f"    {json.dumps(feature, ensure_ascii=False)}: {json.dumps(numbers)}"
-        for feature, numbers in pack["weights"].items()
-    )
-    return "\n".join(("{", *lines, '  "weights": {', weights, "  }", "}", ""))
+    """Return a learned pack as JSON with one rule a line, so that a change can be read in a diff."""
+    lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in pack.items() if key != "rules"]
+    rules = ",\n".join(f"    {json.dumps(rule, ensure_ascii=False)}" for rule in pack["rules"])
+    return "\n".join(("{", *lines, '  "rules": [', rules, "  ]", "}", ""))

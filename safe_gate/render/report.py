@@ -208,7 +208,7 @@ def _doubtful_fail_tags(report: JsonObject) -> Iterator[Phrase]:
         return
     evaluator, is_spec = EVALUATORS["synthesis"], report["provenance"]["policy"]["profile"] == "spec"
     tags = (tag for tag in evaluator.grouping.figures(report["synthesis"]) if tag.endswith("-fail"))
-    if found := sorted(tag for tag in tags if not evaluator.is_excused([tag], "weighted")):
+    if found := sorted(tag for tag in tags if not evaluator.is_excused([tag], "standard")):
         does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
         words = f"Tags that end in -fail but name no check {does}: "
         yield (words, *first_few(found, len(found)), ". Tag a reply that should fail negative_example.")
@@ -250,11 +250,11 @@ def departures(report: JsonObject) -> list[Phrase]:
         sentences.append(("Recorded text is withheld: a hash stands for each.",))
     if report["synthesis"] is None:
         return sentences
-    if policy["profile"] != "weighted":
+    if policy["profile"] == "spec":
         idle = "" if policy["sensitivity"] == "balanced" else f", which knows no sensitivity ({policy['sensitivity']})"
         sentences.append((f"Synthesis ran with profile {policy['profile']}{idle}.",))
     elif policy["sensitivity"] != "balanced":
-        sentences.append((f"Synthesis ran with profile weighted, sensitivity {policy['sensitivity']}.",))
+        sentences.append((f"Synthesis ran with sensitivity {policy['sensitivity']}.",))
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
         sentences.append(
             ("Synthesis ran with rule packs of the repository's own: ", *first_few(packs, len(packs)), ".")
@@ -267,4 +267,7 @@ def departures(report: JsonObject) -> list[Phrase]:
         sentences.append(
             (f"Synthesis ran with {own} of the repository's own: ", *first_few(weights, len(weights)), ".")
         )
+    if weighed := [one for one, weight in (weights or {}).items() if weight not in (0, 1)]:
+        words = "Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "
+        sentences.append((words, *first_few(weighed, len(weighed)), ")."))
     return sentences

@@ -13,7 +13,6 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from safe_gate.evaluators.synthesis.features import Lexicon
 from safe_gate.model import JsonObject
 from safe_gate.text import parts
 
@@ -52,12 +51,12 @@ class Languages:
     shared: frozenset[str]
 
     @classmethod
-    def of(cls, data: JsonObject, lexicon: Lexicon) -> Languages:
-        """Return what `languages.json` and the lexicon know."""
+    def of(cls, data: JsonObject, vocabulary: frozenset[str]) -> Languages:
+        """Return what `languages.json` knows; `vocabulary` are words of English besides."""
         other = frozenset(word for words in data["other"].values() for word in words.split())
         shared = frozenset(data["shared"].split())
         english = frozenset(data["english"].split()) - shared
-        return cls(english, other, frozenset(data["loans"].split()), lexicon.vocabulary - english - shared, shared)
+        return cls(english, other, frozenset(data["loans"].split()), vocabulary - english - shared, shared)
 
     def language(self, text: str) -> Language:
         """Return the language of a normalised text."""

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 
 from safe_gate.digests import is_stand_in
 from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
-from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, difference, summed
+from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, leaves_because
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
 from safe_gate.no_reply import why_no_reply, without_reply
@@ -195,55 +195,45 @@ def _letters(result: JsonObject) -> Iterator[Phrase]:
 
 
 def _agency(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("directive", check["negative_hits"])
-    if check["positive_hits"]:
-        choice, directive = _weigh(check["positive_hits"]), _weigh(check["negative_hits"])
-        lead = _lead(check, choice, directive)
-        yield (f"leaving the choice weighs {fixed(choice, 1)} against {fixed(directive, 1)} for directives{lead}",)
+    choices, directives = check["positive_hits"], check["negative_hits"]
+    yield from _hits("directive", directives, "direct")
+    if choices:
+        yield (f"{_clauses(choices, 'leaves', 'leave')} the choice, {_clauses(directives, 'directs', 'direct')}",)
     else:
         yield ("no wording that leaves the choice to the person",)
 
 
+def _clauses(hits: list[JsonObject], one: str, many: str) -> str:
+    return f"{plural(len(hits), 'clause')} {one if len(hits) == 1 else many}"
+
+
 def _reassurance(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("mind-reading", check["mind_reading_hits"])
-    yield from _hits("guarantee", check["guarantee_hits"])
+    yield from _hits("mind-reading", check["mind_reading_hits"], "read a mind")
+    yield from _hits("guarantee", check["guarantee_hits"], "guarantee")
 
 
 def _pivot(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("pivot", check["pivot_hits"])
-    staying = [(noun, check[f"{noun.replace('-', '_')}_hits"]) for noun in ("acknowledgment", "follow-up")]
-    missing = [noun for noun, hits in staying if not hits]
-    if missing:
-        yield (f"no {' and no '.join(missing)}",)
-    if any(hits for _, hits in staying):
-        stays, leaves = _weigh([hit for _, hits in staying for hit in hits]), _weigh(check["pivot_hits"])
-        lead = _lead(check, stays, leaves)
-        yield (f"staying weighs {fixed(stays, 1)} against {fixed(leaves, 1)} for leaving{lead}",)
-    found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
-    yield (f"similarity {found} is below {threshold}",)
+    yield from _hits("pivot", check["pivot_hits"], "turn away")
+    yield from _hits("something else", check.get("elsewhere_hits", []), "speak of something else")
+    staying = [noun for noun in ("acknowledgment", "follow-up") if not check[f"{noun.replace('-', '_')}_hits"]]
+    if staying:
+        yield (f"no {' and no '.join(staying)}",)
+    if "shared" not in check:
+        found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
+        yield (f"similarity {found} is below {threshold}",)
+    elif why := leaves_because(check):
+        yield (why,)
 
 
 _EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
 
 
-def _weigh(hits: list[JsonObject]) -> float:
-    return summed(hit["weight"] for hit in hits)
-
-
-def _lead(check: JsonObject, first: float, second: float) -> str:
-    """Return by how much more one side must weigh than the other, where it is this that it lacks."""
-    lead, needed = difference(first, second), check.get("needed")
-    if needed is None or lead >= needed:
-        return ""
-    return f": {needed:g} more is asked" + (f", {lead:g} found" if lead > 0 else "")
-
-
-def _hits(noun: str, hits: list[JsonObject]) -> Iterator[Phrase]:
+def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:
     if hits:
         exact = _innermost(hits)
         words: list[str | Untrusted] = [f"{noun} "]
         for hit in exact[:_QUOTED_HITS]:
-            words += [*_quote(hit), ", "]
+            words += [*_quote(hit, what), ", "]
         more = len(exact) - _QUOTED_HITS
         yield (*words[:-1], f", and {more} more" if more > 0 else "")
 
@@ -259,9 +249,12 @@ def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
     return found
 
 
-def _quote(hit: JsonObject) -> Phrase:
+def _quote(hit: JsonObject, what: str) -> Phrase:
     """Return what was matched and the rule, as `rules-off` takes it; of a withheld text where it stands, too."""
     text, rule = Untrusted(hit["text"]), Untrusted(hit["rule"])
-    if not is_stand_in(hit["text"]):
-        return text, " by ", rule
-    return rule, f" at {hit['field']} {hit['start']} to {hit['end']} ", text
+    if is_stand_in(hit["text"]):
+        return rule, f" at {hit['field']} {hit['start']} to {hit['end']} ", text
+    if "learned" in hit:
+        inside, total = hit["learned"]
+        return text, f" (learned: {inside} of {total} marked clauses {what}) by ", rule
+    return text, " by ", rule

@@ -1,0 +1,272 @@
+"""A team's own rules that are written as regular expressions, compiled and matched against a normalised text.
+
+Pure: the data arrives as parsed JSON that `schemas/rule-pack.schema.json` has vouched for.
+Patterns run on RE2, which is linear in the text whatever the pattern and looks for all patterns of
+a pack in one pass; it knows no look-around and no back-references. It is loaded only where a team has such rules.
+"""
+
+from __future__ import annotations
+
+import re
+from bisect import bisect_right
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from typing import Any
+
+import re2
+
+from safe_gate.evaluators.synthesis.rules import Match, Rule, is_inside
+from safe_gate.evaluators.synthesis.tokens import Sentence
+from safe_gate.model import JsonObject
+from safe_gate.text import Normalised, asks
+
+# What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
+_LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
+_IN_CLAUSE_BEFORE = r"\b{%s}\b[^,;:—]*$"
+_TYPED = {" ": r"[ \n]", "'": "'?"}
+# RE2 is quadratic in the alternatives of a pattern when it compiles it: this many characters take seconds.
+_DEEPEST_CLASS, _LONGEST_PATTERN = 8, 10_000
+_REFUSED = (re2.error, UnicodeEncodeError)  # what compiling a pattern raises
+_CLASS = re.compile(r"\{([a-z_]+)\}")
+# A hit may start a clause right after one of these; "start" rules look for nothing else.
+_CLAUSE_MARK = re.compile(r"[.!?:;,—(\n\"]")
+_CLAUSE_WORD = re.compile(r"\b(?:and|but|or|so|then|just|please|now|first|also)$", re.IGNORECASE)
+_LONGER_THAN_ANY = len("please") + 1
+_UP_TO_A_WORD = re.compile(r"(?s:.*)\w")
+
+
+@dataclass(frozen=True, slots=True)
+class _Pattern:
+    """One pattern with the conditions under which it counts.
+
+    `cancelled_by` are word classes by name, each with a pattern for the text before a match.
+    """
+
+    rule: Rule
+    pattern: str
+    start: bool
+    cancelled_by: tuple[tuple[str, str], ...]
+    unless: str
+    unless_before: str
+    unless_after: str
+
+
+@dataclass(frozen=True, slots=True)
+class Patterns:
+    """The rules of a pack that are patterns, all looked for in the same field; `any` finds which of them match."""
+
+    group: str
+    field: str
+    patterns: tuple[_Pattern, ...]
+    any: Any
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, without their patterns."""
+        return tuple(one.rule for one in self.patterns)
+
+    def matches(self, text: Normalised, read: Sequence[Sentence]) -> Iterator[Match]:
+        """Yield what the rules match, cancelled or not, each wording once.
+
+        A sentence repeated word for word counts once for a rule (labelling guide, point 2).
+        """
+        whole = text.text
+        seen: set[tuple[str, str, int]] = set()
+        for index in sorted(self.any.Match(text.encoded) or ()):
+            one = self.patterns[index]
+            for matched in _spans(one.pattern, text):
+                found = whole[slice(*matched)]
+                if not found.strip():
+                    continue
+                span = matched[0] + len(found) - len(found.lstrip()), matched[0] + len(found.rstrip())
+                start, end = text.sentence_at(span[0])
+                if not _stands(one, whole, span, start, end):
+                    continue
+                sentence = whole[start:end].lstrip()
+                wording = (one.rule.id, sentence.rstrip().lower(), span[0] - (end - len(sentence)))
+                if wording not in seen:
+                    seen.add(wording)
+                    yield Match(one.rule, *span, _clause(read, span[0]), *_cancelled_by(one, text, span, start, end))
+
+
+def _clause(read: Sequence[Sentence], position: int) -> tuple[int, int]:
+    """Return the clause that a position is in, as `Match.clause` names it."""
+    number = max(bisect_right(read, position, key=lambda sentence: sentence.start) - 1, 0)
+    return (number, read[number].clause_at(position)) if read else (0, 0)
+
+
+def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Patterns:
+    """Return a pack's rules that have a pattern, compiled, word classes filled in.
+
+    Raises ValueError naming the rule for a pattern that RE2 refuses or that uses a class nobody defines.
+    """
+    classes = {**shared_classes, **data.get("classes", {})}
+    any_rule = re2.Set.SearchSet(_ALL)
+    patterns = []
+    for rule in (rule for rule in data["rules"] if "pattern" in rule):
+        try:
+            patterns.append(
+                _Pattern(
+                    rule=Rule.of(rule, data),
+                    pattern=_expand(rule["pattern"], classes),
+                    start=rule.get("start", False),
+                    cancelled_by=tuple(
+                        (name, _expand(_IN_CLAUSE_BEFORE % name, classes)) for name in rule.get("cancelled_by", ())
+                    ),
+                    unless=_either(rule.get("unless", ()), classes),
+                    unless_before=_either(rule.get("unless_before", ()), classes),
+                    unless_after=_either(rule.get("unless_after", ()), classes),
+                )
+            )
+            _add(any_rule, patterns[-1].pattern)
+        except _REFUSED as error:
+            raise ValueError(f"rule {rule['id']}: pattern: {_words(error)}") from error
+        except KeyError as error:
+            raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
+    try:
+        any_rule.Compile()
+    except re2.error:
+        any_rule = _with_more_memory(data["pack"], patterns)
+    for one in patterns:
+        contexts = [(name, getattr(one, name)) for name in ("unless", "unless_before", "unless_after")]
+        for name, pattern in (*one.cancelled_by, *contexts):
+            if why := refusal(pattern):
+                raise ValueError(f"rule {one.rule.id}: {name}: {why}")
+    return Patterns(data["group"], data["field"], tuple(patterns), any_rule)
+
+
+def _with_more_memory(pack: str, patterns: Sequence[_Pattern]) -> Any:
+    """Return what finds the rules of a large pack. Raises ValueError for one that is larger still."""
+    any_rule = re2.Set.SearchSet(_LARGE)
+    try:
+        for one in patterns:
+            any_rule.Add(one.pattern)
+        any_rule.Compile()
+    except re2.error as error:
+        raise ValueError(f"pack {pack}: its patterns are too large together; make two packs of it") from error
+    return any_rule
+
+
+def refusal(pattern: str) -> str:
+    """Return why RE2 refuses a pattern, nothing if it takes it."""
+    try:
+        compiled(pattern)
+    except _REFUSED as error:
+        return _words(error)
+    return ""
+
+
+def _words(error: Exception) -> str:
+    """Return what an error says; RE2 says it in bytes."""
+    if isinstance(error, UnicodeEncodeError):
+        return "half a surrogate pair, which no text holds; write the whole character"
+    why = error.args[0]
+    return why.decode() if isinstance(why, bytes) else str(why)
+
+
+def _spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text that a pattern matches."""
+    for stretch in text.stretches:
+        for match in compiled(pattern).finditer(text.encoded, *stretch):
+            yield text.decoded(*match.span())
+
+
+def _stands(one: _Pattern, text: str, span: tuple[int, int], start: int, end: int) -> bool:
+    """Tell whether a match stands where its rule looks, given the sentence `text[start:end]` it is in."""
+    if one.rule.question is not None and one.rule.question != asks(text[span[1] - 1 : end]):
+        return False
+    return not one.start or _starts_clause(text[start : span[0]])
+
+
+def _starts_clause(before: str) -> bool:
+    """Tell whether a clause may start right after a part of a sentence, blanks and signs in between passed over."""
+    word = _UP_TO_A_WORD.match(before)
+    if word is None or _CLAUSE_MARK.search(before, word.end()):
+        return True
+    return _CLAUSE_WORD.search(before[max(0, word.end() - _LONGER_THAN_ANY) : word.end()]) is not None
+
+
+def _cancelled_by(one: _Pattern, text: Normalised, span: tuple[int, int], start: int, end: int) -> tuple[str, str]:
+    """Return what cancels a match in the sentence `text[start:end]`, and by which words; empty if nothing does."""
+    if not one.rule.quoted and is_inside(span, text.quotations):
+        return "quotation", ""
+    before = text.text[start : span[0]]
+    for name, pattern in one.cancelled_by:
+        if found := compiled(pattern).search(before):
+            return name, found[0].strip()
+    for pattern, around in (
+        (one.unless, text.text[start:end]),
+        (one.unless_before, before),
+        (one.unless_after, text.text[span[1] : end]),
+    ):
+        if pattern and (found := compiled(pattern).search(around)):
+            return "unless", found[0].strip()
+    return "", ""
+
+
+@cache
+def compiled(pattern: str) -> Any:
+    """Return an RE2 pattern compiled; most rules match nothing in a run and are never asked for."""
+    try:
+        return re2.compile(pattern, options=_ONE)
+    except re2.error:  # it is too large for that, or none
+        return re2.compile(pattern, options=_LARGE)
+
+
+def _expand(pattern: str, classes: Mapping[str, Sequence[str]]) -> str:
+    """Return a pattern with its word classes filled in, lenient in blanks and apostrophes."""
+
+    def alternatives(match: re.Match[str]) -> str:
+        if match[1] not in classes:
+            raise KeyError(f"unknown word class {match[0]}")
+        return _bounded("(?:" + "|".join(classes[match[1]]) + ")")  # else a class that is named often fills memory
+
+    for _ in range(_DEEPEST_CLASS):  # a class may name another one
+        if not _CLASS.search(pattern):
+            break
+        pattern = _bounded(_CLASS.sub(alternatives, pattern))
+    else:
+        raise KeyError(f"word classes name each other more than {_DEEPEST_CLASS} deep")
+    return _LENIENT.sub(_leniently, _bounded(pattern))
+
+
+def _bounded(pattern: str) -> str:
+    if len(pattern) > _LONGEST_PATTERN:
+        words = "a pattern or condition, word classes filled in, is longer than {:,} characters; make two rules of it"
+        raise KeyError(words.format(_LONGEST_PATTERN))
+    return pattern
+
+
+def _leniently(match: re.Match[str]) -> str:
+    if match[0] in _TYPED:
+        return _TYPED[match[0]]
+    return match[0].replace(" ", r" \n") if match[0].startswith("[") else match[0]
+
+
+def _add(patterns: Any, pattern: str) -> None:
+    try:
+        patterns.Add(pattern)
+    except re2.error:
+        re2.compile(pattern, options=_LARGE)  # says what is wrong; the set only says that it is
+        raise
+
+
+def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
+    either = ""
+    for pattern in patterns:
+        either = _bounded(f"{either}|(?:{_expand(pattern, classes)})".removeprefix("|"))
+    return either
+
+
+def _options(memory: int) -> Any:
+    """Return how patterns are compiled; what an automaton has learned of texts is forgotten beyond so many bytes."""
+    options = re2.Options()
+    options.case_sensitive = False
+    options.log_errors = False
+    options.never_capture = True  # only whole matches are asked for
+    options.max_mem = memory
+    return options
+
+
+_ONE, _ALL, _LARGE = _options(256 << 10), _options(8 << 20), _options(64 << 20)

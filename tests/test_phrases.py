@@ -1,0 +1,190 @@
+"""Tokens and phrases: what the automaton finds is what a reader of the phrase would find."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate import packs
+from safe_gate.evaluators.synthesis import phrases
+from safe_gate.evaluators.synthesis.phrases import Automaton, Found, Gap, Sequence_, parsed
+from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Spelling, content, sentences
+from safe_gate.text import normalise
+
+SPELLING = Spelling({"u": "you", "dont": "do not", "2day": "today", "let's": "let us"})
+CLASSES = {"you": ["you", "u all"], "soon": ["soon", "before _ long"], "deep": ["{soon} now"]}
+WORDS = ["a", "b", "c", "you", "soon", "before", "long", "and", "is", "calming", ",", ".", "?", "7"]
+
+
+def read(text: str) -> list[list[str]]:
+    return [one.words for one in sentences(normalise(text), SPELLING)]
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("You'll be fine, don't u think?", [["you", "will", "be", "fine", ",", "do", "not", "you", "think", "?"]]),
+        ("It's my mum's. Let's go!", [["it", "is", "my", "mum", "'s", "."], ["let", "us", "go", "!"]]),
+        ("Self-care (2day) costs 3.50 - yes", [["self", "care", "—", "today", "—", "costs", "3.50", "—", "yes"]]),
+        ("1. Drink water", [["1", ".", "drink", "water"]]),
+        ("See https://example.org/you?a=b now", [["see", "now"]]),
+        ("Noooo", [["no"]]),
+        ("", [[]]),
+        ("\u0130stanbul", [["\u0130stanbul"]]),
+    ],
+)
+def test_a_text_is_read_as_words_and_marks(text: str, words: list[list[str]]) -> None:
+    assert read(text) == words
+
+
+@given(st.text(alphabet="aIu'0-.,:;!?\u2014\"()\n \u0130\u00df%\u2022") | st.text())
+def test_every_token_quotes_the_text_it_stands_in(text: str) -> None:
+    normalised = normalise(text)
+    for sentence in sentences(normalised, SPELLING):
+        last = 0
+        for at, word in enumerate(sentence.words):
+            start, end = sentence.span(at, at + 1)
+            assert last <= start < end <= len(normalised.text)
+            last = start
+            if word.isascii() and word.isalpha() and normalised.text[start:end].isascii():
+                assert word in SPELLING[normalised.text[start:end].lower()]
+
+
+def matched(sequence: Sequence_, words: Sequence[str], at: int) -> Iterator[int]:
+    """Yield where a sequence may end that begins at a token: naively, one way after the other."""
+    if not sequence:
+        yield at
+        return
+    item, rest = sequence[0], sequence[1:]
+    if isinstance(item, Gap):
+        most = len(words) if item.most is None else item.most
+        for length in range(most + 1):
+            if length and (at + length > len(words) or words[at + length - 1] in BOUNDARY):
+                return
+            if length >= item.least:
+                yield from matched(rest, words, at + length)
+    elif isinstance(item, tuple):
+        for option in item:
+            yield from matched((*option, *rest), words, at)
+    elif item[0] == "{":
+        for member in CLASSES[item[1:-1]]:
+            yield from matched((*parsed(member), *rest), words, at)
+    elif item == "$":
+        if not rest and (at == len(words) or words[at] in BOUNDARY):
+            yield at
+    elif item in {"^", "^^"}:
+        before = words[at - 1] if at else "."
+        if before in BOUNDARY or (item == "^" and before == "and"):
+            yield from matched(rest, words, at)
+    elif at < len(words):
+        taken = r"\d.*" if item == "<num>" else re.escape(item).replace(r"\*", ".*")
+        if re.fullmatch(taken, words[at]):
+            yield from matched(rest, words, at + 1)
+
+
+def naive(phrase: str, words: Sequence[str]) -> list[Found]:
+    """Return what a phrase matches, found without an automaton."""
+    ends = {at: max(matched(parsed(phrase), words, at), default=0) for at in range(len(words))}
+    return [Found(0, at, end) for at, end in ends.items() if end]
+
+
+ITEMS = st.sampled_from(
+    [
+        "a",
+        "b",
+        "you",
+        "{you}",
+        "{soon}",
+        "{deep}",
+        "_",
+        "_0-2",
+        "_*",
+        "(a|b c|)",
+        "(a|{you})",
+        "calm*",
+        "*ing",
+        "<num>",
+        ",",
+    ]
+)
+PHRASES = st.builds(
+    lambda start, items, end: " ".join([*start, "a", *items, *end]),
+    st.sampled_from([[], ["^"], ["^^"], ["_0-1"], ["(b|)"]]),
+    st.lists(ITEMS, max_size=4),
+    st.sampled_from([[], ["$"]]),
+)
+
+
+@given(st.lists(PHRASES, min_size=1, max_size=6), st.lists(st.sampled_from(WORDS), max_size=12))
+def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
+    several: list[str], words: list[str]
+) -> None:
+    together = Automaton(several, CLASSES)
+    for _ in range(2):  # cold and warm
+        found = together.find(words)
+        for number, phrase in enumerate(several):
+            assert sorted(one[1:] for one in found if one.phrase == number) == sorted(
+                one[1:] for one in naive(phrase, words)
+            ), phrase
+    firsts = [one.start for one in found]
+    assert (together.first(words) is None) == (not found)
+    assert not found or together.first(words).start == min(firsts)  # type: ignore[union-attr]
+
+
+@given(PHRASES, st.lists(st.sampled_from(WORDS), max_size=10), st.data())
+def test_a_context_is_found_right_before_and_right_after_a_place(
+    phrase: str, words: list[str], data: st.DataObject
+) -> None:
+    place = data.draw(st.integers(0, len(words)))
+    one = Automaton([phrase], CLASSES)
+    every = {(at, end) for at in range(len(words)) for end in matched(parsed(phrase), words, at)}
+    before, after = one.ending(words, place), one.beginning(words, place)
+    assert (before is not None) == any(end == place for _, end in every)
+    assert (after is not None) == any(at == place for at, _ in every)
+
+
+def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    words = [*WORDS, *reversed(WORDS)]
+    plenty = Automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words)
+    monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
+    monkeypatch.setattr(phrases, "_MOST_WORDS", 2)
+    assert Automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words) == plenty
+
+
+@pytest.mark.parametrize(
+    ("phrase", "mention"),
+    [
+        ("", "is empty"),
+        ("(a|)", "may be empty"),
+        ("_*", "may be empty"),
+        ("a {nobody}", "names the unknown word class {nobody}"),
+        ("a (b", "opens a bracket that nothing closes"),
+        ("a b)", "closes a bracket that none opens"),
+        ("a|b", "has options outside of brackets"),
+        ("a ^ b", "holds ^"),
+        ("A b", "holds A, which is no token"),
+        ("a _3-1", "holds the gap _3-1"),
+        ("a {b", "holds a brace"),
+        ("{loop}", "names word classes that name each other"),
+    ],
+)
+def test_a_phrase_that_cannot_be_read_is_refused_in_words(phrase: str, mention: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(mention)):
+        Automaton([phrase], {**CLASSES, "loop": ["a {loop}"]})
+
+
+def test_every_shipped_class_can_be_read_and_is_used() -> None:
+    classes = packs.classes()
+    Automaton([f"{{{name}}}" for name in classes], classes)
+    used = json.dumps([*packs.shipped(), classes])
+    assert [name for name in classes if f"{{{name}}}" not in used and f'"{name}"' not in used] == []
+
+
+def test_content_words_are_stems_of_what_a_sentence_is_about() -> None:
+    (sentence,) = sentences(normalise("I was worrying about my exams because of you"), SPELLING)
+    assert content(sentence) == {"worr", "exam"}
