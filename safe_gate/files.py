@@ -237,10 +237,32 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
     content = parsed(text, name)
     if isinstance(content, dict) and (mistaken := _MISTAKEN.get((kind, _kind_of_document(file, content)))):
         raise CannotJudge(Problem(Place(name), mistaken))
+    if kind == "report":
+        _complete(content)
     problems = problems_of(load_schema(kind).faults(content), name, text)
     if problems:
         raise CannotJudge(*problems)
     return content
+
+
+_ADDED: tuple[tuple[tuple[str, ...], Any], ...] = (
+    (("safe_v0", "near_misses"), 0),
+    (("safe_v0", "no_reply"), 0),
+    (("safe_v0", "unused_expectations"), {"required_themes": 0, "min_signal_count": 0}),
+    (("synthesis", "summary", "disguised"), 0),
+    (("synthesis", "summary", "no_reply"), 0),
+)
+"""Fields that earlier reports lack, with what held then: a report stays readable as a baseline."""
+
+
+def _complete(report: Any) -> None:
+    """Add the fields to an earlier report that it lacks."""
+    for (*path, field), value in _ADDED:
+        part = report
+        for key in path:
+            part = part.get(key) if isinstance(part, dict) else None
+        if isinstance(part, dict):
+            part.setdefault(field, value)
 
 
 _ALONE = {"safe_v0": "score", "synthesis": "eval", "compared": "compare"}

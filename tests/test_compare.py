@@ -58,6 +58,17 @@ def test_a_report_held_against_itself_passes(safe_gate: Callable[..., Ran]) -> N
     assert "Compare: PASS (0 newly failing, 0 fixed, 2 still failing · 0 of 12 outputs changed)" in done.out
 
 
+def test_a_report_from_before_the_phrases_stays_readable_as_a_baseline(safe_gate: Callable[..., Ran]) -> None:
+    shutil.copytree(REPOSITORY / "tests" / "data" / "earlier", ".", dirs_exist_ok=True)
+    held = ("--baseline", "safe-gate.json", "--max-unexpected-failures", "9", "--max-regressions", "0")
+    assert safe_gate("run", *ALL, *held).code == 0
+    lines = [json.loads(line) for line in Path("c.jsonl").read_text("utf-8").splitlines()]
+    write_cases(Path("c.jsonl"), *({**line, "assistant": BAD} for line in lines))
+    ran = safe_gate("run", *ALL, *held)
+    assert ran.code == 1
+    assert "Synthesis cases newly fail" in ran.out
+
+
 @pytest.mark.parametrize("kind", ["report", "commit"])
 def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callable[..., Ran], kind: str) -> None:
     write()
