@@ -530,7 +530,7 @@ def complain(problems: Sequence[Problem], effects: Effects) -> int:
     """Print all problems, for no report holds them; return the exit code for "could not judge"."""
     from safe_gate.render import console
 
-    effects.err(console.problems(problems, most=len(problems)))
+    effects.err(console.problems(problems))
     return EXIT_CODES[Verdict.ERROR]
 
 

@@ -108,16 +108,22 @@ def test_more_tags_than_max_tags_exit_3_and_name_the_setting(safe_gate: SafeGate
 
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
-def test_a_report_keeps_a_thousand_problems_and_the_log_twenty_of_a_file(safe_gate: SafeGate, jobs: str) -> None:
+def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe_gate: SafeGate, jobs: str) -> None:
     Path("a.jsonl").write_text("{}\n" * 700, "utf-8")  # each lacks four fields
     write_cases(Path("b.jsonl"), *(turn(f"b{n}", user=1) for n in range(30)))
     ran = safe_gate("run", "--synthesis-cases", "a.jsonl", "b.jsonl", "--jobs", jobs)
     assert ran.code == 3
-    assert ran.err.count("\na.jsonl:") + ran.err.startswith("a.jsonl:") == 20 + 1
-    assert "\n... and 2780 more in a.jsonl\n" in ran.err
-    assert "\n... and 10 more in b.jsonl\n" in ran.err
-    assert "a.jsonl: 2800 problems, line 1, line 2," in ran.err
-    assert "could not judge: 2830 problems" in ran.err
+    assert ran.err.splitlines() == [
+        "a.jsonl:1: assistant: is missing; expected text: the reply to judge (250 times)",
+        "a.jsonl:1: checks: is missing; expected a list of at least one check, each once (250 times)",
+        "a.jsonl:1: id: is missing; expected text of 1 to 200 characters, unique in the run (250 times)",
+        "a.jsonl:1: user: is missing; expected text: what the person wrote (250 times)",
+        "... and 1800 more in a.jsonl",
+        "b.jsonl:1: b0: user: is 1; expected text: what the person wrote (30 times)",
+        f"a.jsonl: 2800 problems, {', '.join(f'line {n}' for n in range(1, 11))}, ...",
+        f"b.jsonl: 30 problems, {', '.join(f'line {n}' for n in range(1, 11))}, ...",
+        "safe-gate: could not judge: 2830 problems; correct the input and run again",
+    ]
     found = report()
     assert (len(found["problems"]), found["problem_count"]) == (1000, 2830)
     assert [one["line"] for one in found["problems"][::4]] == [*range(1, 251)]

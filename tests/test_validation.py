@@ -174,19 +174,26 @@ def test_utf_16_is_named_as_such(safe_gate: SafeGate, encoding: str, command: tu
     assert "could not judge: 1 problem;" in ran.err
 
 
-def test_the_log_of_a_run_shows_some_problems_of_each_file_and_its_report_and_other_commands_all(
-    safe_gate: SafeGate,
-) -> None:
+@pytest.mark.parametrize("command", [("run", "--cases"), ("eval", "--cases"), ("validate",)])
+def test_each_kind_of_problem_is_named_once_with_a_count(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
     for name in ("a.jsonl", "b.jsonl"):
-        write_cases(Path(name), *(turn(f"{name}{n}", checks=[]) for n in range(25)))
-    ran = safe_gate("run", "--cases", "a.jsonl", "b.jsonl")
-    assert ran.err.count("is an empty list") == 40
-    for name in ("a.jsonl", "b.jsonl"):
-        assert f"\n... and 5 more in {name}\n" in ran.err
-    assert "could not judge: 50 problems;" in ran.err
-    for command in (("validate",), ("eval", "--cases")):
-        assert safe_gate(*command, "a.jsonl", "b.jsonl").err.count("is an empty list") == 50
-    assert len(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]) == 50
+        write_cases(Path(name), *(turn(f"{name}{n}", checks=[], tags=[n]) for n in range(25)))
+    ran = safe_gate(*command, "a.jsonl", "b.jsonl")
+    assert "a.jsonl:1: a.jsonl0: checks: is an empty list" in ran.err
+    assert "a.jsonl:1: a.jsonl0: tags[0]: is 0; expected text (25 times)\n" in ran.err
+    assert ran.err.count("is an empty list") == 2
+    assert "could not judge: 100 problems;" in ran.err
+    if command[0] == "run":
+        assert len(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]) == 100
+
+
+@pytest.mark.parametrize("command", [("run", "--cases"), ("eval", "--cases"), ("validate",)])
+def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    write_cases(Path("a.jsonl"), *(turn(f"{n}", **{letter: 1}) for n, letter in enumerate(letters)))
+    ran = safe_gate(*command, "a.jsonl")
+    assert sum("a.jsonl" in line for line in ran.err.splitlines()) == 20
+    assert "\n... and 8 more in a.jsonl\n" in ran.err
 
 
 @pytest.mark.parametrize(

@@ -5,6 +5,7 @@ No colours: the text reads the same on a terminal, in a log and in a file.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -36,11 +37,14 @@ if TYPE_CHECKING:
     from safe_gate.evaluators.synthesis.learning import Row
 
 MOST_EVIDENCE = 10
-MOST_PROBLEMS = 20
-"""Of a run's problems so many a file are shown: its JSON report has all."""
+MOST_PROBLEMS = 18
+"""So many kinds of problems of a file are shown. With the two lines that count them they are 20 lines."""
+_MOST_LINES = 10
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
+_DIGITS = re.compile("[0-9]+")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 _REPORT = "see the JSON report"
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
 
@@ -202,24 +206,44 @@ def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
     return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
 
 
-def problems(found: Sequence[Problem], *, most: int = MOST_PROBLEMS) -> str:
-    """Return problems as lines `path:line: id: field: message`, so many a file, then what they add up to."""
+def problems(found: Sequence[Problem]) -> str:
+    """Return problems as lines `path:line: id: field: message`, each kind once, then what they add up to."""
+    lines = _kinds(found)
+    lines.append(f"safe-gate: could not judge: {plural(number(found), 'problem')}; correct the input and run again")
+    return "\n".join(lines)
+
+
+def refusals(found: Sequence[Problem]) -> str:
+    """Return the problems of records that are skipped as lines, each kind once, then how many there are."""
+    return "\n".join((*_kinds(found), f"Skipped: {plural(number(found), 'record')} that cannot become a case"))
+
+
+def _kinds(found: Sequence[Problem]) -> list[str]:
+    """Return the first problem of each kind and how many there are, by files, then the lines of all."""
     files: dict[str, list[Problem]] = {}
     for one in in_order(found):
         files.setdefault(one.place.path, []).append(one)
     lines = []
     for path, some in files.items():
-        lines += [problem(one) for one in some[:most]]
-        if hidden := number(some) - len(some[:most]):
+        kinds: dict[tuple[str, str], list[Problem]] = {}
+        for one in some:
+            kinds.setdefault(_kind(one), []).append(one)
+        alike = list(kinds.values())[:MOST_PROBLEMS]
+        lines += [problem(ones[0]) + (f" ({len(ones)} times)" if len(ones) > 1 else "") for ones in alike]
+        if hidden := number(some) - sum(map(len, alike)):
             lines.append(f"... and {hidden} more in {plain(Untrusted(path))}")
     for path, some in files.items():
         numbers = sorted({one.place.line for one in some})
-        places = ", ".join(f"line {number}" for number in numbers[:10] if number)
+        places = ", ".join(f"line {number}" for number in numbers[:_MOST_LINES] if number)
         if places:
-            more = ", ..." if len(numbers) > 10 else ""
+            more = ", ..." if len(numbers) > _MOST_LINES else ""
             lines.append(f"{plain(Untrusted(path))}: {plural(number(some), 'problem')}, {places}{more}")
-    lines.append(f"safe-gate: could not judge: {plural(number(found), 'problem')}; correct the input and run again")
-    return "\n".join(lines)
+    return lines
+
+
+def _kind(one: Problem) -> tuple[str, str]:
+    """Return what problems of one kind have in common: the field and the words, without numbers and quotes."""
+    return _DIGITS.sub("", one.field), _QUOTED.sub("", one.message)
 
 
 def problem(one: Problem) -> str:
