@@ -18,7 +18,7 @@ from safe_gate.render import jsonreport
 from safe_gate.validate import suggestion
 
 if TYPE_CHECKING:
-    from safe_gate import approval, comparing, judging
+    from safe_gate import approval, comparing, importing, judging
     from safe_gate.baselines import Baseline
     from safe_gate.effects import Effects
     from safe_gate.shards import Shard
@@ -480,6 +480,37 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
                 _check_document(path, kind)
             except CannotJudge as error:
                 yield from error.problems
+
+
+def import_(patterns: Sequence[str], request: importing.Request, effects: Effects, *, out: str, skips: bool) -> int:
+    """Write what other tools recorded as cases or outputs. Returns 0; 3 where a record is refused and not skipped.
+
+    Nothing is written then. What is left out of cases, and what is skipped, is counted.
+    """
+    from safe_gate import importing
+    from safe_gate.render import console
+
+    if files.is_among(out, files.expand(patterns)[0]):
+        raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
+    imported = importing.read(patterns, request)
+    for name, title, count in imported.found:
+        effects.out(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
+    for what, count in sorted(imported.left_out.items()):
+        effects.out(f"Left out: {console.path_words(what)} ({plural(count, 'record')})")
+    if imported.problems and not (skips and imported.is_whole):
+        code = complain(imported.problems.kept(), effects)
+        hint = "; set --skip-invalid to leave these records out" if imported.is_whole else ""
+        effects.err(f"Nothing is written{hint}")
+        return code
+    if imported.problems:
+        effects.err(console.refusals(imported.problems.kept()))
+    if not imported.count:
+        raise CannotJudge(
+            Problem(Place("safe-gate import"), "has no record that can become a case; nothing is written")
+        )
+    files.write(Path(out), importing.lines(imported, request))
+    effects.out(f"Written: {console.path_words(out)}, {plural(imported.count, 'case')}")
+    return EXIT_CODES[Verdict.PASS]
 
 
 def _check_document(path: str, kind: str) -> None:

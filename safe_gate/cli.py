@@ -80,6 +80,10 @@ COMMANDS = {
         "exit codes: 0 all match, 1 one does not, 3 one could not be checked",
     ),
     "validate": ("check input files, nothing else", "exit codes: 0 valid, 3 not valid"),
+    "import": (
+        "write recorded exchanges of other tools as cases: CSV, chat messages, promptfoo, Inspect and others",
+        "exit codes: 0 written, 3 a record that cannot become a case, or error",
+    ),
     "publish": (
         "post the result of a run without write access, from a trusted workflow_run",
         "exit codes: 0 the comment is as it should be, 3 it is not",
@@ -176,6 +180,34 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "metavar": "REPORT",
             "help": "reports of safe-gate run; start in the folder where they were made",
         }
+    },
+    "import": {
+        "sources": {"nargs": "+", "metavar": "SOURCE", "help": "files or globs of what other tools recorded"},
+        "--out": {"required": True, "metavar": "PATH", "help": "write the cases to this file, as JSONL"},
+        "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
+        "--evaluator": {
+            "default": "synthesis",
+            "choices": ("synthesis", "safe_v0"),
+            "help": "synthesis (the default) for cases, safe_v0 for recorded outputs",
+        },
+        "--checks": {
+            "dest": "case_checks",
+            "nargs": "+",
+            "default": [],
+            "metavar": "CHECK",
+            "help": "the checks of every case; default: unverifiable_reassurance and topic_pivot",
+        },
+        "--tags": {
+            "dest": "case_tags",
+            "nargs": "+",
+            "default": [],
+            "metavar": "TAG",
+            "help": "tags that every case gets",
+        },
+        "--skip-invalid": {
+            "action": "store_true",
+            "help": "leave out records that cannot become cases, and count them",
+        },
     },
     "validate": {
         "files": {
@@ -318,6 +350,7 @@ def _run(
         "power": lambda: app.power(options, effects, cases=_count(arguments["cases"])),
         "bless": lambda: _bless(arguments, options, effects),
         "publish": lambda: app.publish(options, effects),
+        "import": lambda: _import(arguments, options, effects),
         "run": lambda: app.run(options, effects, options_at),
         "merge": lambda: app.merge(options, effects, options_at),
     }
@@ -367,6 +400,21 @@ def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str
         os.environ.update(_ONE_THREAD)
         return app.train_packs(words[1:], options, effects, out=out)
     raise CannotJudge(Problem(Place("command line"), "expected: rules, rules test PACK..., or rules train CASES..."))
+
+
+def _import(arguments: Mapping[str, Any], options: Options, effects: Effects) -> int:
+    from safe_gate import app, importing
+
+    evaluator = arguments["evaluator"]
+    checks = [name for word in arguments["case_checks"] for name in word.split(",") if name]
+    request = importing.Request(
+        evaluator,
+        arguments["format"],
+        importing.mapping_of(options.import_map, evaluator),
+        tuple(checks) or importing.CHECKS,
+        tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
+    )
+    return app.import_(arguments["sources"], request, effects, out=arguments["out"], skips=arguments["skip_invalid"])
 
 
 def _count(word: str | None) -> int | None:

@@ -19,7 +19,7 @@ WAIVERS_FILE = "safe-gate.waivers.json"
 _PUBLISHING = ("run", "publish")
 _POWER = ("run", "power")
 _SCORING = ("run", "power", "score", "eval", "explain")
-_READING = ("run", "power", "score", "eval", "explain", "rules", "publish", "bless", "validate", "verify")
+_READING = ("run", "power", "score", "eval", "explain", "rules", "publish", "bless", "validate", "verify", "import")
 AS_RUN = ("run", "doctor", "compare", "merge")
 
 
@@ -457,6 +457,11 @@ class Options:
         key=(),
         flags=dict.fromkeys(("run", "eval"), ("--scheduler",)),
     )
+    import_map: tuple[str, ...] = _option(
+        "Where `import` finds fields that are named otherwise, as `user=PATH,assistant=PATH,id=PATH,tags=PATH`.",
+        (),
+        flags={"import": ("--map",)},
+    )
     max_line: int = _option(
         "Input: the most bytes in a line of a file, or in a SAFE v0 batch file.",
         16 << 20,
@@ -485,7 +490,9 @@ class Options:
         f"The config file. Default: {' or '.join(CONFIG_FILES)} if there is one.",
         "",
         key=(),
-        flags=dict.fromkeys(("run", "power", "score", "eval", "explain", "rules", "publish", "bless"), ("--config",)),
+        flags=dict.fromkeys(
+            ("run", "power", "score", "eval", "explain", "rules", "publish", "bless", "import"), ("--config",)
+        ),
     )
 
 

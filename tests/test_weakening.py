@@ -34,7 +34,7 @@ BESIDE = frozenset(
         *("report_formats", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
         *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
         *("publish_timeout", "fetch_timeout", "follow_links"),
-        *("max_line", "max_text", "max_tags"),
+        *("max_line", "max_text", "max_tags", "import_map"),
     }
 )
 """The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""

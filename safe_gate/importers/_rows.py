@@ -1,0 +1,93 @@
+"""What formats share: records in, rows out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Any, NamedTuple
+
+
+class Record(NamedTuple):
+    """A JSON value of a file, with the line that it starts in (of Parquet: the row; from 1).
+
+    `path` holds the keys that lead to its list in a JSON document. `shape` is that of the file: `json`, `commas` or
+    `tabs` between fields, `columns` of Parquet, or `archive` of JSON documents.
+    """
+
+    line: int
+    value: Any
+    path: tuple[str, ...] = ()
+    shape: str = "json"
+    name: str = ""
+    """The document of an archive."""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """An exchange to judge. The reply may be any JSON value: SAFE v0 takes objects. None is the half that is elsewhere.
+
+    `id` is "" where the format has none; rows of one id are samples of one prompt. `extra` holds fields of the case
+    whose names start with `x_`, `left_out` what of the record is not in the case.
+    """
+
+    id: str
+    user: str | None
+    assistant: Any
+    tags: tuple[str, ...] = ()
+    extra: Mapping[str, Any] = field(default_factory=dict)
+    left_out: tuple[str, ...] = ()
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Refused:
+    """A record that cannot become a case, and why."""
+
+    why: str
+    id: str = ""
+    line: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOut:
+    """A record that is not meant to be a case, such as a span that is no generation: `what` it is, in the plural."""
+
+    what: str
+
+
+class NotACase(Exception):
+    """A record cannot become a case; the words tell why."""
+
+    def __init__(self, why: str, id_: str = "") -> None:
+        super().__init__(why)
+        self.id = id_
+
+
+def each(
+    read: Callable[[Any], Iterator[Row | LeftOut]], records: Iterable[Record]
+) -> Iterator[Row | Refused | LeftOut]:
+    """Yield what `read` makes of each record, with its line; what it refuses as `Refused`."""
+    for record in records:
+        try:
+            if not isinstance(record.value, dict):
+                raise NotACase("is not an object; expected an object with named fields")
+            for item in read(record.value):
+                yield item if isinstance(item, LeftOut) else _at(record.line, item)
+        except NotACase as error:
+            yield Refused(str(error), error.id, record.line)
+
+
+def _at(line: int, row: Row) -> Row:
+    return Row(row.id, row.user, row.assistant, row.tags, row.extra, row.left_out, line)
+
+
+def id_of(value: Any) -> str:
+    """Return an id as text: a text as it is, a number in digits, "" for anything else."""
+    if isinstance(value, str):
+        return value
+    return str(value) if isinstance(value, int | float) and not isinstance(value, bool) else ""
+
+
+def texts(value: Any) -> tuple[str, ...]:
+    """Return the texts of a list, none of anything else."""
+    return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()

@@ -1,0 +1,256 @@
+"""The records of a file, one at a time and in bounded memory: lines of JSON, lists in a document, rows of CSV.
+
+Pure: what is read arrives as chunks or lines. The standard parser reads a value from where it starts in a text, so a
+list of any length needs no more memory than its largest item. Text stays as it is, half a surrogate pair included.
+"""
+
+from __future__ import annotations
+
+import codecs
+import csv
+import json
+import re
+from collections.abc import Collection, Iterable, Iterator
+from typing import Any, NamedTuple
+
+MOST = 64 << 20
+"""So many bytes or characters an item of a list, and a field of CSV, may have."""
+
+_CHUNK = 1 << 16
+_BLANKS = re.compile(r"[ \t\n\r]*+")
+_SKIPPED = re.compile(r'[^"\[\]{}]++|[\[\]{}]')
+_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_decoder = json.JSONDecoder()
+
+Keys = tuple[str, ...]
+
+
+class NotReadable(Exception):
+    """The rest of a file cannot be read; the words tell why, `line` where, from 1."""
+
+    def __init__(self, why: str, line: int) -> None:
+        super().__init__(why)
+        self.line = line
+
+
+class Found(NamedTuple):
+    """A value with the line that it starts in and the keys that lead to its list."""
+
+    line: int
+    value: Any
+    path: Keys = ()
+
+
+def shape(head: bytes) -> str:
+    """Return the shape of a file by how it begins: `lines`, `document`, `commas`, `tabs`, `columns` or `archive`.
+
+    "" for what none of them begins as.
+    """
+    if head.startswith(b"PAR1"):
+        return "columns"
+    if head.startswith(b"PK\x03\x04"):
+        return "archive"
+    text = codecs.getincrementaldecoder("utf-8")("replace").decode(head.removeprefix(codecs.BOM_UTF8))
+    if text.lstrip()[:1] == "[":
+        return "document"
+    if text.lstrip()[:1] == "{":
+        return "lines" if any(map(_is_object, [line for line in text.split("\n") if line.strip()][:2])) else "document"
+    delimiter = delimiter_of(text)
+    return {"": "", "\t": "tabs"}.get(delimiter, "commas")
+
+
+def _is_object(line: str) -> bool:
+    try:
+        return isinstance(json.loads(line), dict)
+    except (ValueError, RecursionError):
+        return False
+
+
+def delimiter_of(text: str) -> str:
+    r"""Return what stands between the fields of the header that a text begins with, "" where there is nothing.
+
+    >>> delimiter_of('id;"a, b";c\n1,2;3;4')
+    ';'
+    """
+    counts = dict.fromkeys(",;\t", 0)
+    is_quoted = False
+    for letter in text:
+        if letter == '"':
+            is_quoted = not is_quoted
+        elif letter in "\r\n" and not is_quoted:
+            break
+        elif letter in counts and not is_quoted:
+            counts[letter] += 1
+    most = max(counts, key=lambda one: counts[one])
+    return most if counts[most] else ""
+
+
+def table(lines: Iterable[str], delimiter: str) -> Iterator[Found | NotReadable]:
+    """Yield the rows of CSV as objects by its header; a row of another length than the header as NotReadable.
+
+    Lines keep their ends. Raises NotReadable where the quotes are broken.
+    """
+    before = csv.field_size_limit(MOST)
+    try:
+        reader = csv.reader(lines, delimiter=delimiter, strict=True)
+        header = next(reader, [])
+        if twice := sorted({name for name in header if header.count(name) > 1}):
+            raise NotReadable(f"has the column {json.dumps(twice[0][:40])} twice; rename one", 1)
+        line = reader.line_num + 1
+        for row in reader:
+            if len(row) == len(header):
+                yield Found(line, dict(zip(header, row, strict=True)))
+            elif row:
+                yield NotReadable(f"has {len(row)} fields; expected {len(header)}, as the header has", line)
+            line = reader.line_num + 1
+    except csv.Error as error:
+        raise NotReadable(f"is not CSV: {error}", reader.line_num) from None
+    finally:
+        csv.field_size_limit(before)
+
+
+class _Text:
+    """A text that arrives in chunks, of which what was read is let go."""
+
+    def __init__(self, chunks: Iterable[str]) -> None:
+        self._chunks = iter(chunks)
+        self.text = ""
+        self.place = 0
+        self.is_all = False
+        self._line, self._counted = 1, 0
+
+    def more(self) -> bool:
+        """Take in as much again as is held; tell whether there was any."""
+        _ = self.here
+        wanted = max(_CHUNK, len(self.text) - self.place)
+        parts = [self.text[self.place :]]
+        self.place = self._counted = 0
+        while wanted > 0 and (part := next(self._chunks, "")):
+            parts.append(part)
+            wanted -= len(part)
+        self.is_all = wanted > 0
+        before = len(parts[0])
+        self.text = "".join(parts)
+        return len(self.text) > before
+
+    @property
+    def here(self) -> int:
+        """The line of the present place."""
+        self._line += self.text.count("\n", self._counted, self.place)
+        self._counted = self.place
+        return self._line
+
+    def peek(self) -> str:
+        """Return the next character that is not blank, "" at the end."""
+        while True:
+            found = _BLANKS.match(self.text, self.place)
+            self.place = found.end() if found else self.place
+            if self.place < len(self.text):
+                return self.text[self.place]
+            if not self.more():
+                return ""
+
+    def expect(self, allowed: str) -> str:
+        """Take the next character that is not blank. Raises NotReadable for another than those allowed."""
+        found = self.peek()
+        if not found:
+            raise NotReadable("breaks off", self.here)
+        if found not in allowed:
+            raise NotReadable(f"is not valid JSON: {json.dumps(found)} is not expected here", self.here)
+        self.place += 1
+        return found
+
+    def value(self) -> Any:
+        """Take the next value. Raises NotReadable where it is none, breaks off or is too long."""
+        self.peek()
+        while True:
+            try:
+                value, end = _decoder.raw_decode(self.text, self.place)
+            except RecursionError:
+                raise NotReadable("is nested too deep", self.here) from None
+            except json.JSONDecodeError as error:
+                self._longer(
+                    f"is not valid JSON: {error.msg.lower()}" if self.text[error.pos :].strip() else "breaks off"
+                )
+                continue
+            except ValueError:
+                raise NotReadable("holds a number of too many digits", self.here) from None
+            if end == len(self.text) and not self.is_all and self.more():  # a number may go on
+                continue
+            self.place = end
+            return value
+
+    def _longer(self, why: str) -> None:
+        """Take in more of a value that is not whole. Raises NotReadable where there is no more, or it is too long."""
+        if len(self.text) - self.place > MOST:
+            raise NotReadable(f"has an item of more than {MOST} characters, or is not valid JSON", self.here)
+        line = self.here
+        if not self.more():
+            raise NotReadable(why, line)
+
+    def skip(self) -> None:
+        """Pass over the next value, however large. Raises NotReadable where it breaks off."""
+        depth = 0
+        while True:
+            letter = self.peek()
+            if letter == '"':
+                found = _STRING.match(self.text, self.place)
+                if found is None:
+                    self._longer("breaks off")
+                    continue
+            elif depth == 0 and letter not in ("[", "{"):
+                self.value()
+                return
+            elif not letter:
+                raise NotReadable("breaks off", self.here)
+            else:
+                found = _SKIPPED.match(self.text, self.place)
+            self.place = found.end() if found else self.place + 1
+            depth += {"[": 1, "{": 1, "]": -1, "}": -1}.get(letter, 0)
+            if depth == 0:
+                return
+
+
+def document(chunks: Iterable[str], paths: Collection[Keys]) -> Iterator[Found]:
+    """Yield the items of the list that a JSON text is, or of the lists that keys lead to in its objects.
+
+    What else keys of `paths` lead to is yielded as one value. Raises NotReadable for broken JSON.
+    """
+    text = _Text(chunks)
+    while text.peek():
+        yield from _inside(text, (), paths)
+
+
+def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Iterator[Found]:
+    letter = text.peek()
+    is_wanted = at in paths or not at
+    if letter == "[" and is_wanted:
+        text.expect("[")
+        if text.peek() == "]":
+            text.expect("]")
+            return
+        while True:
+            text.peek()
+            line = text.here
+            yield Found(line, text.value(), at)
+            if text.expect(",]") == "]":
+                return
+    elif letter == "{" and any(path[: len(at)] == at and path != at for path in paths):
+        text.expect("{")
+        if text.peek() == "}":
+            text.expect("}")
+            return
+        while True:
+            key = text.value()
+            if not isinstance(key, str):
+                raise NotReadable("is not valid JSON: a key of an object is no text", text.here)
+            text.expect(":")
+            yield from _inside(text, (*at, key), paths)
+            if text.expect(",}") == "}":
+                return
+            text.peek()
+    elif at in paths:
+        line = text.here
+        yield Found(line, text.value(), at)
+    else:
+        text.skip()
