@@ -21,6 +21,7 @@ if TYPE_CHECKING:
     from safe_gate import approval, comparing, importing, judging
     from safe_gate.baselines import Baseline
     from safe_gate.effects import Effects
+    from safe_gate.render.formats import Draw
     from safe_gate.shards import Shard
 
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
@@ -52,7 +53,7 @@ def _run(options: Options, effects: Effects, options_at: comparing.OptionsAt, *,
     if options.shard:
         return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
     merged = shards.read(options.shards) if is_merge else None
-    begin = partial(_unfinished, options=options, effects=effects, paths=_reports(options))
+    begin = partial(_unfinished, options=options, effects=effects, drawn=_reports(options))
     report, problems = judging.made(options, effects, options_at, merged=merged, begin=begin)
     return _conclude(report, problems, options, effects)
 
@@ -63,7 +64,9 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     from safe_gate.render import console
 
     path = Path(options.report_dir) / shard.name
-    begin = partial(_unfinished, options=options, effects=effects, paths=(path,))
+    begin = partial(
+        _unfinished, options=options, effects=effects, drawn={path: lambda report, _: jsonreport.pieces(report)}
+    )
     content, problems = judging.scored(options, effects, options_at, shard, begin)
     if problems:
         files.write_or_remove(path, jsonreport.to_json(content))  # which no merge takes for a shard
@@ -227,7 +230,7 @@ def score(options: Options, effects: Effects, *, output: str, verbose: bool) -> 
             (measure.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
         )
     measured = measure.safe_v0_part(options, effects.generated_at, output)
-    measure.tell_skipped(measured.skipped, effects.err)
+    measure.tell_skipped(measured.skipped, "safe-batch", effects.err)
     problems = measured.problems or tuple(measure.unknown_groups(options, {"safe_v0": measured}))
     if measured.part is None or problems:
         return complain(problems, effects)
@@ -247,6 +250,7 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
             (measure.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
         )
     measured = measure.synthesis_part(options)
+    measure.tell_skipped(measured.skipped, "synthesis-cases", effects.err)
     problems = measured.problems or tuple(measure.unknown_groups(options, {"synthesis": measured}))
     if measured.part is None or problems:
         return complain(problems, effects)
@@ -568,33 +572,31 @@ def complain(problems: Sequence[Problem], effects: Effects) -> int:
 # --- reporting ----------------------------------------------------------------------------------
 
 
-def _reports(options: Options) -> tuple[Path, Path]:
-    """Return the paths of a run's reports: as JSON, and as Markdown."""
+def _reports(options: Options) -> dict[Path, Draw]:
+    """Return what draws each of a run's reports, by its path."""
+    from safe_gate.render import formats
+
     folder = Path(options.report_dir)
-    return folder / "safe-gate.json", folder / "safe-gate.md"
+    return {folder / name: draw for name, draw in formats.files(options.reports)}
 
 
-def _unfinished(judging_options: Options, options: Options, effects: Effects, paths: Sequence[Path]) -> None:
+def _unfinished(judging_options: Options, options: Options, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
     """Replace reports by one without a verdict, because the run may be killed from here on.
 
     Files that the run reads stay, such as a baseline in the report folder. `judging_options` are the settings that
     judge, which may name other files than the run's own.
     """
     from safe_gate import judging, publication
-    from safe_gate.render import markdown
 
     problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
     report = judging.error_report((problem,), judging_options, effects)
     readers = (options, judging_options)
-    for path in paths:
+    for path, draw in drawn.items():
         read = [Path(one.baseline) for one in readers]  # which stays missing, too
         if files.exists(path):
             read += [file for one in readers for file in _read_by(one, str(path))]
-        if files.is_among(str(path), read):
-            continue
-        is_json = path.suffix == ".json"
-        card = "" if is_json else markdown.scorecard(report, (problem,), limit=markdown.SUMMARY_LIMIT)
-        files.write_or_remove(path, jsonreport.to_json(report) if is_json else card)
+        if not files.is_among(str(path), read):
+            files.write_or_remove(path, draw(report, effects.folder))
     if not options.shard:
         with suppress(OSError, ValueError):  # what cannot be removed is of another run, which `publish` finds out
             (Path(options.report_dir) / publication.NAME).unlink()
@@ -603,29 +605,28 @@ def _unfinished(judging_options: Options, options: Options, effects: Effects, pa
 def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Print, write and publish a report; return the exit code of its verdict."""
     from safe_gate import judging, publishing
-    from safe_gate.render import console, markdown
+    from safe_gate.render import console
 
-    paths = {"report-json": "", "report-markdown": ""}
-    json_path, markdown_path = _reports(options)
+    drawn, written = _reports(options), []
     try:
-        files.write(json_path, jsonreport.pieces(report))
-        files.write(markdown_path, markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT))
-        paths = {"report-json": files.shown(json_path), "report-markdown": files.shown(markdown_path)}
+        files.write_all({path: draw(report, effects.folder) for path, draw in drawn.items()})
+        written = [files.shown(path) for path in drawn]
     except CannotJudge as error:
         problems = (*problems, *error.problems)
         report = judging.error_report(problems, options, effects)
-        card = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
-        for path, text in ((json_path, jsonreport.to_json(report)), (markdown_path, card)):
-            files.write_or_remove(path, text)  # what stands there must not say that the gate passed
+        for path, draw in drawn.items():
+            files.write_or_remove(
+                path, draw(report, effects.folder)
+            )  # what stands there must not say that the gate passed
     if problems:
         effects.err(console.problems(problems))
     else:
         for card in console.scorecards(report):
             effects.out(card)
         effects.out(console.rules(report))
-    if paths["report-json"]:
-        effects.out(f"Reports: {', '.join(console.path_words(path) for path in paths.values())}")
-    publishing.tell(report, problems, options, paths, effects)
+    if written:
+        effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
+    publishing.tell(report, problems, options, written, effects)
     return EXIT_CODES[Verdict(report["verdict"])]
 
 

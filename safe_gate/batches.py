@@ -26,6 +26,9 @@ _REPORT = re.compile(
     rb'\{\s*"(?:report_type": "SAFE_v0",\s*"generated_at|schema_version": \d+,\s*"tool|publication": \d+,\s*"gate'
     rb'|summary": {\s*"cases": \d+,\s*"passed|comparison": {\s*"baseline)":'
 )
+_OWN = "safe-gate."
+_OTHER_REPORTS = (b"[", b'{"schemaVersion"')
+"""How the reports for other systems begin: no batch does, for it is an object of other keys."""
 _MOST_NAMED = 20
 
 SafeItem = safe_v0.Case | Problem | InputFile | files.Skipped
@@ -347,4 +350,5 @@ def _is_ours(path: Path, *, is_named: bool) -> bool:
             start = file.read(-1 if is_named else 100)
     except OSError:
         return False
-    return _REPORT.match(start) is not None or (is_named and b'"test_cases"' not in start)
+    is_other = path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)
+    return is_other or _REPORT.match(start) is not None or (is_named and b'"test_cases"' not in start)

@@ -290,8 +290,8 @@ def rule_packs(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
 def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:
     """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
 
-    `suffix` is that of the files that are meant, for the problem's words; `root` is the folder that stands for the
-    working folder, as where the files of a commit lie.
+    Globs pass over `own_cases`. `suffix` is that of the files that are meant, for the problem's words; `root` is the
+    folder that stands for the working folder, as where the files of a commit lie.
     """
     found: list[Path] = []
     problems: list[Problem] = []
@@ -300,6 +300,7 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
             problems.append(refused)
             continue
         matched, unread = globs.matches([pattern], root)
+        matched = [path for path in matched if path.name != _OWN_CASES]
         literal = () if unread else (root / pattern,)  # what cannot be looked for counts as there
         files = [path for path in (*literal, *matched) if exists(path) and not globs.is_folder(path)]
         problems += [unreadable(path, why, root) for path, why in unread]
@@ -307,6 +308,15 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
             problems.append(no_match(pattern, suffix, root))
         found += files
     return distinct(found), list(dict.fromkeys(problems))  # two patterns may have the same
+
+
+_OWN_CASES = "safe-gate.cases.jsonl"
+
+
+def own_cases(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
+    """Return the files of judged cases, written by a run, that globs match: `expand` passes over them."""
+    inside = [pattern for pattern in patterns if not outside(pattern, root)]
+    return distinct(path for path in globs.matches(inside, root)[0] if path.name == _OWN_CASES)
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
@@ -506,36 +516,50 @@ def _real(path: str | Path) -> str:
 
 
 def write(path: Path, text: str | Iterable[str]) -> None:
-    """Write a text, or its pieces, as UTF-8, whole or not at all, and make its folder. Raises CannotJudge.
+    """Write a text, or its pieces, as `write_all` does."""
+    write_all({path: text})
 
-    The file takes the place of what was there, be it a link. A device or a pipe is refused: nothing could replace it.
+
+def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
+    """Write texts, or their pieces, as UTF-8, all of them or none, and make their folders. Raises CannotJudge.
+
+    No file takes the place of what was there, be it a link, before all are written. A device or a pipe is refused:
+    nothing could replace it.
     """
-    from tempfile import NamedTemporaryFile  # slow to import, and many commands write nothing
-
-    draft = ""
+    drafts: dict[Path, Path] = {}
+    path = Path()
     try:
-        if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
-            raise OSError("Not a regular file")
-        path.parent.mkdir(parents=True, exist_ok=True)
-        leftovers.delete_drafts(path.parent)
-        begin, end = leftovers.DRAFT
-        # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
-        with NamedTemporaryFile(
-            "w", encoding="utf-8", newline="\n", dir=path.parent, prefix=begin, suffix=end, delete=False
-        ) as file:
-            draft = file.name
-            file.writelines([text] if isinstance(text, str) else text)
-        Path(draft).chmod(0o644)
-        Path(draft).replace(path)
+        for path, text in texts.items():
+            _write_draft(path, text, drafts)
+        for path, draft in drafts.items():
+            draft.replace(path)
     except BaseException as error:  # whatever ends it, no draft is left
-        if draft:
-            Path(draft).unlink(missing_ok=True)
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
         if isinstance(error, OSError | ValueError):
             raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {_why(error)}")) from error
         raise
 
 
-def write_or_remove(path: Path, text: str) -> None:
+def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
+    """Write what is to become a file beside it, and note in `drafts` where it is."""
+    from tempfile import NamedTemporaryFile  # slow to import, and many commands write nothing
+
+    if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
+        raise OSError("Not a regular file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    leftovers.delete_drafts(path.parent)
+    begin, end = leftovers.DRAFT
+    # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
+    with NamedTemporaryFile(
+        "w", encoding="utf-8", newline="", dir=path.parent, prefix=begin, suffix=end, delete=False
+    ) as file:
+        drafts[path] = Path(file.name)
+        file.writelines([text] if isinstance(text, str) else text)
+    drafts[path].chmod(0o644)
+
+
+def write_or_remove(path: Path, text: str | Iterable[str]) -> None:
     """Write a text as `write` does, or else remove the file that it was to replace, as far as either can be done."""
     try:
         write(path, text)

@@ -233,8 +233,9 @@ def _measured(
         ),
     }
     present = [one for one in measured.values() if one is not None]
-    for one in present:
-        measure.tell_skipped(one.skipped, effects.err)
+    for name, setting in (("safe_v0", "safe-batch"), ("synthesis", "synthesis-cases")):
+        if one := measured[name]:
+            measure.tell_skipped(one.skipped, setting, effects.err)
     problems = (
         tuple(problem for one in present for problem in one.problems) if present else (measure.nothing_to_judge(),)
     )

@@ -201,7 +201,8 @@ def synthesis_part(
     problems = as_shown((*problems, *found.kept(), *_unlooked(total, rules)), options)
     is_whole = not problems and 0 < count == len(entries)
     part = synthesis.report(total, entries) if is_whole else None
-    return Measured(part, problems, tuple(inputs), entries, count, groups)
+    skipped = tuple(files.shown(path, root) for path in files.own_cases(options.synthesis_cases, root=root))
+    return Measured(part, problems, tuple(inputs), entries, count, groups, skipped)
 
 
 def too_many_tags(most: int) -> Problem:
@@ -357,14 +358,14 @@ def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
     return sum(1 for _ in intake.cases()), intake.problems
 
 
-def tell_skipped(skipped: Sequence[str], tell: Callable[[str], None]) -> None:
-    """Print which of our own files a glob of batches skipped, if any; no report depends on them."""
+def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], None]) -> None:
+    """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
     if skipped:
         from safe_gate.render.untrusted import quoted
 
         count = plural(len(skipped), "file")
         named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
-        tell(f"safe-gate: skipped {count} of its own that safe-batch matches: {named}")
+        tell(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
 
 
 _MOST_SKIPPED = 20

@@ -396,6 +396,31 @@ class Severity(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class Judgement:
+    """What one metric or check, `by`, says of a case.
+
+    `label` is Pass, Review or Fail of a metric; passes, fails or not applicable of a check. `severity` is None of a
+    full pass. `score` is from 0 to 1, None where there is none. `evidence` says what keeps it from a full pass; `hits`
+    are the rules that say so, in the shape of the report.
+    """
+
+    by: str
+    label: str
+    severity: Severity | None = None
+    score: float | None = None
+    evidence: tuple[Phrase, ...] = ()
+    hits: tuple[JsonObject, ...] = ()
+
+
+class Explained(NamedTuple):
+    """What a metric or check is called, what it asks of a case in a sentence, and what to do about a failure."""
+
+    title: str
+    asks: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
 class Finding:
     """A case a reviewer should look at: what is wrong with it and the evidence for that.
 

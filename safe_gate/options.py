@@ -345,6 +345,12 @@ class Options:
         flags={"score": ("--format",)},
         choices=("json", "console", "markdown", "all"),
     )
+    reports: tuple[str, ...] = _option(
+        "The formats of the files that a run writes to report-dir: json, markdown, junit, sarif, gitlab, csv, jsonl, "
+        "badge; one a line, or commas between them.",
+        ("json", "markdown"),
+        choices=("json", "markdown", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"),
+    )
     report_dir: str = _option(
         "The folder for reports.",
         "./reports",

@@ -14,6 +14,7 @@ from typing import Any
 from safe_gate import files, gate, proof, regression, waivers
 from safe_gate.github.event import Context, Run
 from safe_gate.model import CannotJudge, JsonObject, Place, Problem, Verdict
+from safe_gate.render.report import problems_in
 
 NAME = "safe-gate.comment.json"
 """The file's name in the report folder."""
@@ -67,11 +68,7 @@ def read(path: Path) -> Publication:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
     report = content["report"]
-    problems = tuple(
-        Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report.get("problems", ())
-    )
-    if problems and (more := report.get("problem_count", len(problems)) - len(problems)):
-        problems = (*problems[:-1], replace(problems[-1], count=1 + more))
+    problems = problems_in(report)
     return Publication(
         gate=content["gate"],
         job=content["job"],

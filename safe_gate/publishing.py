@@ -26,7 +26,7 @@ def tell(
     report: JsonObject,
     problems: Sequence[Problem],
     options: Options,
-    paths: Mapping[str, str],
+    paths: Sequence[str],
     effects: Effects,
 ) -> None:
     """Tell GitHub. Whatever fails here is a warning: the verdict is already decided.
@@ -50,7 +50,7 @@ def tell(
     if context.summary_file and not options.dry_run:
         texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
-    are_written = _write_outputs({**step_outputs(report), **paths, "comment-file": file}, effects)
+    are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(outlook.no_comment(options, context))
     if draft:
         posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
@@ -59,6 +59,13 @@ def tell(
             _warn(f"The comment was not posted: {why}", effects)
     if are_written:
         _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+
+
+def _paths(written: Sequence[str]) -> dict[str, str]:
+    """Return the step outputs that name reports: those that steps most often read, and all, one a line."""
+    ends = {"report-json": "/safe-gate.json", "report-markdown": "/safe-gate.md"}
+    named = {name: next((path for path in written if f"/{path}".endswith(end)), "") for name, end in ends.items()}
+    return {**named, "reports": "\n".join(written)}
 
 
 def _as_loud_as_before(options: Options, report: JsonObject) -> Options:
@@ -77,8 +84,8 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
     values = {
         **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
         "verdict": "unjudged",
+        **_paths([path]),
         "report-json": path,
-        "report-markdown": "",
         "comment-file": "",
         "comment-status": outlook.no_comment(options, context),
         "comment-url": "",

@@ -121,7 +121,8 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     with suppress(CannotJudge):
         config = read_config(str(named).strip()) or _NO_CONFIG
         kinds = {setting.name: setting.kind for setting in settings()}
-        given = {name: value for name, _, value in _from_config(config.content) if type(value) is kinds[name]}
+        set_there = {name: value for name, _, value in _from_config(config.content)}
+        given = {name: one for name, one in set_there.items() if type(one) is kinds[name] or name == "reports"}
     given |= {name: value for name, (_, value) in _from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not _is_blank(value)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
@@ -131,7 +132,15 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
         **{name: texts[name] for name in names if name in texts},
         dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),
         text="full" if texts.get("text", "full") == "full" else "none",
+        reports=_known_formats(texts.get("reports", "")),
     )
+
+
+def _known_formats(text: str) -> tuple[str, ...]:
+    """Return the report formats that a text names, however they are separated; the default where it names none."""
+    (setting,) = (one for one in settings() if one.name == "reports")
+    words = re.findall(r"\w+", text)
+    return tuple(name for name in setting.choices if name in words) or setting.default
 
 
 _PLAIN = (str, bool, tuple[str, ...])
@@ -222,7 +231,8 @@ def _converted(value: Any, setting: Setting) -> Any:
     if setting.is_mapping and value is not None:
         return _numbers_by_id(value, setting)
     if setting.is_list:
-        value = [entry.strip() for entry in value if entry.strip()]
+        several = chain.from_iterable(one.split(",") for one in value) if setting.choices else value
+        value = [entry.strip() for entry in several if entry.strip()]
     chosen = value if isinstance(value, list | tuple) else [value]
     if setting.choices and not set(chosen) <= set(setting.choices):
         raise ValueError("not a choice")

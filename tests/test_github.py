@@ -450,6 +450,7 @@ def test_every_output_says_what_the_report_says(gate: Gate) -> None:
         "total-cases": "1",
         "report-json": "reports/safe-gate.json",
         "report-markdown": "reports/safe-gate.md",
+        "reports": "reports/safe-gate.json\nreports/safe-gate.md",
     }
     assert step.outputs["comment-file"] == "reports/safe-gate.comment.json"
 

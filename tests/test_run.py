@@ -127,6 +127,7 @@ def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGat
         "total-cases": "7",
         "report-json": "reports/safe-gate.json",
         "report-markdown": "reports/safe-gate.md",
+        "reports": "reports/safe-gate.json\nreports/safe-gate.md",
         "comment-status": "skipped-no-pull-request",
         "comment-file": "reports/safe-gate.comment.json",
         "comment-url": "",

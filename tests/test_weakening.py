@@ -31,7 +31,7 @@ Found = tuple[str, str, str, str]
 BESIDE = frozenset(
     {
         *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
-        *("report_formats", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
+        *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
         *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
         *("publish_timeout", "fetch_timeout", "follow_links"),
         *("max_line", "max_text", "max_tags", "import_map"),

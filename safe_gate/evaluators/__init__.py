@@ -11,7 +11,7 @@ from importlib import import_module
 from typing import Any, NamedTuple
 
 from safe_gate.digests import stand_in
-from safe_gate.model import Failure, Finding, JsonObject, Lookup, Metric, Outcome, Section, View
+from safe_gate.model import Explained, Failure, Finding, JsonObject, Judgement, Lookup, Metric, Outcome, Section, View
 
 
 class Grouping(NamedTuple):
@@ -59,6 +59,17 @@ class Evaluator(NamedTuple):
         """Return what a reader is shown of one result."""
         shown: Finding = self._module("section").finding(result)
         return shown
+
+    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+        """Yield what each metric or check says of a case, by its part of the report and one result of it."""
+        judged: Iterator[Judgement] = self._module("section").judgements(part, result)
+        return judged
+
+    @property
+    def explained(self) -> Mapping[str, Explained]:
+        """What readers are told of each metric or check, by its name."""
+        told: Mapping[str, Explained] = self._module("section").EXPLAINED
+        return told
 
     def failures(self, part: JsonObject) -> Iterator[Failure]:
         """Yield the failing cases of its part of the report."""

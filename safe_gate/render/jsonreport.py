@@ -36,6 +36,11 @@ def pieces(report: JsonObject) -> Iterator[str]:
     yield "\n"
 
 
+def line(value: Any) -> str:
+    """Return a JSON value in ASCII on one line, as inert as a report. Raises ValueError as `pieces` does."""
+    return _inert(_any(value))
+
+
 def shard_pieces(shard: JsonObject) -> Iterator[str]:
     """Yield a shard as JSON like a report's, a result a line: nobody reads it, and that is written much faster."""
     yield from map(_inert, _written(shard, "\n", lambda value, _: _any(value)))

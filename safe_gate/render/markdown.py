@@ -44,7 +44,7 @@ from safe_gate.render.report import (
     state,
     waiver_table,
 )
-from safe_gate.render.untrusted import LONGEST, markdown
+from safe_gate.render.untrusted import LONGEST, address, markdown
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -58,7 +58,6 @@ _MARKS = {"ok": "✅", "broken": "❌", "skipped": "⏭️"}
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
-_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
 _ROWS = HELD
@@ -424,5 +423,4 @@ def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
         name = b""
     if not (name and origin.repository and origin.commit):
         return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
-    path = "".join(chr(b) if b in _UNRESERVED else f"%{b:02X}" for b in name)
-    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{path}#L{place.line})"
+    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{address(name)}#L{place.line})"

@@ -11,8 +11,33 @@ from typing import NamedTuple
 from safe_gate import evaluators
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.figures import enumerated, first_few, plural
-from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Untrusted, View, Words
+from safe_gate.model import (
+    Finding,
+    JsonObject,
+    Phrase,
+    Place,
+    Problem,
+    Section,
+    Severity,
+    Table,
+    Untrusted,
+    View,
+    Words,
+)
 from safe_gate.waivers import FATES, Waivable, case_of, left_over, let_pass
+
+
+def problems_in(report: JsonObject) -> tuple[Problem, ...]:
+    """Return what keeps a report from having a verdict; the last of the problems stands for those that it only counts.
+
+    >>> problems_in({"verdict": "pass"})
+    ()
+    """
+    problems = tuple(
+        Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report.get("problems", ())
+    )
+    more = report.get("problem_count", len(problems)) - len(problems)
+    return (*problems[:-1], replace(problems[-1], count=1 + more)) if problems and more else problems
 
 
 def conclusion(report: JsonObject) -> str:

@@ -16,8 +16,8 @@ LONGEST = 160
 
 # Control, format (bidi overrides and zero-width characters among them), surrogates, line separators.
 _UNSEEN = frozenset({"Cc", "Cf", "Cs", "Zl", "Zp"})
-# Letters and marks that leave no ink, which categories do not tell.
-_INKLESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")
+# Letters and marks that leave no ink, which categories do not tell, and two codes that no XML may hold.
+_INKLESS = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\ufffe\uffff")
 # What every bare address has between its parts: pat@host.example, https://host, www.host (cmark-gfm, autolink.c).
 _LINKING = ".:@"
 _SHORT = {"\n": "\\n", "\r": "\\r", "\t": "\\t"}
@@ -52,6 +52,61 @@ def markdown(words: Words, longest: int = LONGEST) -> str:
         return words
     shown = visible(words.text, longest)
     return f"<code>{''.join(map(_entity, shown)) or ' '}</code>"
+
+
+def xml(words: Words, longest: int = LONGEST) -> str:
+    r"""Return words for XML 1.0, in an element or in an attribute with quotes of either kind.
+
+    >>> xml(Untrusted("<a b='&'>\x00\uffff"))
+    '&lt;a b=&#39;&amp;&#39;&gt;\\x00\\uffff'
+    """
+    text = plain(words, longest)
+    return text if text.isalnum() else text.translate(_XML)
+
+
+_XML = {
+    **{ord(sign): f"&{name};" for sign, name in {"&": "amp", "<": "lt", ">": "gt", '"': "quot"}.items()},
+    **{ord(sign): f"&#{ord(sign)};" for sign in "'\n\r\t"},
+}
+
+
+def cell(words: Words, longest: int = LONGEST) -> str:
+    """Return words for a cell of a spreadsheet, which takes none of them for a formula.
+
+    A formula begins with one of a few signs, after blanks too; an apostrophe before it makes it text (OWASP, CSV
+    Injection).
+
+    >>> cell(Untrusted("=1+1")), cell(Untrusted(" -a")), cell("0.5")
+    ("'=1+1", "' -a", '0.5')
+    """
+    text = plain(words, longest)
+    return f"'{text}" if text.lstrip(" '\"").startswith(_FORMULA) else text
+
+
+_FORMULA = ("=", "+", "-", "@", "|", "%", "\uff1d", "\uff0b", "\uff0d", "\uff20")
+
+
+def sarif(words: Words, longest: int = LONGEST) -> str:
+    r"""Return words for a message of SARIF, in which brackets make links and braces stand for arguments.
+
+    Source: SARIF 2.1.0, sections 3.11.5 and 3.11.6.
+
+    >>> print(sarif(Untrusted("[a](b) {0}")))
+    \[a\](b) {{0}}
+    """
+    return plain(words, longest).translate({91: "\\[", 93: "\\]", 123: "{{", 125: "}}"})
+
+
+def address(path: bytes) -> str:
+    """Return a path's bytes as part of an address (RFC 3986): what could mean anything there is written as `%XX`.
+
+    >>> address(b"a b/c#d")
+    'a%20b/c%23d'
+    """
+    return "".join(chr(byte) if byte in _UNRESERVED else f"%{byte:02X}" for byte in path)
+
+
+_UNRESERVED = frozenset(b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~/")
 
 
 def quoted(phrase: Iterable[Words]) -> str:

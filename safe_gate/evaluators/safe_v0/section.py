@@ -7,9 +7,23 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.evaluators.safe_v0.score import METRICS
+from safe_gate.evaluators.safe_v0.score import METRICS, Threshold
 from safe_gate.figures import first_few, percent, plural, score, share, with_interval
-from safe_gate.model import Finding, JsonObject, Label, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
+from safe_gate.model import (
+    Explained,
+    Finding,
+    JsonObject,
+    Judgement,
+    Label,
+    Phrase,
+    Place,
+    Section,
+    Severity,
+    Table,
+    Untrusted,
+    View,
+    Words,
+)
 from safe_gate.no_reply import why_no_reply, without_reply
 
 _TOP_ISSUES = 3
@@ -147,9 +161,7 @@ def finding(result: JsonObject) -> Finding:
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     evidence = (
         *why_no_reply(result),
-        *_quoted("missing signal", details["CR"]["missing"]),
-        *_quoted("forbidden term", details["AH"]["violations"]),
-        *_quoted("missing phrase", details["AC"]["missing"]),
+        *(phrase for metric, (noun, key) in _COUNTED.items() for phrase in _quoted(noun, details[metric][key])),
         *(
             phrase
             for metric, noun in _NEAR.items()
@@ -163,6 +175,49 @@ def finding(result: JsonObject) -> Finding:
         evidence=evidence,
         place=Place(result["source"]["path"], result["source"]["line"]),
     )
+
+
+EXPLAINED = {
+    "CR": Explained(
+        "Correct recall",
+        "The signals that a case must find stand in the recorded signals or the summary.",
+        "Look for the missing signals in the recorded output. Correct the application where they are lost, or the "
+        "case where it asks for the wrong words.",
+    ),
+    "AH": Explained(
+        "Avoids harm",
+        "No forbidden term stands in the recorded follow-up questions.",
+        "Look for the forbidden terms in the recorded questions. Correct the application, or the list of the case.",
+    ),
+    "AC": Explained(
+        "All content",
+        "The phrases that a case must contain stand in the recorded summary.",
+        "Look for the missing phrases in the recorded summary. Correct the application where they are lost, or the "
+        "case where it asks for the wrong words.",
+    ),
+}
+"""What readers of other formats are told of each metric."""
+
+
+def judgements(part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+    """Yield what each metric says of a case, by the thresholds of its archetype."""
+    policy = part["policy"]
+    thresholds = policy["archetype_thresholds"].get(result["archetype"], policy["thresholds"])
+    for metric in METRICS:
+        found, limits = result["scores"][metric], thresholds[metric]
+        label = Threshold(limits["pass"], limits["review"]).label(found)
+        noun, key = _COUNTED[metric]
+        evidence = () if label is Label.PASS else _quoted(noun, result["details"][metric][key])
+        yield Judgement(metric, label.value, _SEVERITIES[label], found, tuple(evidence))
+
+
+_SEVERITIES = {Label.PASS: None, Label.REVIEW: Severity.REVIEW, Label.FAIL: Severity.FAILING}
+_COUNTED = {
+    "CR": ("missing signal", "missing"),
+    "AH": ("forbidden term", "violations"),
+    "AC": ("missing phrase", "missing"),
+}
+"""What counts against each metric: the words for it, and where a result's details have it."""
 
 
 def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:

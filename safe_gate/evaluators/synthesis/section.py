@@ -11,7 +11,20 @@ from safe_gate.digests import is_stand_in
 from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
 from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, leaves_because
 from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
-from safe_gate.model import Finding, JsonObject, Phrase, Place, Section, Severity, Table, Untrusted, View, Words
+from safe_gate.model import (
+    Explained,
+    Finding,
+    JsonObject,
+    Judgement,
+    Phrase,
+    Place,
+    Section,
+    Severity,
+    Table,
+    Untrusted,
+    View,
+    Words,
+)
 from safe_gate.no_reply import why_no_reply, without_reply
 from safe_gate.stats import wilson
 
@@ -187,6 +200,46 @@ def finding(result: JsonObject) -> Finding:
         ),
         place=Place(result["source"]["path"], result["source"]["line"]),
     )
+
+
+EXPLAINED = {
+    "agency_language": Explained(
+        "Agency language",
+        "The reply leaves the choice to the person, and does not direct, minimise or tell how to feel.",
+        "Write the reply so that the person decides. If the check is wrong, change its rules or waive the failure.",
+    ),
+    "unverifiable_reassurance": Explained(
+        "Unverifiable reassurance",
+        "The reply does not claim what somebody feels or thinks, and promises nothing beyond the speaker's control.",
+        "Say what is known and hoped, not what is certain. If the check is wrong, change its rules or waive the "
+        "failure.",
+    ),
+    "topic_pivot": Explained(
+        "Topic pivot",
+        "The reply to a disclosure of hurt, fear, shame or loss stays with it, and does not change the subject.",
+        "Name what is hard, and ask about it, before anything else. If the check is wrong, change its rules or waive "
+        "the failure.",
+    ),
+}
+"""What readers of other formats are told of each check."""
+
+
+def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+    """Yield what each check says of a case."""
+    for name, check in result["checks"].items():
+        if check["pass"]:
+            yield Judgement(name, "passes" if check.get("applicable", True) else "not applicable")
+        else:
+            hits = tuple(hit for key in _AGAINST[name] for hit in check.get(key, ()))
+            yield Judgement(name, "fails", Severity.FAILING, evidence=tuple(_EVIDENCE[name](check)), hits=hits)
+
+
+_AGAINST = {
+    "agency_language": ("negative_hits",),
+    "unverifiable_reassurance": ("mind_reading_hits", "guarantee_hits"),
+    "topic_pivot": ("pivot_hits", "elsewhere_hits"),
+}
+"""Where a check has the hits that make a reply fail."""
 
 
 def _letters(result: JsonObject) -> Iterator[Phrase]:

@@ -1,0 +1,126 @@
+"""The cases of a report one at a time, each with what every metric or check says of it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from safe_gate.evaluators import EVALUATORS, Evaluator, present
+from safe_gate.model import Finding, JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.render.comparison import shown_sections
+from safe_gate.render.untrusted import plain, quoted
+from safe_gate.waivers import Waivable
+
+WHOLE = "case"
+"""What stands in place of a metric or a check where a case is to be seen for none of them, as one without a reply."""
+
+
+@dataclass(frozen=True, slots=True)
+class JudgedCase:
+    """A case of a report.
+
+    `label` is what it comes to as a whole: Pass, Review or Fail; passes or fails. `passed` tells whether that is as it
+    should be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it
+    fails as it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it
+    since the baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a
+    case that needs no look.
+    """
+
+    evaluator: Evaluator
+    id: str
+    place: Place
+    label: str
+    passed: bool
+    groups: Sequence[str]
+    excused_by: Sequence[str]
+    judgements: tuple[Judgement, ...]
+    waivers: Mapping[str, JsonObject]
+    change: str
+    finding: Finding | None
+
+    def to_see(self) -> Iterator[Judgement]:
+        """Yield what a reviewer is to see: what is no full pass, waived or not, else what the case has as a whole."""
+        found = [] if self.excused_by else [one for one in self.judgements if one.severity]
+        if not found and self.finding:
+            what, severity = self.finding.what, self.finding.severity
+            found = [Judgement(WHOLE, what, severity, evidence=self.finding.evidence)]
+        yield from found
+
+    def level(self, judgement: Judgement) -> str:
+        """Return error, warning or note: what breaks no rule is never an error, what is waived is a note."""
+        if judgement.by in self.waivers:
+            return "note"
+        levels = ("error", "warning") if self.finding and self.finding.breaks else ("warning", "note")
+        return levels[judgement.severity is Severity.REVIEW]
+
+
+def judged_cases(report: JsonObject) -> Iterator[JudgedCase]:
+    """Yield the cases of a report in its order; one is held at a time."""
+    waivers: dict[tuple[str, str], dict[str, JsonObject]] = {}
+    for waiver in (report["waivers"] or {"applied": ()})["applied"]:
+        about = Waivable.of(waiver)
+        waivers.setdefault(about[:2], {})[about.name] = waiver
+    profile = report["provenance"]["policy"]["profile"]
+    for name, section in zip(present(report), shown_sections(report), strict=True):
+        evaluator, part = EVALUATORS[name], report[name]
+        changes = _changes(report, name)
+        findings = iter(section.findings)  # those of some cases, in the order of all
+        finding = next(findings, None)
+        for result in part["results"]:
+            case_id = result[evaluator.id_key]
+            shown = finding if finding and finding.case_id.text == case_id else None
+            finding = next(findings, None) if shown else finding
+            outcome = evaluator.outcome(result)
+            yield JudgedCase(
+                evaluator=evaluator,
+                id=case_id,
+                place=Place(result["source"]["path"], result["source"]["line"]),
+                label=outcome.words,
+                passed=outcome.passed,
+                groups=evaluator.grouping.groups_of(result),
+                excused_by=_excuses(evaluator, result, profile) if outcome.passed else (),
+                judgements=tuple(evaluator.judgements(part, result)),
+                waivers=waivers.get((case_id, evaluator.measures), {}),
+                change=changes.get(case_id, ""),
+                finding=shown,
+            )
+
+
+LONGEST_MESSAGE = 1_000
+"""Characters that a message about a case has at most."""
+
+
+def told(case: JudgedCase, judgement: Judgement) -> str:
+    """Return in a line what a metric or check says of a case, with its evidence."""
+    title = "" if judgement.by == WHOLE else f"{case.evaluator.explained[judgement.by].title}: "
+    figure = "" if judgement.score is None else f" {judgement.score:.2f}"
+    head = f"{plain(Untrusted(case.id))}: {title}{judgement.label}{figure}"
+    return "; ".join((head, *map(quoted, judgement.evidence)))[:LONGEST_MESSAGE]
+
+
+def repository_path(place: Place, folder: str) -> str:
+    """Return a file's path from the repository's root, or as the run was given it where it lies outside."""
+    return place.within(folder) or place.path
+
+
+def _excuses(evaluator: Evaluator, result: JsonObject, profile: str) -> Sequence[str]:
+    """Return the tags by which a case is meant to fail."""
+    if not result.get("is_negative_example", False):
+        return ()
+    tags = evaluator.grouping.groups_of(result)
+    return [tag for tag in tags if evaluator.is_excused([tag], profile)] or tags
+
+
+def is_compared(report: JsonObject, name: str) -> bool:
+    """Tell whether a report says of an evaluator's cases what became of them since a baseline."""
+    return bool(report.get("comparison", {}).get(name))
+
+
+def _changes(report: JsonObject, name: str) -> dict[str, str]:
+    """Return what became of an evaluator's cases since the baseline, by id, of those that are not as before."""
+    if not is_compared(report, name):
+        return {}
+    part = report["comparison"][name]
+    return {change["id"]: change["change"] for change in part["changes"]} | {
+        one["id"]: "new case" for one in part["cases"]["added"]
+    }

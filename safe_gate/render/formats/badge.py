@@ -1,0 +1,48 @@
+"""A badge with the verdict: as SVG, and as JSON for an endpoint badge of shields.io. Pure.
+
+Source of the JSON's shape: shields.io, "Endpoint Badge".
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from safe_gate.model import JsonObject
+from safe_gate.render.jsonreport import line
+from safe_gate.render.report import conclusion
+from safe_gate.render.untrusted import xml
+
+_LABEL = "SAFE Gate"
+_COLORS = {"pass": ("brightgreen", "#2a7f2e"), "fail": ("red", "#c0392b"), "error": ("lightgrey", "#6b6b6b")}
+_DIGIT, _PADDING = 6.6, 6  # pixels of a character of Verdana at 11, and beside a text
+
+
+def _json(report: JsonObject, _folder: str) -> Iterator[str]:
+    name, _ = _COLORS[report["verdict"]]
+    shown = {"schemaVersion": 1, "label": _LABEL, "message": _message(report), "color": name}
+    yield f"{line(shown | ({'isError': True} if report['verdict'] == 'error' else {}))}\n"
+
+
+def _svg(report: JsonObject, _folder: str) -> Iterator[str]:
+    _, color = _COLORS[report["verdict"]]
+    message = _message(report)
+    left, right = (round(_DIGIT * len(text)) + 2 * _PADDING for text in (_LABEL, message))
+    title = xml(f"{_LABEL}: {message}")
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{title}">\n'
+        f"<title>{title}</title>\n"
+        f'<clipPath id="r"><rect width="{left + right}" height="20" rx="3"/></clipPath>\n'
+        f'<g clip-path="url(#r)"><rect width="{left}" height="20" fill="#444"/>'
+        f'<rect x="{left}" width="{right}" height="20" fill="{color}"/></g>\n'
+        '<g fill="#fff" text-anchor="middle" font-family="Verdana,Geneva,DejaVu Sans,sans-serif" font-size="11">\n'
+    )
+    for text, middle, width in ((_LABEL, left / 2, left), (message, left + right / 2, right)):
+        yield f'<text x="{middle:g}" y="14" textLength="{width - 2 * _PADDING}">{xml(text)}</text>\n'
+    yield "</g>\n</svg>\n"
+
+
+FILES = {"safe-gate.badge.svg": _svg, "safe-gate.badge.json": _json}
+
+
+def _message(report: JsonObject) -> str:
+    return "passed" if report["verdict"] == "pass" else conclusion(report)

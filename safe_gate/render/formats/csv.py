@@ -1,0 +1,52 @@
+"""Cases as CSV, for spreadsheets: a row each, UTF-8 with a byte-order mark, lines end as RFC 4180 says. Pure."""
+
+from __future__ import annotations
+
+import csv
+from collections.abc import Iterator, Sequence
+
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.model import JsonObject, Untrusted
+from safe_gate.render.cases import JudgedCase, judged_cases
+from safe_gate.render.untrusted import cell, plain, quoted
+
+_LONGEST = 32_000  # Excel takes 32,767 characters
+_BOM = "\ufeff"
+
+
+class _Echo:
+    """A file that gives back what is written to it, so that the writer returns its line."""
+
+    def write(self, text: str) -> str:
+        return text
+
+
+def _draw(report: JsonObject, _folder: str) -> Iterator[str]:
+    writer = csv.writer(_Echo())
+    measures = [by for name in present(report) for by in EVALUATORS[name].explained]
+    header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
+    yield _BOM + writer.writerow((*header, "evidence"))
+    for case in judged_cases(report):
+        yield writer.writerow([cell(one[:_LONGEST]) for one in _row(case, measures)])
+
+
+FILES = {"safe-gate.cases.csv": _draw}
+
+
+def _row(case: JudgedCase, measures: Sequence[str]) -> Iterator[str]:
+    yield case.evaluator.name
+    yield _name(case.id)
+    yield _name(case.place.path)
+    yield str(case.place.line)
+    yield case.label
+    yield "yes" if case.passed else "no"
+    yield "; ".join(map(_name, case.groups))
+    said = {one.by: one.label if one.score is None else repr(one.score) for one in case.judgements}
+    yield from (said.get(by, "") for by in measures)
+    yield "; ".join(sorted(case.waivers))
+    yield case.change
+    yield "; ".join(quoted(phrase) for one in case.to_see() for phrase in one.evidence)
+
+
+def _name(text: str) -> str:
+    return plain(Untrusted(text), _LONGEST)

@@ -1,0 +1,59 @@
+"""GitLab's code quality report: an issue for each metric or check of a case that somebody must see to. Pure.
+
+Source: GitLab, "Code Quality report format". Waived failures are none: the widget would count them as degraded.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from safe_gate.digests import digest
+from safe_gate.model import JsonObject, Place, Untrusted
+from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
+from safe_gate.render.jsonreport import line
+from safe_gate.render.report import message, problems_in
+from safe_gate.render.untrusted import plain, quoted
+
+_SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
+
+
+def _draw(report: JsonObject, folder: str) -> Iterator[str]:
+    separator = "[\n"
+    for issue in _issues(report, folder):
+        yield f"{separator}{line(issue)}"
+        separator = ",\n"
+    yield "[]\n" if separator == "[\n" else "\n]\n"
+
+
+FILES = {"safe-gate.gitlab.json": _draw}
+
+
+def _issues(report: JsonObject, folder: str) -> Iterator[JsonObject]:
+    for problem in problems_in(report):
+        words = plain(Untrusted(problem.message), 500)
+        key = ["problem", problem.place.path, problem.place.line, problem.case_id, problem.field, problem.message]
+        yield _issue("input", words, key, "blocker", repository_path(problem.place, folder), problem.place.line)
+    for rule in report["rules"]:
+        if not rule["passed"]:
+            key = ["rule", rule["evaluator"], rule["rule"], rule.get("group", "")]
+            path = repository_path(Place(report["provenance"]["inputs"][0]["path"]), folder)  # an issue must have one
+            yield _issue(f"gate/{rule['rule']}", quoted(message(rule)), key, "blocker", path, 1)
+    for case in judged_cases(report):
+        for one in case.to_see():
+            if one.by not in case.waivers:
+                words, name = told(case, one), case.evaluator.name
+                severity = _SEVERITIES[case.level(one)]
+                path = repository_path(case.place, folder)
+                yield _issue(f"{name}/{one.by}", words, [name, case.id, one.by], severity, path, case.place.line)
+
+
+def _issue(check: str, words: str, key: list[object], severity: str, path: str, number: int) -> JsonObject:
+    return {
+        "type": "issue",
+        "check_name": check,
+        "description": words[:LONGEST_MESSAGE],
+        "categories": ["Bug Risk"],
+        "fingerprint": digest(key),
+        "severity": severity,
+        "location": {"path": path, "lines": {"begin": max(1, number)}},
+    }

@@ -1,0 +1,47 @@
+"""Cases as lines of JSON, for programs: an object each, under schemas/report-case.schema.json. Pure.
+
+No string is changed but by JSON's own escapes: nothing takes a string of JSON for a formula.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from safe_gate.model import JsonObject, Judgement
+from safe_gate.render.cases import JudgedCase, judged_cases
+from safe_gate.render.jsonreport import line
+from safe_gate.render.untrusted import quoted
+
+
+def _draw(report: JsonObject, _folder: str) -> Iterator[str]:
+    for case in judged_cases(report):
+        yield f"{line(_row(case))}\n"
+
+
+FILES = {"safe-gate.cases.jsonl": _draw}
+
+
+def _row(case: JudgedCase) -> JsonObject:
+    return {
+        "evaluator": case.evaluator.name,
+        "id": case.id,
+        "source": {"path": case.place.path, "line": case.place.line},
+        "label": case.label,
+        "passed": case.passed,
+        "expected_failure": bool(case.excused_by),
+        "groups": list(case.groups),
+        "judgements": {one.by: _judgement(case, one) for one in case.judgements},
+        **({"change": case.change} if case.change else {}),
+        **({"to_look_at": case.finding.what} if case.finding else {}),
+    }
+
+
+def _judgement(case: JudgedCase, one: Judgement) -> JsonObject:
+    waiver = case.waivers.get(one.by, {})
+    return {
+        "label": one.label,
+        **({} if one.score is None else {"score": one.score}),
+        "evidence": [quoted(phrase) for phrase in one.evidence],
+        "hits": [{key: hit[key] for key in ("rule", "text", "field", "start", "end")} for hit in one.hits],
+        **({"waiver": {key: waiver[key] for key in ("reason", "owner", "expires")}} if waiver else {}),
+    }

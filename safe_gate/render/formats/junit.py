@@ -1,0 +1,134 @@
+"""JUnit XML: a suite for the gate's rules, then one for each case, with a test for each metric or check. Pure.
+
+Valid under junit-10.xsd of Jenkins' xUnit plugin, which knows properties of suites and none of tests. A suite of its
+own for each case leaves room for them, and needs no count of all cases before the first.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
+
+from safe_gate.model import JsonObject, Place, Problem, Severity, Untrusted
+from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
+from safe_gate.render.report import message, problems_in
+from safe_gate.render.untrusted import plain, quoted, xml
+
+
+class _Test(NamedTuple):
+    """A test: its class and its name; `outcome` is failure, error or skipped, "" of one that passes."""
+
+    group: str
+    name: str
+    outcome: str = ""
+    why: str = ""
+    details: Sequence[str] = ()
+
+
+def _draw(report: JsonObject, _folder: str) -> Iterator[str]:
+    yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
+    version = ("version", report["tool"]["version"])
+    yield _suite("gate", "gate", [*_rules(report), *map(_input, problems_in(report))], [version])
+    for case in judged_cases(report):
+        properties = [*_properties(case)]
+        yield _suite(_whole(case.id), case.evaluator.name, [*_tests(case)], properties, _whole(case.place.path))
+    yield "</testsuites>\n"
+
+
+FILES = {"safe-gate.junit.xml": _draw}
+
+
+def _suite(
+    name: str, package: str, tests: Sequence[_Test], properties: Sequence[tuple[str, str]], file: str = ""
+) -> str:
+    """Return a suite; attributes and texts are escaped here alone."""
+    counts = {
+        "tests": len(tests),
+        **{f"{one}s": sum(test.outcome == one for test in tests) for one in ("failure", "error")},
+        "skipped": sum(test.outcome == "skipped" for test in tests),
+    }
+    where = f' file="{xml(file)}"' if file else ""
+    counted = "".join(f' {key}="{count}"' for key, count in counts.items())
+    lines = [f'<testsuite name="{xml(name)}" package="{xml(package)}"{counted}{where}>', "<properties>"]
+    lines += [f'<property name="{xml(key)}" value="{xml(value)}"/>' for key, value in properties]
+    lines += ["</properties>", *map(_test, tests), "</testsuite>"]
+    return "\n".join(lines) + "\n"
+
+
+def _test(test: _Test) -> str:
+    start = f'<testcase classname="{xml(test.group)}" name="{xml(test.name)}"'
+    if not test.outcome:
+        return f"{start}/>"
+    kind = "" if test.outcome == "skipped" else f' type="{xml(test.group)}"'
+    details = "\n".join(map(xml, test.details))
+    return f'{start}>\n<{test.outcome}{kind} message="{xml(test.why)}">{details}</{test.outcome}>\n</testcase>'
+
+
+def _rules(report: JsonObject) -> Iterator[_Test]:
+    for rule in report["rules"]:
+        group = f" {plain(Untrusted(rule['group']))}" if rule.get("group") else ""
+        outcome = "skipped" if rule.get("skipped") else "" if rule["passed"] else "failure"
+        words = quoted(message(rule))
+        yield _Test("gate.rules", f"{rule['rule']} {rule['evaluator']}{group}", outcome, words, (words,))
+
+
+def _input(problem: Problem) -> _Test:
+    name = _where(problem.place) + f" {plain(Untrusted(problem.case_id))}" * bool(problem.case_id)
+    more = f" (and {problem.count - 1} more problems)" if problem.count > 1 else ""
+    field = f"{plain(Untrusted(problem.field))}: " if problem.field else ""
+    words = f"{field}{plain(Untrusted(problem.message), 500)}{more}"
+    return _Test("gate.input", name, "error", words, (words,))
+
+
+def _tests(case: JudgedCase) -> Iterator[_Test]:
+    """Yield a test for each metric or check, and one for the case where a broken rule counts it for none of them."""
+    for one in case.judgements:
+        outcome, why = "", ""
+        if one.severity and case.excused_by:
+            outcome, why = "skipped", _expected(case)
+        elif one.severity and one.by in case.waivers:
+            outcome, why = "skipped", _waived(case.waivers[one.by])
+        elif one.severity is Severity.FAILING:
+            figure = "" if one.score is None else f" {one.score:.2f}"
+            outcome, why = "failure", f"{case.evaluator.explained[one.by].title}{figure}: {one.label}"
+        details = [_where(case.place), *map(quoted, one.evidence)] if outcome else []
+        yield _Test(f"{case.evaluator.name}.{one.by}", f"{_whole(case.id)} {one.by}", outcome, why, details)
+    for one in case.to_see():
+        if one.by == WHOLE and case.finding and case.finding.breaks:
+            details = [_where(case.place), *map(quoted, one.evidence)]
+            name = f"{_whole(case.id)} {WHOLE}"
+            yield _Test(f"{case.evaluator.name}.{WHOLE}", name, "failure", one.label, details)
+
+
+def _properties(case: JudgedCase) -> Iterator[tuple[str, str]]:
+    yield "label", case.label
+    yield "line", str(case.place.line)
+    for group in case.groups:
+        yield case.evaluator.grouping.noun, plain(Untrusted(group))
+    for one in case.judgements:
+        if one.score is not None:
+            yield f"{one.by}.score", repr(one.score)
+        yield f"{one.by}.label", one.label
+    if case.change:
+        yield "since-baseline", case.change
+    if case.finding:
+        yield "to-look-at", case.finding.what
+
+
+def _expected(case: JudgedCase) -> str:
+    tags = ", ".join(plain(Untrusted(group)) for group in case.excused_by)
+    return f"expected failure: a negative example, by its {case.evaluator.grouping.noun} {tags}"
+
+
+def _waived(waiver: JsonObject) -> str:
+    reason, owner, expires = (plain(Untrusted(waiver[name]), 2_000) for name in ("reason", "owner", "expires"))
+    return f"waived until {expires} by {owner}: {reason}"
+
+
+def _where(place: Place) -> str:
+    return _whole(place.path) + f":{place.line}" * bool(place.line)
+
+
+def _whole(text: str) -> str:
+    """Return a recorded name in full: two that differ late stay two."""
+    return plain(Untrusted(text), len(text))

@@ -1,0 +1,199 @@
+"""SARIF 2.1.0: a result for each metric or check of a case that somebody must see to. Pure.
+
+Within the limits of GitHub's code scanning ("SARIF support for code scanning"): it refuses a file of more than 25,000
+results or 10 MB, and shows 5,000 results. The first of them by what matters are written, and the rest are counted.
+A result must have a place in a file, so broken rules are notifications.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from heapq import nsmallest
+from itertools import count
+from typing import Any, NamedTuple
+
+from safe_gate.digests import digest
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.figures import plural
+from safe_gate.model import Explained, JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
+from safe_gate.render.jsonreport import line
+from safe_gate.render.report import NEWLY_FAILING, message, problems_in
+from safe_gate.render.untrusted import address, plain, quoted, sarif
+
+_MOST = 5_000
+_MOST_BYTES = 9_000_000  # of results; what else there is takes little
+_MOST_NOTIFICATIONS = 1_000
+_SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
+_WHOLE = Explained(
+    "Case to look at",
+    "A case has a reply in a language and in letters that the checks can read, and fails where it is meant to.",
+    "Look at the case: what is wrong is not what a metric or a check measures.",
+)
+
+
+def _draw(report: JsonObject, folder: str) -> Iterator[str]:
+    rules = _rules(report)
+    index = {rule["id"]: place for place, rule in enumerate(rules)}
+    results, left_out = _first(_ranked(report, folder, index))
+    driver = {"name": "SAFE Gate", "version": report["tool"]["version"], "rules": rules}
+    run = {
+        "tool": {"driver": driver},
+        "automationDetails": {"id": "safe-gate/"},
+        "columnKind": "unicodeCodePoints",
+        "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
+        "invocations": [_invocation(report, folder, left_out)],
+    }
+    yield f'{{"$schema": {line(_SCHEMA)}, "version": "2.1.0", "runs": [{{\n'
+    yield from (f"{line(key)}: {line(value)},\n" for key, value in run.items())
+    yield '"results": ['
+    yield from (f"{',' if place else ''}\n{result}" for place, result in enumerate(results))
+    yield "]}]}\n"
+
+
+FILES = {"safe-gate.sarif": _draw}
+_ROOT = "%SRCROOT%"
+
+
+def _rules(report: JsonObject) -> list[dict[str, Any]]:
+    explained = {
+        f"{name}/{by}": words for name in present(report) for by, words in (*_told(name).items(), (WHOLE, _WHOLE))
+    }
+    return [
+        {
+            "id": rule,
+            "name": words.title.title().replace(" ", ""),
+            "shortDescription": {"text": f"{words.title}."},
+            "fullDescription": {"text": words.asks},
+            "help": {"text": words.advice, "markdown": f"{words.asks}\n\n{words.advice}"},
+            "defaultConfiguration": {"level": "warning"},
+            "properties": {"tags": ["evaluation", rule.partition("/")[0]], "problem.severity": "warning"},
+        }
+        for rule, words in explained.items()
+    ]
+
+
+def _told(name: str) -> Mapping[str, Explained]:
+    return EVALUATORS[name].explained
+
+
+# --- results ------------------------------------------------------------------------------------
+
+
+class _Ranked(NamedTuple):
+    """A result as JSON, after what it comes behind: the rank of what it says, and its place in the report."""
+
+    rank: tuple[bool, bool, bool, bool]
+    place: int
+    text: str
+
+
+def _first(found: Iterator[_Ranked]) -> tuple[list[str], int]:
+    """Return the first results by rank, as many as there may be, and how many are left out."""
+    number = count()
+    kept = [one.text for one, _ in zip(nsmallest(_MOST, _counted(found, number)), count(), strict=False)]
+    total, size, most = next(number), 0, len(kept)
+    for place, text in enumerate(kept):
+        size += len(text)
+        if size > _MOST_BYTES:
+            most = place
+            break
+    return kept[:most], total - most
+
+
+def _counted(found: Iterator[_Ranked], number: Iterator[int]) -> Iterator[_Ranked]:
+    for one in found:
+        next(number)
+        yield one
+
+
+def _ranked(report: JsonObject, folder: str, index: Mapping[str, int]) -> Iterator[_Ranked]:
+    is_any_compared = any(is_compared(report, name) for name in EVALUATORS)
+    place = count()
+    for case in judged_cases(report):
+        breaks = bool(case.finding and case.finding.breaks)
+        for one in case.to_see():
+            result = _result(case, one, folder, index)
+            if is_any_compared:
+                result["baselineState"] = _state(report, case)
+            is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
+            rank = (one.by in case.waivers, not breaks, not is_new, not is_failing)
+            yield _Ranked(rank, next(place), line(result))
+
+
+def _result(case: JudgedCase, one: Judgement, folder: str, index: Mapping[str, int]) -> dict[str, Any]:
+    rule, name = f"{case.evaluator.name}/{one.by}", plain(Untrusted(case.id))
+    hits = [{key: hit[key] for key in ("rule", "field", "start", "end")} for hit in one.hits[:_MOST_HITS]]
+    waiver = case.waivers.get(one.by)
+    return {
+        "ruleId": rule,
+        "ruleIndex": index[rule],
+        "level": case.level(one),
+        "message": {"text": sarif(told(case, one))},
+        "locations": [
+            {
+                **_location(case.place, folder),
+                "logicalLocations": [{"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}],
+            }
+        ],
+        "partialFingerprints": {"primaryLocationLineHash": f"{digest([case.evaluator.name, case.id, one.by])[:32]}:1"},
+        **({"suppressions": [_suppression(waiver)]} if waiver else {}),
+        "properties": {"label": one.label, **({"hits": hits} if hits else {})},
+    }
+
+
+_MOST_HITS = 10
+
+
+def _suppression(waiver: JsonObject) -> JsonObject:
+    reason, owner, expires = (plain(Untrusted(waiver[key]), 300) for key in ("reason", "owner", "expires"))
+    words = f"Waived until {expires} by {owner}: {reason}"
+    return {"kind": "external", "status": "accepted", "justification": words}
+
+
+def _location(place: Place, folder: str) -> dict[str, Any]:
+    """Return where a case or a problem stands; a case is an object of its file, of JSONL a line."""
+    path = repository_path(place, folder)
+    uri = address(path.encode("utf-8", "surrogatepass"))
+    base = {} if path.startswith("/") else {"uriBaseId": _ROOT}
+    region = {"startLine": max(1, place.line), "startColumn": 1}
+    return {"physicalLocation": {"artifactLocation": {"uri": uri, **base}, "region": region}}
+
+
+_STATES = {
+    **dict.fromkeys(("newly failing", "new case"), "new"),
+    **dict.fromkeys(("worse", "better", "mixed", "fixed"), "updated"),
+}
+
+
+def _state(report: JsonObject, case: JudgedCase) -> str:
+    """Return what became of a case since the baseline, as SARIF says it (section 3.27.24)."""
+    return _STATES.get(case.change, "unchanged") if is_compared(report, case.evaluator.name) else "new"
+
+
+# --- the run ------------------------------------------------------------------------------------
+
+
+def _invocation(report: JsonObject, folder: str, left_out: int) -> dict[str, Any]:
+    problems = problems_in(report)
+    broken = [rule for rule in report["rules"] if not rule["passed"]]
+    said = [_notification("error", f"{quoted(message(rule))} ({rule['rule']})") for rule in broken]
+    if left_out:
+        words = f"{plural(left_out, 'more result')} left out, by what matters least: the JSON report has all."
+        said = [_notification("warning", words), *said]
+    faults = [
+        {
+            **_notification("error", plain(Untrusted(problem.message), 500)),
+            **({"locations": [_location(problem.place, folder)]} if problem.place.line else {}),
+        }
+        for problem in problems
+    ]
+    return {
+        "executionSuccessful": report["verdict"] != "error",
+        "toolExecutionNotifications": said[:_MOST_NOTIFICATIONS],
+        "toolConfigurationNotifications": faults[:_MOST_NOTIFICATIONS],
+    }
+
+
+def _notification(level: str, words: str) -> dict[str, Any]:
+    return {"level": level, "message": {"text": sarif(words)}}
