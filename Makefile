@@ -41,6 +41,7 @@ bench: $(READY) ## what start-up, a reply and a run of many cases cost, as ratio
 	$(BIN)/python benchmarks/startup.py
 	$(BIN)/python benchmarks/reply.py
 	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/before.py
 
 peer: $(READY) ## SAFE v0 against promptfoo on the same cases, where Node is (installs 2 GB into the user's cache once)
 	$(BIN)/python benchmarks/peer.py

@@ -171,7 +171,7 @@ def panels(rounds: int) -> list[Panel]:
     seconds, peaks = by_cases(rounds)
     words = [(n, each(EVAL, partial(of_words, n), WORDS_IN_ALL // n, rounds)[0]) for n in WORDS]
     needles = [(n, each(SCORE, partial(of_needles, n), NEEDLES_IN_ALL // (100 + n), rounds)[0]) for n in NEEDLES]
-    rules = {f"profile {profile}": by_rules(profile, rounds) for profile in ("weighted", "spec")}
+    rules = {f"profile {profile}": by_rules(profile, rounds) for profile in ("standard", "spec")}
     costs = {name: cost for name, (cost, _) in rules.items()}
     starts = {name: start for name, (_, start) in rules.items()}
     return [

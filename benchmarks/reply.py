@@ -39,11 +39,11 @@ def main() -> None:
     recorded = [json.loads(line) for line in lines]
     cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in recorded]
     words = sum(len(case.assistant.split()) for case in cases) / len(cases)
-    rules = {profile: load(profile) for profile in ("weighted", "spec")}
+    rules = {profile: load(profile) for profile in ("standard", "spec")}
     best = fastest(
         {
             "parse": lambda: [json.loads(line) for line in lines],
-            "weighted": lambda: [score_case(case, rules["weighted"]) for case in cases],
+            "standard": lambda: [score_case(case, rules["standard"]) for case in cases],
             "spec": lambda: [score_case(case, rules["spec"]) for case in cases],
         },
         rounds,
