@@ -206,6 +206,10 @@ def _read_batch(path: Path, name: str, bounds: files.Bounds) -> Iterator[Batch |
     except CannotJudge as error:
         yield from error.problems
         return
+    is_ours = isinstance(content, dict) and "test_cases" in content
+    if not is_ours and (convert := files.importable(path, name, "safe-batch")):
+        yield convert
+        return
     faults = files.load_schema("safe-batch").faults(content)
     yield from files.problems_of(faults, name, text, batch=content)
     cases = content.get("test_cases") if isinstance(content, dict) else None

@@ -10,6 +10,7 @@ import hashlib
 import json
 import os
 import re
+import shlex
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from contextvars import ContextVar
@@ -380,8 +381,17 @@ def kind_of(path: Path) -> str:
     is_line = isinstance(first, dict) and first.keys() & {"user", "assistant", "test_id"}  # as in c.ndjson
     if has_suffix or is_line:
         return "safe-output" if _is_safe_output(first) else "synthesis-case"
-    content = parsed(_text(path, shown(path)), shown(path), comments=True)
-    return _kind_of_document(path, content) if isinstance(content, dict) else "config"
+    try:
+        content = parsed(_text(path, shown(path)), shown(path), comments=True)
+    except CannotJudge:
+        if convert := importable(path, shown(path), "synthesis-case"):
+            raise CannotJudge(convert) from None
+        raise
+    kind = _kind_of_document(path, content) if isinstance(content, dict) else "config"
+    is_named = path.name in CONFIG_FILES
+    if kind == "config" and not is_named and (convert := importable(path, shown(path), "synthesis-case")):
+        raise CannotJudge(convert)
+    return kind
 
 
 def _first_object(path: Path, *, most: int | None) -> Any:
@@ -622,6 +632,12 @@ def _parts(
         with open_regular(path) as file:
             read = _rows if kind == "synthesis-case" and _is_columnar(path) else _lines
             for part in read(file, name, digest, bounds, size):
+                if is_start and part.is_columnar:
+                    value = next((one[1] for one in _values_of_rows(part) if not isinstance(one, Problem)), None)
+                    is_ours = value is None or _is_ours(value, kind)
+                    if not is_ours and (convert := importable(path, name, kind, value)):
+                        yield convert
+                        return
                 if is_start and not part.is_columnar:
                     if (first := next(_numbered(BytesIO(part.data), part.first), None)) is None:
                         continue
@@ -718,14 +734,68 @@ def _mistaken(number: int, line: bytes, path: Path, name: str, kind: str) -> Pro
     except TooManyContainersError:
         return None
     except JsonError:
+        if convert := importable(path, name, kind):
+            return convert
         words = "is one JSON document over many lines; expected one object a line (JSONL)"
         return Problem(Place(name, number), words) if _is_one_document(path) else None
     except CannotJudge as error:
-        return next((problem for problem in error.problems if not problem.place.line), None)
+        whole = next((problem for problem in error.problems if not problem.place.line), None)
+        return whole or importable(path, name, kind)
     if kind == "synthesis-case" and _is_safe_output(value):
         words = "these are SAFE v0 outputs, not Synthesis cases; name them by --outputs or safe-outputs"
         return Problem(Place(name), words)
+    return None if _is_ours(value, kind) else importable(path, name, kind, value)
+
+
+_OWN_KEYS = {
+    "synthesis-case": ({"user", "assistant"}, {"id", "checks", "expected"}),
+    "safe-output": ({"test_id"}, {"test_id"}),
+    "safe-batch": ({"test_cases"}, {"test_cases"}),
+}
+"""By the kind of a file, keys that its values need, and keys of which its values have one; the rest may be misspelt."""
+
+_HAS_SIDES = 2
+
+
+def _is_ours(value: Any, kind: str) -> bool:
+    """Tell whether a value is meant as one of a kind, however many faults it has."""
+    if not isinstance(value, dict):
+        return False
+    needed, own = _OWN_KEYS[kind]
+    return "checks" in value or (needed <= value.keys() and bool(own & value.keys()))
+
+
+def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem | None:
+    """Return the problem of a file that `import` reads, with the command to use; None for any other file.
+
+    `value` is its first object, which may have two texts under names that nobody knows: then the command has a mapping.
+    """
+    from safe_gate import records, sources  # what is valid needs none of it
+
+    try:
+        with open_regular(path) as file:
+            guess = sources.guess(file)
+    except (OSError, records.NotReadable, ModuleNotFoundError):
+        return None
+    if _is_ours(dict.fromkeys(guess.fields), kind):
+        return None
+    target, flags = _IMPORTS[kind]
+    command = f"safe-gate import {shlex.quote(name)} --out {target}"
+    if guess.format is not None:
+        return Problem(Place(name), f"looks like {guess.title}, not {flags[0]}; convert it: {command}{flags[1]}")
+    texts = [one for one in value.values() if isinstance(one, str)] if isinstance(value, dict) else []
+    if kind == "synthesis-case" and len(texts) >= _HAS_SIDES and not {"user", "assistant"} & value.keys():
+        mapping = "--map user=FIELD,assistant=FIELD"
+        return Problem(Place(name), f"has neither user nor assistant; say which fields they are: {command} {mapping}")
     return None
+
+
+_IMPORTS = {
+    "synthesis-case": ("cases.jsonl", ("Synthesis cases", "")),
+    "safe-output": ("recorded.outputs.jsonl", ("recorded outputs of SAFE v0", " --evaluator safe_v0")),
+    "safe-batch": ("recorded.outputs.jsonl", ("a SAFE v0 batch", " --evaluator safe_v0")),
+}
+"""By the kind of a file that is expected, where `import` is to write, what the kind is called, and the flags."""
 
 
 def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
@@ -817,7 +887,9 @@ def _is_one_document(path: Path) -> bool:
 
 
 def _is_safe_output(value: Any) -> bool:
-    return isinstance(value, dict) and "output" in value and not {"user", "assistant"} & value.keys()
+    if not isinstance(value, dict) or "output" not in value or {"user", "assistant"} & value.keys():
+        return False
+    return "test_id" in value or isinstance(value["output"], dict)
 
 
 def id_of(value: Any, key: str) -> str:

@@ -29,7 +29,7 @@ _ROWS = 50
 class Guess(NamedTuple):
     """What a file looks like: its shape, and the format of its first records, None if no format knows them.
 
-    `fields` are the names in the first record.
+    `fields` are the names in the record that was detected, else in the first one.
     """
 
     shape: str
@@ -59,7 +59,7 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
             is_refused = True
             continue
         if found := importers.detected(one):
-            return Guess(shape, found)
+            return Guess(shape, found, tuple(one.value))
         if isinstance(one.value, dict) and not fields:
             fields = tuple(one.value)
     return Guess(shape, general(shape) if is_refused and not fields else None, fields)

@@ -119,7 +119,7 @@ def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe
         "a.jsonl:1: id: is missing; expected text of 1 to 200 characters, unique in the run (250 times)",
         "a.jsonl:1: user: is missing; expected text: what the person wrote (250 times)",
         "... and 1800 more in a.jsonl",
-        "b.jsonl:1: b0: user: is 1; expected text: what the person wrote (30 times)",
+        "b.jsonl:1: b0: user: is 1; expected text: what the person wrote (30 times: also b1, b2, b3, ...)",
         f"a.jsonl: 2800 problems, {', '.join(f'line {n}' for n in range(1, 11))}, ...",
         f"b.jsonl: 30 problems, {', '.join(f'line {n}' for n in range(1, 11))}, ...",
         "safe-gate: could not judge: 2830 problems; correct the input and run again",

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from safe_gate import importers, records
 from safe_gate.importers import Record
-from tests.conftest import DATA, REPOSITORY, Ran, safe_case, write_batch
+from tests.conftest import DATA, REPOSITORY, Ran, safe_case, turn, write_batch
 
 SafeGate = Callable[..., Ran]
 FIXTURES = DATA / "import"
@@ -572,3 +572,95 @@ def test_memory_does_not_grow_with_the_file(name: str) -> None:
 
     text = "I keep asking about the same parcel. " * 40
     assert peak(6_000) - peak(600) < 12  # of 18 MB
+
+
+CONVERT = "convert it: safe-gate import in.{suffix} --out cases.jsonl\n"
+MISTAKEN: dict[str, tuple[str, str, str]] = {
+    "prompt and response": ("jsonl", json.dumps({"prompt": ASK, "response": REPLY}), "JSON objects with named fields"),
+    "input and output": ("jsonl", json.dumps({"input": ASK, "output": REPLY}), "JSON objects with named fields"),
+    "no id and no checks": ("jsonl", json.dumps({"user": ASK, "assistant": REPLY}), "JSON objects with named fields"),
+    "messages": ("jsonl", json.dumps({"messages": TURNS}), "OpenAI chat messages"),
+    "one JSON list": ("json", json.dumps([{"prompt": ASK, "response": REPLY}], indent=1), "JSON objects with named fields"),
+    "CSV": ("csv", CSV.replace("\r\n", "\n"), "CSV"),
+    "TSV": ("tsv", f"question\tanswer\n{ASK}\t{REPLY}\n", "TSV"),
+    "promptfoo": ("json", json.dumps(promptfoo(result(1, "x", {"output": REPLY})), indent=1), "promptfoo results"),
+    "promptfoo in one line": ("json", json.dumps(promptfoo(result(1, "x", {"output": REPLY}))), "promptfoo results"),
+    "Inspect": ("json", (FIXTURES / "inspect.json").read_text("utf-8"), "an Inspect log"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("form", MISTAKEN)
+@pytest.mark.parametrize("command", [("run", "--cases"), ("eval", "--cases"), ("validate",)], ids=lambda one: one[0])
+def test_a_file_of_another_format_is_one_sentence_with_the_command_to_use(
+    safe_gate: SafeGate, command: tuple[str, ...], form: str
+) -> None:
+    suffix, text, title = MISTAKEN[form]
+    rows = 1 if suffix != "jsonl" else 5_000
+    Path(f"in.{suffix}").write_text((text + "\n") * rows, "utf-8")
+    ran = safe_gate(*command, f"in.{suffix}")
+    assert ran.code == 3
+    assert ran.err.splitlines(keepends=True) == [
+        f"in.{suffix}: looks like {title}, not Synthesis cases; {CONVERT.format(suffix=suffix)}",
+        "safe-gate: could not judge: 1 problem; correct the input and run again\n",
+    ]
+    assert exchanges(imported(safe_gate, f"in.{suffix}"))
+
+
+def test_the_hint_names_a_mapping_where_no_field_is_known(safe_gate: SafeGate) -> None:
+    write("in put.jsonl", {"frage": ASK, "antwort": REPLY})
+    ran = safe_gate("eval", "--cases", "in put.jsonl")
+    command = "safe-gate import 'in put.jsonl' --out cases.jsonl --map user=FIELD,assistant=FIELD\n"
+    assert f"in put.jsonl: has neither user nor assistant; say which fields they are: {command}" in ran.err
+    ((_, user, _),) = exchanges(imported(safe_gate, "in put.jsonl", "--map", "user=frage,assistant=antwort"))
+    assert user == ASK
+
+
+def test_archives_and_parquet_get_the_hint_too(safe_gate: SafeGate) -> None:
+    pq.write_table(pa.Table.from_pylist([{"prompt": ASK, "response": REPLY}]), "in.parquet")
+    for command in (("eval", "--cases"), ("validate",)):
+        assert (
+            "looks like Parquet, not Synthesis cases; convert it: safe-gate import in.parquet"
+            in safe_gate(*command, "in.parquet").err
+        )
+        err = safe_gate(*command, FIXTURES / "inspect.eval").err
+        assert "looks like an Inspect log, not Synthesis cases; convert it: safe-gate import" in err
+        assert "could not judge: 1 problem" in err
+
+
+def test_outputs_and_batches_of_another_format_get_the_hint_too(safe_gate: SafeGate) -> None:
+    case = safe_case("a")
+    del case["output"]
+    write_batch(Path("b.json"), case)
+    write("b.outputs.jsonl", {"id": "a"} | OUTPUT)
+    words = "convert it: safe-gate import b.outputs.jsonl --out recorded.outputs.jsonl --evaluator safe_v0\n"
+    for command in (
+        ("run", "--batch", "b.json"),
+        ("score", "--batch", "b.json"),
+        ("validate", "b.json", "b.outputs.jsonl"),
+    ):
+        assert (
+            f"b.outputs.jsonl: looks like JSON objects with named fields, not recorded outputs of SAFE v0; {words}"
+            in safe_gate(*command).err
+        )
+    Path("p.json").write_text(json.dumps(promptfoo(result(1, "x", {"output": OUTPUT}))), "utf-8")
+    ran = safe_gate("score", "--batch", "p.json")
+    assert "p.json: looks like promptfoo results, not a SAFE v0 batch; convert it: safe-gate import p.json" in ran.err
+    assert "could not judge: 1 problem" in ran.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}",
+        "nul",
+        '{"id": 7}',
+        '{"user": "a", "asistant": "b", "checks": []}',
+        '{"user": "a", "assistant": 7, "checks": []}',
+    ],
+)
+def test_faulty_cases_get_no_hint(safe_gate: SafeGate, line: str) -> None:
+    Path("c.jsonl").write_text(f"{line}\n{json.dumps(turn('b'))}\n", "utf-8")
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert "import" not in ran.err
+    assert "c.jsonl:1" in ran.err

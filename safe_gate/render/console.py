@@ -40,6 +40,7 @@ MOST_EVIDENCE = 10
 MOST_PROBLEMS = 18
 """So many kinds of problems of a file are shown. With the two lines that count them they are 20 lines."""
 _MOST_LINES = 10
+_MOST_OTHERS = 3
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
@@ -229,7 +230,7 @@ def _kinds(found: Sequence[Problem]) -> list[str]:
         for one in some:
             kinds.setdefault(_kind(one), []).append(one)
         alike = list(kinds.values())[:MOST_PROBLEMS]
-        lines += [problem(ones[0]) + (f" ({len(ones)} times)" if len(ones) > 1 else "") for ones in alike]
+        lines += [problem(ones[0]) + _times(ones) for ones in alike]
         if hidden := number(some) - sum(map(len, alike)):
             lines.append(f"... and {hidden} more in {plain(Untrusted(path))}")
     for path, some in files.items():
@@ -239,6 +240,14 @@ def _kinds(found: Sequence[Problem]) -> list[str]:
             more = ", ..." if len(numbers) > _MOST_LINES else ""
             lines.append(f"{plain(Untrusted(path))}: {plural(number(some), 'problem')}, {places}{more}")
     return lines
+
+
+def _times(ones: Sequence[Problem]) -> str:
+    """Return how many problems of one kind there are and the first other cases that have it, "" for one problem."""
+    others = [plain(Untrusted(name)) for name in dict.fromkeys(one.case_id for one in ones[1:]) if name]
+    more = ", ..." if len(others) > _MOST_OTHERS else ""
+    also = f": also {', '.join(others[:_MOST_OTHERS])}{more}" if others else ""
+    return f" ({len(ones)} times{also})" if len(ones) > 1 else ""
 
 
 def _kind(one: Problem) -> tuple[str, str]:
