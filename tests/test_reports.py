@@ -17,6 +17,7 @@ from hypothesis import strategies as st
 from safe_gate.model import Untrusted
 from safe_gate.options import settings
 from safe_gate.render import formats
+from safe_gate.render.formats import sarif as sarif_format
 from safe_gate.render.untrusted import cell, sarif, xml
 from tests.conftest import BAD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import outputs
@@ -367,14 +368,21 @@ def test_places_are_paths_from_the_root_of_the_repository(safe_gate: SafeGate, m
     assert found.gitlab[-1]["location"]["path"] == "evals/a b/ç.jsonl"
 
 
-def test_sarif_keeps_to_what_github_takes_and_says_what_is_left_out(safe_gate: SafeGate) -> None:
-    several = [turn(f"c{number}", assistant="You must go.") for number in range(5_010)]
-    write_cases(Path("c.jsonl"), *(one | {"checks": ["agency_language"]} for one in several))
-    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "sarif").code == 1
-    run = json.loads(Path("reports/safe-gate.sarif").read_text("utf-8"))["runs"][0]
-    assert len(run["results"]) == 5_000
-    first, *_ = run["invocations"][0]["toolExecutionNotifications"]
-    assert first["message"]["text"].startswith("10 more results left out")
+def test_sarif_keeps_to_what_github_shows_and_says_what_is_left_out(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sarif_format._MOST == 5_000
+    monkeypatch.setattr(sarif_format, "_MOST", 4)
+    batch = [safe_case(f"reviewed {number}", output=HALF, expectations=TWO_TERMS) for number in range(4)]
+    write_batch(Path("b.json"), *batch, safe_case("fails", output=SILENT))
+    for most_bytes, kept in ((sarif_format._MOST_BYTES, 4), (900, 1)):
+        monkeypatch.setattr(sarif_format, "_MOST_BYTES", most_bytes)
+        assert safe_gate("run", "--safe-batch", "b", *ALL).code == 1
+        run = read().run
+        assert len(run["results"]) == kept
+        assert run["results"][0]["locations"][0]["logicalLocations"][0]["name"] == "fails"  # what matters most
+        first, *_ = run["invocations"][0]["toolExecutionNotifications"]
+        assert first["message"]["text"].startswith(f"{6 - kept} more results left out")
 
 
 def test_without_texts_no_format_holds_a_word(safe_gate: SafeGate) -> None:
@@ -434,11 +442,13 @@ def test_a_glob_of_cases_passes_over_those_of_a_report(safe_gate: SafeGate) -> N
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
 def test_ten_times_the_cases_take_no_more_memory() -> None:
-    for count in (300, 3_000):
-        write_cases(Path(f"{count}.jsonl"), *(turn(f"case-{n}", assistant="You must go.") for n in range(count)))
-    each = "junit,gitlab,csv,jsonl"
+    for count in (100, 1_000):
+        Path(f"{count}").mkdir()
+        for first in range(0, count, 100):
+            cases = (safe_case(f"case-{n}", output=SILENT) for n in range(first, first + 100))
+            write_batch(Path(f"{count}") / f"{first}.json", *cases)
     (few, least), (many, most) = (
-        peak("run", "--reports", each, "--synthesis-cases", f"{count}.jsonl") for count in (300, 3_000)
+        peak("run", "--reports", "junit,gitlab,csv,jsonl", "--safe-batch", f"{count}/*.json") for count in (100, 1_000)
     )
     assert few == many == "1"
     assert most < 1.2 * least

@@ -91,14 +91,14 @@ class _Ranked(NamedTuple):
 def _first(found: Iterator[_Ranked]) -> tuple[list[str], int]:
     """Return the first results by rank, as many as there may be, and how many are left out."""
     number = count()
-    kept = [one.text for one, _ in zip(nsmallest(_MOST, _counted(found, number)), count(), strict=False)]
-    total, size, most = next(number), 0, len(kept)
-    for place, text in enumerate(kept):
-        size += len(text)
+    texts: list[str] = []
+    size = 0
+    for one in nsmallest(_MOST, _counted(found, number)):
+        size += len(one.text)
         if size > _MOST_BYTES:
-            most = place
             break
-    return kept[:most], total - most
+        texts.append(one.text)
+    return texts, next(number) - len(texts)
 
 
 def _counted(found: Iterator[_Ranked], number: Iterator[int]) -> Iterator[_Ranked]:
