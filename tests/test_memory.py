@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from safe_gate import spool
 from safe_gate.model import HELD, CannotJudge, View
 from safe_gate.spool import Spool, Store
-from tests.conftest import SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.conftest import SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 
@@ -112,11 +112,10 @@ def test_ten_times_the_batches_take_no_more_memory() -> None:
 def test_an_id_is_known_again_after_thousands(safe_gate: SafeGate) -> None:
     cases = [turn(f"case-{number}", assistant="Ok.") for number in range(2_500)]
     write_cases(Path("c.jsonl"), *cases, turn("case-3"), turn("case-2400"), turn("\ud800"), turn("\ud800"))
-    ran = safe_gate("eval", "--cases", "c.jsonl")
-    assert ran.code == 3
-    for line, first in ((2501, 4), (2502, 2401), (2504, 2503)):
-        assert f"c.jsonl:{line}" in ran.err
-        assert f"appears at c.jsonl:{first} too" in ran.err
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    found = [(problem["line"], problem["message"].partition(";")[0]) for problem in report()["problems"]]
+    twins = ((2501, 4), (2502, 2401), (2504, 2503))
+    assert found == [(line, f"appears at c.jsonl:{first} too") for line, first in twins]
 
 
 def test_thousands_of_outputs_find_their_cases(safe_gate: SafeGate) -> None:
