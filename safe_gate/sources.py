@@ -17,11 +17,13 @@ from safe_gate.importers import Format, Record, Refused
 from safe_gate.records import NotReadable
 
 _HEAD = 1 << 16
+_FIRST_LINE = 4 << 20  # a longer one is taken for a document in one line
 _LOOKED_AT = 20
 _SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
 _HEADERS = ("header.json", "_journal/start.json")
 _DIGITS = re.compile(r"(\d+)")
 _ZSTD = 93
+_OF_TEXT = ("commas", "tabs")
 _SHAPES = {"lines": "json", "document": "json"}
 _ROWS = 50
 
@@ -97,15 +99,16 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
     if head.startswith(b"\x1f\x8b"):
         raise NotReadable("is compressed with gzip; unpack it first", 0)
     if b"\n" not in head and len(head) == _HEAD:  # a first line that is long, or all in one line
-        head += file.readline(records.MOST)
+        head += file.readline(_FIRST_LINE)
     found = records.shape(head)
-    if wanted is not None and wanted.shape in ("commas", "tabs"):
-        return wanted.shape
-    if found == "lines" and _is_document(head):
-        return "document"
+    asked = wanted.shape if wanted is not None else ""
+    if asked in _OF_TEXT and found in ("", *_OF_TEXT):  # one column has no delimiter to tell
+        return asked
     if not found:
         raise NotReadable("begins as none of JSON, CSV, TSV, Parquet and .eval", 1)
-    return found
+    if wanted is not None and asked not in ("", _SHAPES.get(found, found)):
+        raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format", 0)
+    return "document" if found == "lines" and _is_document(head) else found
 
 
 def _is_document(head: bytes) -> bool:

@@ -456,6 +456,9 @@ def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
         ('[{"prompt": "x", "response": "y"}, {"prompt": }]', [], "in.jsonl:1: is not valid JSON"),
         ('[{"prompt": "x", "response": "y"}\n', [], "in.jsonl:2: breaks off"),
         ("PK\x03\x04 no archive", [], "is no archive that can be read"),
+        ('{"prompt": "x", "response": "y"}', ["--from", "parquet"], "is not Parquet; leave --from out to detect the format"),
+        ("prompt,response\nx,y\n", ["--from", "jsonl"], "is not JSON objects with named fields; leave --from out"),
+        ('[{"prompt": "x", "response": "y"}]', ["--from", "csv"], "is not CSV; leave --from out to detect the format"),
         ("PAR1 no table", [], "is no Parquet file that can be read"),
     ],
 )  # fmt: skip
