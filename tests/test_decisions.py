@@ -116,7 +116,7 @@ def test_sentences_that_say_nothing_change_no_verdict_wherever_they_stand(
     turn: tuple[str, str], sentences: list[str], before: int
 ) -> None:
     user, reply = turn
-    padded = " ".join([*sentences[:before], reply, *sentences[before:]])
+    padded = "\n\n".join([*sentences[:before], reply, *sentences[before:]])  # a reply may lack its last full stop
     for check in ("agency_language", "unverifiable_reassurance"):
         assert judged(check, user, padded).actual == judged(check, user, reply).actual
 

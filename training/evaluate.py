@@ -48,6 +48,7 @@ class Label:
     check: str
     source: str
     length: str
+    kind: str
     expected: Verdict
     default: Verdict
     spec: Verdict
@@ -78,8 +79,8 @@ def labels(rows: Iterable[Row], default: Rules, spec: Rules) -> list[Label]:
         ours, theirs = verdicts(row, default), verdicts(row, spec)
         for check, expected in row["expected"].items():
             if check in ours and check not in row.get("doubtful", ()):
-                source, length = row["x_source"], band(row["assistant"])
-                found.append(Label(check, source, length, expected, ours[check], theirs[check]))
+                source, length, kind = row["x_source"], band(row["assistant"]), next(iter(row.get("tags", ())), "")
+                found.append(Label(check, source, length, kind, expected, ours[check], theirs[check]))
     return found
 
 
@@ -118,7 +119,7 @@ def by_check(found: Sequence[Label]) -> list[str]:
 def applied(label: Label) -> Label:
     """Return a label of topic pivot as one of whether the check applies."""
     said = (label.expected is not None, label.default is not None, label.spec is not None)
-    return Label("applies", label.source, label.length, *said)
+    return Label("applies", label.source, label.length, label.kind, *said)
 
 
 def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str]) -> list[str]:
@@ -223,6 +224,7 @@ def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     yield "checks", by_check(found)
     yield "sources", grouped(found, "source", lambda label: label.source)
     yield "lengths", grouped(found, "reply", lambda label: label.length)
+    yield "kinds", grouped(found, "first tag", lambda label: label.kind)
     yield "confusions", confusions(found)
     yield "robustness", robustness(rows, default)
 
@@ -232,14 +234,16 @@ def main(arguments: Sequence[str]) -> None:
     parser = argparse.ArgumentParser(description=__doc__.split("\n\n")[1])
     parser.add_argument("files", nargs="+", type=Path, metavar="FILE")
     parser.add_argument(
-        "--fill", metavar="NAME", help="write each table into docs/checks.md, after <!-- NAME-TABLE -->"
+        "--fill", metavar="NAME", help="write the tables that docs/checks.md marks by <!-- NAME-TABLE -->"
     )
     chosen = parser.parse_args(arguments)
     rows = read(chosen.files)
     if not rows:
         parser.error("no row has both a text and labels")
     if chosen.fill:
-        fill(DOCUMENT, {f"{chosen.fill}-{name}": table for name, table in tables(rows)})
+        places = DOCUMENT.read_text("utf-8")
+        named = {f"{chosen.fill}-{name}": table for name, table in tables(rows)}
+        fill(DOCUMENT, {name: table for name, table in named.items() if f"<!-- {name} -->" in places})
     else:
         sys.stdout.write("\n\n".join("\n".join(table) for _, table in tables(rows)) + "\n")
 
