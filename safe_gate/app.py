@@ -76,7 +76,7 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content["shard"]["cases"].items()
     )
-    said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: safe-gate merge does."
+    said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(files.shown(path))}")
     publishing.tell_of_shard(said, files.shown(path), options, effects)
     return EXIT_CODES[Verdict.PASS]
@@ -192,7 +192,7 @@ def examine(
             problems = (*_untrusted(options, effects), *problems)
         effects.out(console.facts("A run would read", found))
     seen = outlook.github_facts(options, effects.context, effects.folder)
-    effects.out(console.facts("GitHub, as far as it can be seen without asking", seen))
+    effects.out(console.facts("GitHub, as far as known without asking it", seen))
     effects.out(console.facts("A run would publish", outlook.channels(options, effects.context)))
     effects.out("Nothing was scored, written or sent.")
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
@@ -330,7 +330,7 @@ def try_packs(paths: Sequence[str], effects: Effects) -> int:
 
     found = packs.check(paths)
     rules = sum(len(pack["rules"]) for pack in found)
-    effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: every text is hit and missed as promised")
+    effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
     return EXIT_CODES[Verdict.PASS]
 
 

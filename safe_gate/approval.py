@@ -169,11 +169,11 @@ def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -
         shown = ": failing cases are all there is to show" if counts else ", and no case fails unexpectedly"
         yield (f"There is no baseline yet{shown}.",)
     elif not counts:
-        yield ("No case is new, gone, asked otherwise, or ends otherwise.",)
+        yield ("No case is added, removed or changed, and no result differs.",)
     else:
         yield (", ".join(f"{counts[kind]} {words}" for kind, words in enumerate(_KINDS) if counts[kind]) + ".",)
     if old is not None and not _same_rules(old, report):
-        yield ("Rules are not those of the baseline: another engine, packs, profile, thresholds or weights.",)
+        yield ("The rules differ from the baseline's: engine, packs, profile, thresholds or weights.",)
 
 
 # --- waivers ------------------------------------------------------------------------------------
@@ -206,7 +206,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
         (
             (f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",),
             *(
-                ("Expired, and not renewed by this: ", Untrusted(one.case_id), f", {one.name}.")
+                ("Expired and not renewed: ", Untrusted(one.case_id), f", {one.name}.")
                 for one, waiver in sorted(there.items())
                 if waiver["expires"] < today
             ),

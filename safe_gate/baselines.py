@@ -125,7 +125,7 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     if repository.root_in_sight(here) is None:
         paths = [here / path for path in (*files.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
-            words = "is a checkout, and the working folder lies in none: a commit has the files by other paths"
+            words = "is a checkout, but the working folder is in none: the paths in a commit differ"
             yield Problem(Place(files.shown(root)), f"{words}; check out into the working folder itself")
 
 
@@ -201,9 +201,9 @@ def _working_folder() -> Baseline:
 
 _NO_REPORT: Mapping[str, str] = {
     "publication": "is what a run leaves for `publish`, not a report; name the safe-gate.json beside it",
-    "safe-batch": "is a SAFE v0 batch, not a report of safe-gate run; name a commit that holds its outputs",
-    "safe-output": "is a file of recorded outputs, not a report of safe-gate run; name a commit that holds it",
-    "synthesis-case": "is a file of Synthesis cases, not a report of safe-gate run; name a commit that holds it",
+    "safe-batch": "is a SAFE v0 batch, not a report of safe-gate run; name a commit that contains its outputs",
+    "safe-output": "is a file of recorded outputs, not a report of safe-gate run; name a commit that contains it",
+    "synthesis-case": "is a file of Synthesis cases, not a report of safe-gate run; name a commit that contains it",
     "rule-pack": "is a rule pack, not a report of safe-gate run",
     "waivers": "is a file of waivers, not a report of safe-gate run",
     "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
@@ -308,7 +308,9 @@ def _write(top: Path, path: str, data: bytes) -> None:
     if {"..", ".git"} & set(parts) or PurePath(*parts).parts != tuple(parts):
         raise CannotJudge(Problem(Place(path), f"{words}: it leads out of it; correct the commit"))
     if data.startswith(_LFS):
-        words = "is kept by Git LFS, and a commit holds only a pointer to it; name a report as the baseline instead"
+        words = (
+            "is stored in Git LFS, and a commit contains only a pointer to it; name a report as the baseline instead"
+        )
         raise CannotJudge(Problem(Place(path), words))
     target = top.joinpath(*parts)
     try:

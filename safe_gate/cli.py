@@ -92,7 +92,7 @@ COMMANDS = {
 
 _VERBOSE = {
     "action": "store_true",
-    "help": "show all cases to review with their evidence, and the tables behind the scorecard",
+    "help": "show all cases to look at with their evidence, and the tables behind the scorecard",
 }
 _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
     "merge": {
@@ -249,7 +249,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     try:
         Path.cwd()
     except FileNotFoundError:
-        _print("safe-gate: the working folder is gone; change to one that exists", sys.stderr)
+        _print("safe-gate: the working folder no longer exists; change to another one", sys.stderr)
         return _COULD_NOT_JUDGE
     try:
         return copy_context().run(_main, arguments, os.environ)

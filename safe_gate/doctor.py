@@ -119,5 +119,5 @@ def _baseline(options: Options, effects: Effects) -> Facts:
             if baselines.is_replaced(options):
                 words += ", which the run's own replaces"
     except _NotAsked:
-        words = "not in the clone; a run asks GitHub for it, which was not asked here"
+        words = "not in the clone; a run would ask GitHub for it"
     return [("baseline", Untrusted(f"{options.baseline}: {words}"))]

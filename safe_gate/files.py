@@ -868,7 +868,7 @@ def _values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
                 raise line
             yield place, parse_bounded(line)
         except (JsonError, parquet.NotReadable) as error:
-            words = "is a row that JSON cannot hold"
+            words = "is a row that JSON cannot represent"
             yield Problem(place, f"{words}: {error}", text_free=words)
 
 

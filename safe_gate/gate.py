@@ -97,7 +97,7 @@ class Rule:
             message = f"{plural(value, found.one, found.many)}{more}, {limit} allowed"
             return RuleOutcome(self.name, self.evaluator, value, limit, value <= limit, message, group)
         if not found.whole:
-            message = f"{found.noun} cannot be told: {found.words}"
+            message = f"{found.noun} is unknown: {found.words}"
             return RuleOutcome(self.name, self.evaluator, None, limit, passed=False, message=message, group=group)
         count = found.part + forgiven
         value = count / found.whole

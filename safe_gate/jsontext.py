@@ -103,17 +103,17 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     rest = text[position:]
     hidden = ""
     if rest.startswith(",") and rest[1:].lstrip()[:1] in ("}", "]"):
-        what = "a comma stands before the closing bracket"
+        what = "there is a comma before the closing bracket"
     elif not rest.strip(_BLANKS) or error.msg.startswith("Unterminated"):
         what, position = "it breaks off", min(position, len(text.rstrip(_BLANKS)))  # not on the line after
     elif error.msg.startswith("Invalid control"):
-        what = "a text holds a raw line break or control character"
+        what = "a string contains a raw line break or control character"
     elif "escape" in error.msg:
         what = "a backslash starts no escape that JSON knows (a backslash itself is written \\\\)"
     elif error.msg.startswith("Extra data"):
         what = "more follows after the value"
     elif rest.startswith("'"):
-        what = "a single quote stands where JSON has double quotes"
+        what = "there is a single quote where JSON needs double quotes"
     else:
         what = f"{json.dumps(rest[:1], ensure_ascii=False)} is not expected here"
         hidden = "a character is not expected here"

@@ -50,7 +50,7 @@ def lost_reports(options: Options, context: Context) -> str:
     path = posixpath.normpath(posixpath.join(context.workspace, options.report_dir))
     if context.workspace != _IN_CONTAINER or f"{path}/".startswith(_KEPT):
         return ""
-    return "outside of the workspace, where no later step finds them: they go with the action's container"
+    return "outside the workspace, where no later step finds them: they are deleted with the action's container"
 
 
 def channels(options: Options, context: Context) -> Facts:
@@ -58,18 +58,18 @@ def channels(options: Options, context: Context) -> Facts:
     skipped = no_comment(options, context)
     comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {_subject(context)}"
     if not skipped and context.is_read_only:
-        comment += "; GitHub will refuse it unless the token is one of your own"
+        comment += "; GitHub will refuse it unless you set your own token"
     dry = "no: this is a dry run" if options.dry_run else ""
-    annotations = "of problems alone: merge makes the others" if options.shard else "yes"
+    annotations = "of problems only: merge makes the others" if options.shard else "yes"
     if options.mode == "publish":
         return [("comment", comment), ("step outputs", _step_outputs(context))]
     return [
         ("comment", comment),
-        ("annotations", dry or (annotations if context.in_actions else "no: this is no job of GitHub Actions")),
+        ("annotations", dry or (annotations if context.in_actions else "no: this is not a GitHub Actions job")),
         ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
         ("step outputs", _step_outputs(context)),
         ("reports", Untrusted(", ".join(filter(None, (f"in {options.report_dir}", lost_reports(options, context)))))),
-        ("recorded text", "shown" if options.text == "full" else "withheld: a hash stands for each"),
+        ("recorded text", "shown" if options.text == "full" else "hidden: hashes replace it"),
     ]
 
 
@@ -103,7 +103,7 @@ def _subject(context: Context) -> str:
 
 def _pull_request(context: Context) -> str:
     if context.subject.pull_request is None:
-        return "none named: the open one with this head" if context.may_have_pull_request else "none"
+        return "not named: the open one with this head" if context.may_have_pull_request else "none"
     return f"#{context.subject.pull_request}"
 
 

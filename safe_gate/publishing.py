@@ -97,7 +97,7 @@ _REFUSED = {
     Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
     Refusal.PERMISSION: (
         "skipped-permissions",
-        "; with a read-only token (forks, Dependabot) that is ordinary, else the job needs pull-requests: write",
+        "; this is normal with a read-only token (forks, Dependabot), otherwise the job needs pull-requests: write",
     ),
     Refusal.NOT_FOUND: (
         "skipped-permissions",
@@ -191,7 +191,7 @@ def _rehearse(
     """Print what would be published, in a form in which it does nothing."""
     from safe_gate.render import console, markdown
 
-    effects.out("\nDry run: no comment, annotation or summary is made; reports and step outputs are.")
+    effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
     planned = outlook.channels(replace(options, dry_run=False), effects.context)
     effects.out(console.facts("Without it there would be", planned))
     for one in annotations:
@@ -265,7 +265,7 @@ def post_later(options: Options, effects: Effects) -> bool:
         tell_of_refusal(error.problems, options, effects)
         raise
     if options.dry_run:
-        effects.out("Dry run: no comment is made; step outputs are.")
+        effects.out("Dry run: step outputs are written; the comment is not.")
         _show(draft.bodies[0], effects)
     are_written = _write_outputs(step_outputs(found.report), effects)
     posted = _post(
@@ -292,7 +292,7 @@ def left_behind(options: Options, context: Context) -> tuple[Publication, Contex
         origin = theirs.origin(found.folder, options.gate_id or found.gate)
         return found, theirs, _draft(found.report, found.problems, options, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
-        words = "holds figures that cannot be; expected what safe-gate run writes"
+        words = "has impossible figures; expected a file that safe-gate run wrote"
         raise CannotJudge(Problem(place, words)) from None
 
 
@@ -318,13 +318,13 @@ def _strangers(found: Publication, place: Place, context: Context) -> Iterator[P
     """Yield what keeps a file from being published: it must be of the run that the event tells of."""
     subject = context.subject
     if context.event != "workflow_run":
-        event = context.event or "no event of GitHub"
-        yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, which is what can be trusted")
+        event = context.event or "no GitHub event"
+        yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, the only trusted event")
     elif subject.trigger == NO_RUN:
         words = "names no run that started this workflow; expected the event of a workflow_run in GITHUB_EVENT_PATH"
         yield Problem(Place(context.broken_event_file or "the event file"), words)
     elif found.run.id != subject.trigger.id or found.run > subject.trigger:
-        expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or before"
+        expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or earlier"
         words = (
             f"is of run {found.run.id}, attempt {found.run.attempt}; expected {expected}, which started this workflow"
         )

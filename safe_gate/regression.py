@@ -330,9 +330,9 @@ def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> R
     proven = [metric for metric in mattering if _is_real(metric, guards) and _is_enough(metric)]
     if worst := max(proven or mattering, key=_drop, default=None):
         fall = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
-        few = f"on balance fewer than {stats.LEAST_CASES} cases"
-        unproven = "which chance may show" if _is_enough(worst) else few
-        relation = "more than chance shows" if proven else unproven
+        few = f"fewer than {stats.LEAST_CASES} cases net"
+        unproven = "which may be chance" if _is_enough(worst) else few
+        relation = "more than chance" if proven else unproven
         message = f"{fall}, {relation} (p {_p(worst, guards)})"
     else:
         message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"

@@ -138,7 +138,7 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
         allowed = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
         unknown = (key for key in value if key not in known and not any(one.search(key) for one in allowed))
         for key in islice(unknown, _MOST_FAULTS):
-            extra = "; names of your own start with x_" if allowed else ""
+            extra = "; your own names start with x_" if allowed else ""
             yield Fault((*path, key), f"is not a known field{suggestion(key, known)}{extra}")
     elif keyword == "required":
         for key in asked:

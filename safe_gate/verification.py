@@ -159,7 +159,7 @@ def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
         recorded["waivers"] = None  # a file of the default's name may have been made since
     commit = report["provenance"].get("policy_commit")
     if options.rules and commit:
-        words = f"was judged by the rule packs of commit {commit[:12]}, which are not at hand"
+        words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(files.shown(Path(path))), words, "", "provenance.policy_commit"))
     anew, problems = make(options, report["generated_at"], recorded)
     if problems:
@@ -224,4 +224,4 @@ def _not_recomputed(report: JsonObject, anew: JsonObject) -> Iterator[Phrase]:
     earlier = (name for name in _of_an_earlier_state(report) if report[name])
     added = sorted({*(report.keys() - anew.keys()), *earlier})
     if anew and added:
-        yield (f"Not recomputed, but left as the report has it: {', '.join(added)}.",)
+        yield (f"Not recomputed: {', '.join(added)}.",)

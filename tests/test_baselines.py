@@ -267,7 +267,7 @@ def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open],
 
 def test_what_git_lfs_keeps_is_said_to_be(source: Callable[[Path], Open], work: Path) -> None:
     Path("chat.jsonl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "utf-8")
-    assert "evals/chat.jsonl: is kept by Git LFS" in refusal(source(work)("main"))
+    assert "evals/chat.jsonl: is stored in Git LFS" in refusal(source(work)("main"))
 
 
 def test_more_than_2_gb_is_refused_before_it_is_read(
@@ -626,7 +626,7 @@ def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_fol
     where = context("pull_request", BASE, repository=REPOSITORY)
     options = Options(synthesis_cases=(pattern, f"{'x' * 300}/c.jsonl"), github_token=TOKEN)
     said = refusal(open_("base", where=where, options=options, folder=""))
-    assert said.startswith("app: is a checkout, and the working folder lies in none")
+    assert said.startswith("app: is a checkout, but the working folder is in none")
     assert github.requests == []
 
 

@@ -65,8 +65,8 @@ def test_limits_are_waited_for_within_reason(
     github.faults[(method, COMMENTS)] = Answer(answer.status, answer.body, answer.headers, answer.times)
     step = gate("fail")
     assert (step.status, waits) == (status, waited)
-    assert [line for line in step.ran.out.split("\n") if "asked again" in line] == [
-        f"GitHub is asked again in {seconds} s." for seconds in waited
+    assert [line for line in step.ran.out.split("\n") if "Asking GitHub again" in line] == [
+        f"Asking GitHub again in {seconds} s." for seconds in waited
     ]
     assert len(step.warnings) == (status != "created")
     if status == "skipped-rate-limit":
@@ -82,7 +82,7 @@ def test_reading_a_baseline_and_publishing_wait_for_a_minute_each(gate: Gate, gi
     for path in (f"/repos/{REPOSITORY}/commits/main", COMMENTS):
         github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "50"}, times=1)
     step = gate("pass", "--baseline", "main")
-    assert (step.status, step.ran.out.count("GitHub is asked again in 50 s.")) == ("created", 2)
+    assert (step.status, step.ran.out.count("Asking GitHub again in 50 s.")) == ("created", 2)
     assert step.report["comparison"]["baseline"]["commit"] == commit
 
 

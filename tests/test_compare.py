@@ -84,7 +84,7 @@ def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callabl
     assert (change["id"], change["because"], change["passed"]) == ("T-3", ["output"], [True, True, False])
     assert change["before"]["pass"] is True
     assert "  T-3 (c.jsonl:4) newly failing by output" in done.out
-    assert "    before: nothing to complain of" in done.out
+    assert "    before: no complaint" in done.out
     assert (
         "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
         in Path("reports/safe-gate.md").read_text()
@@ -126,9 +126,9 @@ def test_a_negative_example_that_passes_is_said_to(safe_gate: Callable[..., Ran]
     write_cases(Path("c.jsonl"), turn("better", **meant), turn("became", **meant))
     done = safe_gate("compare", base, ".", "--synthesis-cases", "c.jsonl", "--verbose")
     lines = [line.strip() for line in done.out.splitlines()]
-    now = "now: passes, though it is a negative example"
+    now = "now: passes, although it is a negative example"
     (became,) = (i for i, line in enumerate(lines) if line.startswith("became (c.jsonl:2) newly failing by exp"))
-    assert lines[became + 1 : became + 3] == ["before: nothing to complain of", now]
+    assert lines[became + 1 : became + 3] == ["before: no complaint", now]
     assert lines.count(now) == 2
     back = safe_gate("compare", ".", base, "--synthesis-cases", "c.jsonl", "--verbose")
     assert back.out.count(now.replace("now:", "before:")) == 2
@@ -716,7 +716,7 @@ def test_a_concern_whose_first_cases_a_change_brings_has_no_baseline_yet(safe_ga
     for text in ("full", "none"):
         done = safe_gate("run", *flags, "--safe-concern", "New", "--baseline", base, "--text", text)
         assert done.code == 0, done.log
-        said = "SAFE v0 has no baseline yet: the baseline has no cases where this run has them."
+        said = "SAFE v0 has no baseline yet: the baseline has none of its cases."
         assert said in done.out
     done = safe_gate("compare", base, ".", *flags, "--safe-concern", "Nwe")
     assert (done.code, done.err.startswith("safe-concern: 'Nwe' matches no case")) == (3, True), done.log
@@ -731,7 +731,7 @@ def test_an_evaluator_whose_files_the_baseline_does_not_have_is_said_to_have_non
     done = safe_gate("run", "--safe-batch", "b.json", "--synthesis-cases", "d.jsonl", "--baseline", base)
     assert done.code == 0, done.log
     assert report()["comparison"]["without_baseline"] == ["synthesis"]
-    said = "Synthesis has no baseline yet: the baseline has no cases where this run has them."
+    said = "Synthesis has no baseline yet: the baseline has none of its cases."
     assert said in done.out
     assert said in Path("reports/safe-gate.md").read_text()
 

@@ -285,7 +285,7 @@ def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate:
     found = [
         "a.json:1: batch_plan: is 3; expected an object with scenarios",
         'a.json:1: test_cases[5]: is "no case"; expected an object with test_id, concern_id and expectations',
-        "a.json:1: 1: typo: is not a known field; names of your own start with x_",
+        "a.json:1: 1: typo: is not a known field; your own names start with x_",
         "a.json:1: 2: output: has no recorded output; expected one by this test_id in a.outputs.jsonl (2 times: also 3)",
         "a.json:1: 2: test_id: appears at a.json:1 too; expected ids that are unique in the run",
         "b.json:1: 1: test_id: appears at a.json:1 too; expected ids that are unique in the run",

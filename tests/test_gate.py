@@ -82,8 +82,8 @@ def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
         ({"labels": (1, 1)}, {"min_label_accuracy": 1.0}, True, "Label accuracy 100.0% is at least 100.0%: 1 of 1 label agrees (95 % interval 21 to 100 %)"),
         ({}, {"min_label_accuracy_topic_pivot": 0.75}, True, "Label accuracy of topic pivot 75.0% is at least 75.0%: 3 of 4 labels agree (95 % interval 30 to 95 %)"),
         ({"labels": (9, 10)}, {"min_label_accuracy_topic_pivot": 0.76}, False, "Label accuracy of topic pivot 75.0% is below 76.0%: 3 of 4 labels agree (95 % interval 30 to 95 %)"),
-        ({"labels": (9, 10)}, {"min_label_accuracy_agency_language": 0.0}, False, "Label accuracy of agency language cannot be told: no case has a label of this check"),
-        ({}, {"min_label_accuracy": 0.0}, False, "Label accuracy cannot be told: no case has labels"),
+        ({"labels": (9, 10)}, {"min_label_accuracy_agency_language": 0.0}, False, "Label accuracy of agency language is unknown: no case has a label of this check"),
+        ({}, {"min_label_accuracy": 0.0}, False, "Label accuracy is unknown: no case has labels"),
     ],
 )  # fmt: skip
 def test_each_rule_compares_its_value_with_its_limit_and_says_so(

@@ -313,13 +313,13 @@ def test_nobody_listening_is_a_warning(gate: Gate, verdict: str) -> None:
 def test_an_address_that_is_none_is_a_warning(gate: Gate, url: str) -> None:
     step = gate(GITHUB_API_URL=url)
     assert_only_warned(step, "failed")
-    assert "is none of http or https: correct GITHUB_API_URL" in step.warnings[0]
+    assert "is neither http nor https: correct GITHUB_API_URL" in step.warnings[0]
 
 
 def test_a_token_that_no_header_can_hold_is_a_warning(gate: Gate) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\u2013"})
     assert_only_warned(step, "failed")
-    assert "the token holds a character that no token has: correct github-token" in step.warnings[0]
+    assert "the token contains an invalid character: correct github-token" in step.warnings[0]
 
 
 def test_a_certificate_bundle_that_is_not_there_is_a_warning(gate: Gate, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -333,8 +333,8 @@ def test_a_certificate_bundle_that_is_not_there_is_a_warning(gate: Gate, monkeyp
     ("proxy", "words"),
     [
         ("http://127.0.0.1:1", "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
-        ("http://", "the proxy's address is none: correct HTTPS_PROXY"),
-        ("socks5://127.0.0.1:1", "or of a proxy is none of http or https: correct GITHUB_API_URL or HTTPS_PROXY"),
+        ("http://", "the proxy's address is invalid: correct HTTPS_PROXY"),
+        ("socks5://127.0.0.1:1", "or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY"),
     ],
 )
 def test_a_proxy_that_does_not_work_is_a_warning(
@@ -355,7 +355,7 @@ def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) ->
 def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate) -> None:
     step = gate("fail", **{"INPUT_GITHUB-TOKEN": f"{TOKEN}\nx"})
     assert_only_warned(step, "failed")
-    assert "the token holds a character that no token has: correct github-token" in step.warnings[0]
+    assert "the token contains an invalid character: correct github-token" in step.warnings[0]
     assert TOKEN not in step.ran.log
 
 

@@ -63,7 +63,7 @@ def run(safe_gate: SafeGate) -> Callable[..., Ran]:
         ({"tags": {"grief": {"max-unexpected-failures": 2}}}, 0, 'Tag "grief": 2 unexpected failures, 2 allowed'),
         ({"tags": {"grief": {"min-pass-rate": 0.61}}}, 1, 'Tag "grief": Pass rate 60.0% is below 61.0%: 3 of 5 cases pass or fail as expected (95 % interval 23 to 88 %)'),
         ({"tags": {"grief": {"min-label-accuracy": 0.6}}}, 0, 'Tag "grief": Label accuracy 60.0% is at least 60.0%: 3 of 5 labels agree (95 % interval 23 to 88 %)'),
-        ({"tags": {"other": {"min-label-accuracy": 0}}}, 1, 'Tag "other": Label accuracy cannot be told: no case has labels'),
+        ({"tags": {"other": {"min-label-accuracy": 0}}}, 1, 'Tag "other": Label accuracy is unknown: no case has labels'),
     ],
 )  # fmt: skip
 def test_a_group_has_rules_of_its_own(run: Callable[..., Ran], settings: dict[str, Any], code: int, said: str) -> None:
@@ -263,7 +263,7 @@ def test_an_archetype_may_have_thresholds_of_its_own(safe_gate: SafeGate) -> Non
     assert part["policy"]["archetype_thresholds"]["Lax"] == part["policy"]["thresholds"] | {
         "CR": {"pass": 0.5, "review": 0.5}
     }
-    assert 'Labelled by thresholds of its own: archetype "Lax", "Strict".' in ran.out
+    assert 'Labelled by its own thresholds: archetype "Lax", "Strict".' in ran.out
 
 
 @pytest.mark.parametrize(

@@ -99,7 +99,7 @@ def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None
     assert [line.strip() for line in open_.split("\n") if line][:-1] == [
         "### ✅ SAFE Gate passed · the only rule holds",
         "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
-        "SAFE v0 did not run: it was given no input, and none of its rules applies.",
+        "SAFE v0 did not run: it has no input, so none of its rules applies.",
     ]
     assert "negative example passes" in text
 
@@ -139,7 +139,7 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
         (Origin("", commit=sha, run=7), ""),
     ):
         for text in rungs(report, [], limit=SUMMARY_LIMIT, origin=origin):
-            assert text.endswith(f"the same inputs give these same words{links}</sub>\n")
+            assert text.endswith(f"the same inputs give the same result{links}</sub>\n")
 
 
 def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..., dict[str, Any]]) -> None:

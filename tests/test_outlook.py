@@ -113,7 +113,7 @@ READ_ONLY = "read-only, if it is the job's own"
             "push",
             {"after": HEAD},
             "octocat",
-            "none named: the open one with this head",
+            "not named: the open one with this head",
             "given; it needs pull-requests: write",
         ),
     ],
@@ -141,7 +141,7 @@ def test_the_doctor_says_which_reports_go_with_the_actions_container(
     job(GITHUB_WORKSPACE="/github/workspace")
     found = facts(safe_gate("doctor", "--report-dir", where).out)["reports"]
     assert found.startswith(f"in {where or './reports'}")
-    assert (", outside of the workspace, where no later step finds them" in found) is is_lost
+    assert (", outside the workspace, where no later step finds them" in found) is is_lost
     job(GITHUB_WORKSPACE="/elsewhere")
     assert facts(safe_gate("doctor", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
 
@@ -156,7 +156,7 @@ def test_a_run_in_the_actions_container_warns_of_reports_that_go_with_it(
     assert "::warning" not in safe_gate(*run).out
     ran = safe_gate(*run, "--report-dir", str(tmp_path / "elsewhere"))
     assert ran.code == 0
-    assert "elsewhere lie outside of the workspace, where no later step finds them" in ran.out
+    assert "elsewhere lie outside the workspace, where no later step finds them" in ran.out
 
 
 @pytest.mark.parametrize(
@@ -184,7 +184,7 @@ def test_the_doctor_promises_no_annotations_of_a_shard_but_of_problems(
     write_cases(tmp_path / "c.jsonl", turn("a", assistant=BAD))
     job()
     promised = facts(safe_gate("doctor", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"]
-    assert promised == "of problems alone: merge makes the others"
+    assert promised == "of problems only: merge makes the others"
     ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
     assert (ran.code, "::" in ran.out) == (0, False)
     (tmp_path / "c.jsonl").write_text("{", "utf-8")
@@ -198,8 +198,8 @@ def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> Non
     assert ran.code == 0
     found = facts(ran.out)
     assert found["event"] == found["repository"] == found["pull request"] == found["token"] == "none"
-    assert found["annotations"] == "no: this is no job of GitHub Actions"
-    assert found["recorded text"] == "withheld: a hash stands for each"
+    assert found["annotations"] == "no: this is not a GitHub Actions job"
+    assert found["recorded text"] == "hidden: hashes replace it"
 
 
 def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) -> None:
@@ -321,7 +321,7 @@ def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, jo
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("doctor", "--cases", "c.jsonl", "--baseline", "base")
     assert (ran.code, ran.err) == (0, "")
-    assert facts(ran.out)["baseline"] == "base: not in the clone; a run asks GitHub for it, which was not asked here"
+    assert facts(ran.out)["baseline"] == "base: not in the clone; a run would ask GitHub for it"
 
 
 @pytest.mark.parametrize("content", [None, "{", "[]"])
@@ -364,7 +364,7 @@ def test_a_dry_run_judges_and_reports_but_publishes_nothing(
     assert not Path("summary").exists()
     assert "skipped-dry-run" in Path("output").read_text("utf-8")
     assert not re.search(r"^\s*::", ran.log, re.MULTILINE)
-    assert "Dry run: no comment, annotation or summary is made; reports and step outputs are." in ran.out
+    assert "Dry run: reports and step outputs are written; comment, annotations and summary are not." in ran.out
     assert facts(ran.out)["comment"] == "always, on pull request #2"
     assert "\nerror c.jsonl:1: SAFE Gate: t: fails agency language, " in ran.out
     body = ran.out.partition(" bytes ---\n")[2].partition("--- end of the comment ---")[0]

@@ -246,7 +246,7 @@ def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_
     text = (REPOSITORY / "docs" / "own-rules.md").read_text("utf-8")
     (shown,) = (block for block in re.findall(r"```json\n(.*?)```", text, re.DOTALL) if '"phrase"' in block)
     Path("own.json").write_text(shown, "utf-8")
-    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: every text is hit and missed")
+    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: all texts hit and miss")
     shown = shown.replace(
         '"phrase": "you (are|) (hold|holding) the pen"', '"pattern": "you(?:\'re)? hold(?:ing)? the pen"'
     )
@@ -258,7 +258,7 @@ def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_
 
 def test_rules_are_listed_and_tested_from_the_command_line(safe_gate: SafeGate) -> None:
     write_pack()
-    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: every text is hit and missed")
+    assert safe_gate("rules", "test", "own.json").out.startswith("1 pack, 1 rule: all texts hit and miss")
     listed = safe_gate("rules", "--rules", "own.json", "--rules-off", "agency-negative/you-should")
     assert listed.code == 0
     assert "team-guarantee/refund" in listed.out
@@ -384,7 +384,7 @@ def test_phrases_of_ones_own_count_with_classes_and_conditions_of_their_own(safe
     }
     pack = OWN | {"classes": classes, "rules": [OWN["rules"][0], phrase]}
     Path("own.json").write_text(json.dumps(pack), "utf-8")
-    assert safe_gate("rules", "test", "own.json").out == "1 pack, 2 rules: every text is hit and missed as promised\n"
+    assert safe_gate("rules", "test", "own.json").out == "1 pack, 2 rules: all texts hit and miss as expected\n"
     write_cases(Path("c.jsonl"), turn("a", assistant="So your parcel is here.", checks=["unverifiable_reassurance"]))
     for profile in ("standard", "spec"):
         ran = safe_gate("eval", "--cases", "c.jsonl", "--rules", "own.json", "--profile", profile)
@@ -492,8 +492,8 @@ def test_what_is_switched_off_or_added_is_said_beside_the_verdict(safe_gate: Saf
     written = Path("reports/safe-gate.md").read_text("utf-8")
     assert "Synthesis ran with profile spec." in ran.out
     assert "Synthesis ran with profile spec." in written
-    assert 'Synthesis ran with rule packs of the repository\'s own: "own*.json".' in ran.out  # it may name several
-    assert "Synthesis ran with rule packs of the repository's own: <code>" in written
+    assert 'Synthesis ran with the repository\'s own rule packs: "own*.json".' in ran.out  # it may name several
+    assert "Synthesis ran with the repository's own rule packs: <code>" in written
     assert 'Synthesis ran with 1 rule or pack off: "agency-negative".' in ran.out
     assert "off: <code>agency-negative</code>." in written
 

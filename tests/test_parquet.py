@@ -163,10 +163,10 @@ def test_every_row_is_held_against_the_schema(safe_gate: SafeGate) -> None:
 @pytest.mark.parametrize(
     ("column", "value", "said"),
     [
-        ("user", b"bytes", "is a row that JSON cannot hold: user: "),
+        ("user", b"bytes", "is a row that JSON cannot represent: user: "),
         ("user", 3, "is 3; expected text"),
-        ("x_when", datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), "is a row that JSON cannot hold: x_when: "),
-        ("x_price", decimal.Decimal("1.5"), "is a row that JSON cannot hold: "),
+        ("x_when", datetime.datetime(2024, 1, 1, tzinfo=datetime.UTC), "is a row that JSON cannot represent: x_when: "),
+        ("x_price", decimal.Decimal("1.5"), "is a row that JSON cannot represent: "),
         ("x_score", float("nan"), "NaN is not a JSON number"),
         ("x_score", float("-inf"), "-Infinity is not a JSON number"),
         ("model", "m-1", "is not a known field"),
@@ -201,9 +201,9 @@ def test_what_arrow_allows_and_json_does_not_is_a_problem_of_its_row() -> None:
     ):
         pq.write_table(table, "c.parquet")
         (line,) = told("c.parquet")
-        assert line.startswith("1: : : is a row that JSON cannot hold: ")
+        assert line.startswith("1: : : is a row that JSON cannot represent: ")
         assert said in line
-    assert [problem.without_texts().message for problem in read("c.parquet")] == ["is a row that JSON cannot hold"]
+    assert [problem.without_texts().message for problem in read("c.parquet")] == ["is a row that JSON cannot represent"]
 
 
 @pytest.mark.parametrize(

@@ -230,9 +230,9 @@ def passing(file: dict[str, Any]) -> None:
 @pytest.mark.parametrize(
     ("change", "words"),
     [
-        (lambda file: file.update(run_id=78), "is of run 78, attempt 1; expected run 77, attempt 1 or before"),
-        (lambda file: file.update(run_id=76), "is of run 76, attempt 1; expected run 77, attempt 1 or before"),
-        (lambda file: file.update(run_attempt=2), "is of run 77, attempt 2; expected run 77, attempt 1 or before"),
+        (lambda file: file.update(run_id=78), "is of run 78, attempt 1; expected run 77, attempt 1 or earlier"),
+        (lambda file: file.update(run_id=76), "is of run 76, attempt 1; expected run 77, attempt 1 or earlier"),
+        (lambda file: file.update(run_attempt=2), "is of run 77, attempt 2; expected run 77, attempt 1 or earlier"),
         (lambda file: file.update(head_sha=OTHER), f"is of commit {OTHER}; expected {HEAD}"),
         (lambda file: file.update(head_sha="main"), "head_sha"),
         (
@@ -252,7 +252,7 @@ def passing(file: dict[str, Any]) -> None:
         ),
         (
             lambda file: file["report"]["synthesis"]["summary"]["label_accuracy"].update(total=1, matched=10**400),
-            "holds figures that cannot be",
+            "has impossible figures",
         ),
         (passing, "by the report's own figures it is 'fail'"),
         (

@@ -412,7 +412,7 @@ def test_a_working_folder_that_is_gone_is_named(safe_gate: SafeGate) -> None:
     os.chdir(gone)
     Path("../gone").rmdir()
     ran = safe_gate("eval", "--cases", "../c.jsonl")
-    assert (ran.code, ran.err) == (3, "safe-gate: the working folder is gone; change to one that exists\n")
+    assert (ran.code, ran.err) == (3, "safe-gate: the working folder no longer exists; change to another one\n")
 
 
 def test_weights_that_are_all_zero_name_their_file(safe_gate: SafeGate) -> None:

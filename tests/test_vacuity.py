@@ -60,9 +60,9 @@ def test_a_metric_that_is_mostly_vacuous_is_named_in_every_format(
     total = full + empty
     cases, verdicts = ("cases name", "verdicts are") if total > 1 else ("case names", "verdict is")
     sentences = (
-        f"CR: {empty} of {total} {cases} no signals to find, so that 1.00 there says nothing.",
-        f"AH: {empty} of {total} {cases} no forbidden terms, so that 1.00 there says nothing.",
-        f"Topic pivot: {empty} of {total} {verdicts} not applicable, which passes and says nothing.",
+        f"CR: {empty} of {total} {cases} no signals to find, so 1.00 there proves nothing.",
+        f"AH: {empty} of {total} {cases} no forbidden terms, so 1.00 there proves nothing.",
+        f"Topic pivot: {empty} of {total} {verdicts} not applicable, which passes but proves nothing.",
     )
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     alone = safe_gate("score", "--batch", "b").out + safe_gate("eval", "--cases", "c.jsonl").out
@@ -79,7 +79,7 @@ def test_a_reply_without_a_word_reassures_nobody_and_says_so(safe_gate: SafeGate
     write_cases(Path("c.jsonl"), turn("a", assistant=reply, checks=["unverifiable_reassurance"]))
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert ran.code == 0
-    assert "Unverifiable reassurance: 1 of 1 verdict is not applicable, which passes and says nothing." in ran.out
+    assert "Unverifiable reassurance: 1 of 1 verdict is not applicable, which passes but proves nothing." in ran.out
     assert safe_gate("run", "--cases", "c.jsonl", "--max-vacuous", "0").code == 1
     assert "not applicable" not in safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec").out
 

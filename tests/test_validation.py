@@ -72,7 +72,7 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
         'b.json:1: s: output.signals: is "x"; expected a list of texts',
         "c.jsonl:1: a: checks: is an empty list; expected a list of at least one check, each once",
         "c.jsonl:2: b: expected.topic_pivot: is \"yes\"; expected true (pass), false (fail) or null (not applicable)",
-        "c.jsonl:2: b: extra: is not a known field; names of your own start with x_",
+        "c.jsonl:2: b: extra: is not a known field; your own names start with x_",
         "c.jsonl:3: a: id: appears at c.jsonl:1 too; expected ids that are unique in the run",
         "b.json: 1 problem, line 1",
         "c.jsonl: 4 problems, line 1, line 2, line 3",
@@ -346,7 +346,7 @@ def test_problems_of_a_batch_name_case_field_and_line(safe_gate: SafeGate) -> No
     del case["expectations"]["event_summary"]
     Path("b.json").write_text(json.dumps({"test_cases": [case], "x_note": 1, "other": 2}, indent=1), "utf-8")
     err = safe_gate("score", "--batch", "b").err
-    assert "b.json:31: other: is not a known field; names of your own start with x_" in err
+    assert "b.json:31: other: is not a known field; your own names start with x_" in err
     assert "b.json:6: a: expectations.event_summary: is missing; expected an object with must_contain_phrases" in err
     assert 'b.json:15: a: expectations.followup_questions.forbidden_terms[1]: is " "; expected text to look for' in err
 
@@ -485,8 +485,8 @@ def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, name
 @pytest.mark.parametrize(
     ("text", "mention"),
     [
-        ('{"a": 1,\n}', "c.json:1: is not valid JSON: a comma stands before the closing bracket, at column 8"),
-        ("{'a': 1}", "a single quote stands where JSON has double quotes, at column 2"),
+        ('{"a": 1,\n}', "c.json:1: is not valid JSON: there is a comma before the closing bracket, at column 8"),
+        ("{'a': 1}", "there is a single quote where JSON needs double quotes, at column 2"),
         ('{"a": "C:\\evals"}', "a backslash starts no escape"),
         ('{"a": 1} 2', "more follows after the value, at column 10"),
         ('{"a": 1}\u00a0', "more follows after the value, at column 9"),

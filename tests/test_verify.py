@@ -322,7 +322,7 @@ def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: Sa
     assert (ran.code, ran.out.splitlines()[-2:]) == (
         0,
         [
-            "Not recomputed, but left as the report has it: comparison, weakened.",
+            "Not recomputed: comparison, weakened.",
             "reports/safe-gate.json: HOLDS (1 file gives the same report; comparison and weakened stand as recorded)",
         ],
     )
@@ -391,7 +391,7 @@ def test_a_list_of_a_setting_has_no_order_and_what_rules_found_is_in_the_digest_
 @pytest.mark.usefixtures("made")
 def test_the_last_line_of_the_scorecard_shows_the_digest_of_all() -> None:
     last = Path("reports/safe-gate.md").read_text("utf-8").splitlines()[-1]
-    words = "the same inputs give these same words"
+    words = "the same inputs give the same result"
     assert last == f"<sub>safe-gate {__version__} · digest <code>{digests()['all'][:12]}</code> · {words}</sub>"
 
 

@@ -67,7 +67,7 @@ def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: S
         ({"check": "agency_langage"}, 'check: "agency_langage" is not allowed (did you mean "agency_language"?)'),
         ({"metric": "cr"}, 'metric: "cr" is not allowed'),
         ({"id": ""}, "id: is"),
-        ({"ticket": 1}, "ticket: is not a known field; names of your own start with x_"),
+        ({"ticket": 1}, "ticket: is not a known field; your own names start with x_"),
     ],
 )  # fmt: skip
 def test_what_is_no_waiver_is_refused_with_its_place(safe_gate: SafeGate, wrong: dict[str, Any], said: str) -> None:

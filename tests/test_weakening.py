@@ -676,7 +676,7 @@ def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, b
         ("safe_v0", "s", "", "changed"),
         ("synthesis", "</code> @octo | b", "", "dropped"),
     ]
-    assert "as far as a report tells: it records limits and digests" in ran.out
+    assert "as far as a report shows: it records only limits and digests" in ran.out
     assert "│ rule           │ all" in ran.out
 
 
@@ -835,7 +835,7 @@ def test_where_there_is_no_base_commit_it_is_said(
     assert ran.code == 0, ran.log
     assert report()["weakened"]["against"] is None
     assert "on-weakened" not in {rule["rule"] for rule in report()["rules"]}
-    assert "Whether the gate itself got weaker is not known: there is no base commit that could be read." in ran.out
+    assert "It is unknown whether the gate itself got weaker: no base commit could be read." in ran.out
 
 
 def test_texts_are_withheld_in_what_a_case_asks(safe_gate: SafeGate, base: str) -> None:
@@ -1204,14 +1204,14 @@ def test_what_the_base_commits_policy_judged_can_be_verified(
         assert safe_gate("run", "--policy-ref", "base", "--max-unexpected-failures", "0").code == 0
         ran = safe_gate("verify", "reports/safe-gate.json")
         assert ran.code == 0, ran.log
-        assert "Not recomputed, but left as the report has it: waivers, weakened.\n" in ran.out
+        assert "Not recomputed: waivers, weakened.\n" in ran.out
     assert safe_gate("run", "--max-unexpected-failures", "0").code == 1
     put(CONFIG, turn("a"), cases=(full(),))
     in_actions(payload=pull_request(base))
     assert safe_gate("run", "--policy-ref", "base").code == 0
     ran = safe_gate("verify", "reports/safe-gate.json")
     assert ran.code == 3
-    assert f"was judged by the rule packs of commit {base[:12]}, which are not at hand" in ran.err
+    assert f"was judged by the rule packs of commit {base[:12]}, which are not available" in ran.err
 
 
 def test_the_base_commits_policy_or_the_runs_own_says_whether_its_terms_must_be_known(

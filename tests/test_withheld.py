@@ -110,7 +110,7 @@ def test_ids_rules_spans_and_hashes_are_shown(published: Callable[..., dict[str,
     assert all(is_stand_in(text) for text in quotes([report["safe_v0"], report["synthesis"]]))
     assert report["provenance"]["policy"]["text"] == "none"
     for name in ("log", "summary", "safe-gate.md"):
-        assert "Recorded text is withheld" in found[name]
+        assert "Recorded text is hidden" in found[name]
         assert "T-1" in found[name]
         assert "S-1" in found[name]
     for text in (found["log"], found["safe-gate.json"]):

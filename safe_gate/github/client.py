@@ -223,7 +223,7 @@ class Client:
             return False
         self._waited += seconds
         self._left -= seconds
-        self._say(f"GitHub is asked again in {seconds:.0f} s.")
+        self._say(f"Asking GitHub again in {seconds:.0f} s.")
         self._sleep(seconds)
         return True
 
@@ -300,13 +300,13 @@ def _is_passing(error: Exception) -> bool:
     )
 
 
-_NO_ADDRESS = "the address of the API or of a proxy is none of http or https: correct GITHUB_API_URL or HTTPS_PROXY"
+_NO_ADDRESS = "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY"
 # The first kind that an error is of; the narrower ones come first.
 _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (TimeoutError, "no answer in time"),
     (requests.Timeout, "no answer in time"),
     (ReadTimeoutError, "no answer in time"),
-    (requests.exceptions.InvalidProxyURL, "the proxy's address is none: correct HTTPS_PROXY"),
+    (requests.exceptions.InvalidProxyURL, "the proxy's address is invalid: correct HTTPS_PROXY"),
     (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
         requests.exceptions.SSLError,
@@ -316,7 +316,7 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.InvalidSchema, _NO_ADDRESS),
     (requests.exceptions.InvalidURL, _NO_ADDRESS),
     (LocationValueError, _NO_ADDRESS),
-    (requests.exceptions.InvalidHeader, "the token holds a character that no token has: correct github-token"),
+    (requests.exceptions.InvalidHeader, "the token contains an invalid character: correct github-token"),
     (requests.ConnectionError, "no connection"),
     (requests.RequestException, "the answer broke off"),
     (HTTPError, "the answer broke off"),

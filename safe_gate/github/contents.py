@@ -123,7 +123,9 @@ class Contents:
     def _count(self) -> None:
         self._requests += 1
         if self._requests > _MOST_REQUESTS:
-            raise Missing(f"patterns meet so many files and folders that it would be asked over {_MOST_REQUESTS} times")
+            raise Missing(
+                f"the patterns match so many files and folders that it would be asked over {_MOST_REQUESTS} times"
+            )
 
 
 def _name(listed: Mapping[str, Any]) -> str:

@@ -29,7 +29,7 @@ def comparison_section(report: JsonObject) -> Section:
             "<" + ">" * 9,
             rows,
         ),
-        footer="Baseline: as it was judged. Today's rules: its outputs judged by them. p: after Holm's correction.",
+        footer="Baseline: as judged then. Today's rules: its outputs judged by them. p: after Holm's correction.",
         cases_title="",
         cases=Table((), "", ()),
         issues=tuple(_issues(parts)),
@@ -83,15 +83,15 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
         base = comparison["baseline"]
         is_found, is_base = bool(base["made_at"]), base["name"] == "base"
         commit = "the event's base commit" if is_found else "this event"
-        lacks = "holds none of these cases" if is_found else "has no base commit" if is_base else "is not there"
+        lacks = "has none of these cases" if is_found else "has no base commit" if is_base else "is not there"
         name: Words = commit if is_base else Untrusted(base["name"])
         yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
     for missing in comparison["without_baseline"]:
-        words = f"{EVALUATORS[missing].title} has no baseline yet: the baseline has no cases where this run has them."
+        words = f"{EVALUATORS[missing].title} has no baseline yet: the baseline has none of its cases."
         yield (f"{words} Only its absolute rules were judged.",)
     if comparison["status"] == "warn":
-        yield ("Unproven drop: some metric fell, but not by as much as matters, or not beyond what chance shows.",)
+        yield ("Unproven drop: a metric fell, but by less than min-drop or not beyond chance.",)
     if comparison["status"] == "inconclusive":
         yield (_blindness(comparison),)
     if key := comparison.get("cluster_key"):
@@ -99,7 +99,7 @@ def notes(comparison: JsonObject) -> Iterator[Phrase]:
     unseparated = sum(comparison[name]["cases"]["unseparated"] for name in present(comparison))
     if unseparated:
         cases = plural(unseparated, "case")
-        why = "the baseline is a report and holds no outputs to judge again: name a commit to tell them apart"
+        why = "the baseline is a report without outputs to judge again: name a commit to separate them"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
 
 
@@ -147,9 +147,9 @@ def _blindness(comparison: JsonObject) -> str:
         return "No case is in both runs, by id: nothing was compared."
     smallest = smallest_visible(comparison)
     if smallest is None:
-        return "Inconclusive: no drop that matters was seen, but these cases are too few to show any beyond chance."
+        return "Inconclusive: no relevant drop was seen, but so few cases cannot show any beyond chance."
     points = fixed(100 * smallest, 1)
-    return f"Inconclusive: no drop that matters was seen, but these cases cannot show one below {points} points."
+    return f"Inconclusive: no relevant drop was seen, but so few cases cannot show one below {points} points."
 
 
 def _row(name: str, metric: JsonObject) -> tuple[str, ...]:
@@ -236,6 +236,6 @@ def _score(value: float | None) -> str:
 def _told(when: str, name: str, result: JsonObject) -> Iterator[Phrase]:
     evaluator = EVALUATORS[name]
     is_feigned = not evaluator.outcome(result).passed and result.get("is_negative_example", False)
-    nothing: Phrase = ("passes, though it is a negative example" if is_feigned else "nothing to complain of",)
+    nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "no complaint",)
     for phrase in evaluator.finding(result).evidence or (nothing,):
         yield (f"{when}: ", *phrase)

@@ -69,7 +69,7 @@ _GROUPS = 10
 
 _CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
 _COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
-_NAMELESS = "Only the rules fit here: the names of what broke them are in the JSON report, as all else."
+_NAMELESS = "Only the rules fit here: the JSON report has everything else."
 
 
 def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> Iterator[str]:
@@ -188,7 +188,7 @@ def _footer(report: JsonObject, origin: Origin) -> Iterator[str]:
     yield ""
     tool, digests = report["tool"], report["provenance"].get("digests")
     proof = f" · digest <code>{digests['all'][:12]}</code>" if digests else ""
-    yield f"<sub>{tool['name']} {tool['version']}{proof} · the same inputs give these same words{_way_on(origin)}</sub>"
+    yield f"<sub>{tool['name']} {tool['version']}{proof} · the same inputs give the same result{_way_on(origin)}</sub>"
 
 
 def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[str]:
@@ -218,9 +218,9 @@ def _folds(
         yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
     yield from _changes(report, rows, origin)
     if (waivers := waiver_table(report)).rows:
-        yield from _folded("<b>Known failures</b> · the waivers, and what became of them", _cut(waivers, rows))
+        yield from _folded("<b>Known failures</b> · the waivers and their state", _cut(waivers, rows))
     if report["rules"]:
-        yield from _folded("<b>Rules</b> · what was asked and what was found", _rules(report, rows))
+        yield from _folded("<b>Rules</b> · limits and results", _rules(report, rows))
 
 
 def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:

@@ -258,7 +258,7 @@ def _replaced(report: JsonObject) -> Iterator[Phrase]:
 def not_run(report: JsonObject) -> list[Phrase]:
     """Return a sentence for each evaluator without input: that its rules did not apply must be seen."""
     return [
-        (f"{evaluator.title} did not run: it was given no input, and none of its rules applies.",)
+        (f"{evaluator.title} did not run: it has no input, so none of its rules applies.",)
         for name, evaluator in EVALUATORS.items()
         if report[name] is None and report["verdict"] != "error"
     ]
@@ -272,7 +272,7 @@ def departures(report: JsonObject) -> list[Phrase]:
         judged_by = "Judged by the config file, the rule packs and the waivers of the base commit ("
         sentences.append((judged_by, Untrusted(commit[:7]), "), not by this change's own."))
     if policy.get("text") == "none":
-        sentences.append(("Recorded text is withheld: a hash stands for each.",))
+        sentences.append(("Recorded text is hidden: hashes replace it.",))
     if report["synthesis"] is None:
         return sentences
     if policy["profile"] == "spec":
@@ -281,9 +281,7 @@ def departures(report: JsonObject) -> list[Phrase]:
     elif policy["sensitivity"] != "balanced":
         sentences.append((f"Synthesis ran with sensitivity {policy['sensitivity']}.",))
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
-        sentences.append(
-            ("Synthesis ran with rule packs of the repository's own: ", *first_few(packs, len(packs)), ".")
-        )
+        sentences.append(("Synthesis ran with the repository's own rule packs: ", *first_few(packs, len(packs)), "."))
     if off := list(dict.fromkeys(policy["rules_off"])):
         switched = plural(len(off), "rule or pack", "rules or packs")
         sentences.append((f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), "."))

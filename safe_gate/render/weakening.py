@@ -42,7 +42,7 @@ def sentences(report: JsonObject) -> Iterator[Phrase]:
     if not weakened or weakened["findings"]:
         return
     if weakened["against"] is None:
-        yield ("Whether the gate itself got weaker is not known: there is no base commit that could be read.",)
+        yield ("It is unknown whether the gate itself got weaker: no base commit could be read.",)
     else:
         yield ("By config, rules and cases the gate is as strict as at ", *_against(weakened), _limits(weakened), ".")
 
@@ -52,7 +52,7 @@ def _against(weakened: JsonObject) -> Phrase:
 
 
 def _limits(weakened: JsonObject) -> str:
-    return ", as far as a report tells: it records limits and digests" if weakened["partial"] else ""
+    return ", as far as a report shows: it records only limits and digests" if weakened["partial"] else ""
 
 
 def _row(finding: JsonObject) -> tuple[Words, ...]:

@@ -99,7 +99,7 @@ def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
     own = [name for name in report["policy"]["archetype_thresholds"] if name in report["by_archetype"]]
     if own:
-        yield ("Labelled by thresholds of its own: archetype ", *first_few(own, len(own)), ".")
+        yield ("Labelled by its own thresholds: archetype ", *first_few(own, len(own)), ".")
 
 
 def _by_archetype(by_archetype: JsonObject) -> Table:
@@ -121,7 +121,7 @@ def _vacuous(by_metric: JsonObject) -> Iterator[Phrase]:
         vacuous, total = by_metric[metric]["vacuous"], by_metric[metric]["total"]
         if 2 * vacuous > total:
             cases = f"{vacuous} of {plural(total, 'case names', 'cases name')}"
-            yield (f"{metric}: {cases} no {expected}, so that 1.00 there says nothing.",)
+            yield (f"{metric}: {cases} no {expected}, so 1.00 there proves nothing.",)
 
 
 def _metric_row(metric: str, report: JsonObject) -> tuple[str, str, str, str]:

@@ -113,7 +113,7 @@ def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
         idle, total = counts["not_applicable"], sum(counts.values())
         if 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
-            yield (f"{_title(name)}: {verdicts} not applicable, which passes and says nothing.",)
+            yield (f"{_title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
 
 
 def _labels(report: JsonObject) -> str:
