@@ -111,7 +111,18 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
     timeouts = {"publish_timeout", "fetch_timeout"}
     readers = {"follow_links"}
-    shell = {"allow_head_checkout", "mode", "github_token", "config", "jobs", "engine", "scheduler", "shard", "shards"}
+    shell = {
+        "allow_head_checkout",
+        "import_map",
+        "mode",
+        "github_token",
+        "config",
+        "jobs",
+        "engine",
+        "scheduler",
+        "shard",
+        "shards",
+    }
     assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | shell
 
 
