@@ -52,7 +52,7 @@ class Weakening:
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """A rule or a learned pack: the digest of what it says, and whether its hits can let a reply pass."""
+    """A rule: the digest of what it says, and whether its hits can let a reply pass."""
 
     sha256: str
     lets_pass: bool

@@ -1,4 +1,4 @@
-"""A report, and a learned pack, as JSON text. Pure."""
+"""A report, and a pack of rules, as JSON text. Pure."""
 
 from __future__ import annotations
 
@@ -104,7 +104,7 @@ def _indented(value: Any, line: str) -> str:
 
 
 def pack_json(pack: JsonObject) -> str:
-    """Return a learned pack as JSON with one rule a line, so that a change can be read in a diff."""
+    """Return a pack as JSON with one rule a line, so that a change can be read in a diff."""
     lines = [f"  {json.dumps(key)}: {json.dumps(value)}," for key, value in pack.items() if key != "rules"]
     rules = ",\n".join(f"    {json.dumps(rule, ensure_ascii=False)}" for rule in pack["rules"])
     return "\n".join(("{", *lines, '  "rules": [', rules, "  ]", "}", ""))
