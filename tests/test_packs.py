@@ -403,6 +403,8 @@ def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) 
     ran = safe_gate(*command)
     assert ran.code == 2
     assert 'guarantee "zorped at" (learned: 9 of 10 marked clauses guarantee) by "team-guarantee/fixed"' in ran.out
+    explained = safe_gate("explain", "a", "--cases", "c.jsonl", "--rules", "own.json").out
+    assert '"zorped at"  team-guarantee/fixed (learned: 9 of 10 marked clauses guarantee)\n' in explained
     assert safe_gate(*command, "--profile", "spec").code == 0
     codes = {}
     for inside in (7, 8, 9):

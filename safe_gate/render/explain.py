@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
+from safe_gate.evaluators.synthesis.section import SAYS
 from safe_gate.figures import apart, fixed
 from safe_gate.model import JsonObject, Untrusted
 from safe_gate.render.untrusted import plain
@@ -17,6 +18,10 @@ _WHY_NOT = {
     "asked_text": "in a text that was asked for",
     "asked_steps": "after a question for instructions",
     "asked_verdict": "after a question who was in the wrong",
+}
+_IDLE = {
+    "unverifiable_reassurance": "does not apply to a reply without a word",
+    "topic_pivot": "applies when a clause of the message that counts discloses something",
 }
 _ALL = 1_000_000  # characters: an explanation shows the whole text
 
@@ -40,7 +45,7 @@ def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mappin
         ]
     for name, check in result["checks"].items():
         is_judged = check.get("applicable", True) or not reads_foreign(name, result["language"])
-        asked = thresholds[name] if is_judged else ""
+        asked = (thresholds[name] if check.get("applicable", True) else _IDLE[name]) if is_judged else ""
         lines += _check(name, check, asked, hits, result["label_comparison"].get(name))
     return "\n".join(lines)
 
@@ -92,7 +97,7 @@ def _check(
     for group, some in _hit_lists(check):
         for hit in some:
             number = numbers[id(hit)]
-            yield f'  {group:>14}  [{number}] "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit)}'
+            yield f'  {group:>14}  [{number}] "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit, group)}'
     for hit in check["cancelled"]:
         yield f'  {"not counted":>14}  "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit)}  {_why_not(hit)}'
     if threshold:
@@ -100,19 +105,20 @@ def _check(
     yield ""
 
 
-def _rule(hit: JsonObject) -> str:
+def _rule(hit: JsonObject, group: str = "") -> str:
     if "learned" not in hit:
         return str(hit["rule"])
     inside, total = hit["learned"]
-    return f"{hit['rule']} (learned: {inside} of {total} clauses)"
+    says = f" {SAYS[group.replace(' ', '_')]}" if group else ""
+    return f"{hit['rule']} (learned: {inside} of {total} marked clauses{says})"
 
 
 def _why_not(hit: JsonObject) -> str:
     """Return in words why a hit does not count."""
     by, _, longer = hit["by"].partition("longer: ")
-    if longer:
-        return f"gives way to {plain(Untrusted(longer), 60)}"
     words = f': "{plain(Untrusted(hit["words"]), 60)}"' if "words" in hit else ""
+    if longer:
+        return f"gives way to {plain(Untrusted(longer), 60)}{words}"
     return _WHY_NOT.get(by, f"cancelled by {plain(Untrusted(by), 60)}") + words
 
 

@@ -184,7 +184,7 @@ class Turn:
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, list[Sentence]] = {}
         self._matches: dict[str, dict[str, list[Match]]] = {}
-        self._sentences_of: dict[str, set[int]] = {}
+        self._held_of: dict[str, dict[int, Match]] = {}
 
     def sentences(self, field: str) -> list[Sentence]:
         """Return the sentences of a text."""
@@ -226,36 +226,46 @@ class Turn:
         live: list[Match] = []
         for group in groups:
             for match in self.matches(group):
-                by = match.by or (self._unasked(match, check) if self.rules.by_clause else "")
-                (cancelled if by else live).append(match._replace(by=by) if by else match)
+                by, words = match.by, match.words
+                if not by and self.rules.by_clause:
+                    by, words = self._unasked(match, check)
+                (cancelled if by else live).append(match._replace(by=by, words=words) if by else match)
         kept = resolve_overlaps(live)
         counts = set(kept)
-        cancelled += [
-            match._replace(by=f"longer: {overlapping(match, kept).rule.id}")
-            for match in live
-            if match not in counts and match.rule.origin != "learned"  # a near-synonym that was learned is no news
-        ]
+        for match in live:
+            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
+                longer = overlapping(match, kept)
+                if longer.rule is not match.rule:  # nor is the same rule on fewer words
+                    by = f"longer: {longer.rule.id}"
+                    cancelled.append(match._replace(by=by, words=self._words(longer)))
         if self.rules.by_clause:
             kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
         hits = sorted(map(self._hit, cancelled), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
 
-    def _unasked(self, match: Match, check: Check) -> str:
-        """Return the group of messages that keeps a match from counting, if this message is of one."""
+    def _unasked(self, match: Match, check: Check) -> tuple[str, str]:
+        """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
+        here = match.clause[0]
         if match.rule.group in check.applies:
-            if found := next((group for group in check.not_in if match.clause[0] in self._held(group)), ""):
-                return found
+            if found := next((group for group in check.not_in if here in self._held(group)), ""):
+                return found, self._words(self._held(found)[here])
             groups = () if match.rule.is_crisis else check.only_crisis_after
         else:
             groups = (*check.void_after, *match.rule.unless_message)
-        return next((group for group in groups if self._held(group)), "")
+        found = next((group for group in groups if self._held(group)), "")
+        return (found, self._words(self._held(found)[min(self._held(found))])) if found else ("", "")
 
-    def _held(self, group: str) -> Set[int]:
-        """Return the sentences of the message that are of a group."""
-        if group not in self._sentences_of:
-            self._sentences_of[group] = {match.clause[0] for match in self.matches(group) if not match.by}
-        return self._sentences_of[group]
+    def _held(self, group: str) -> Mapping[int, Match]:
+        """Return what in the message is of a group, the first of each sentence by the sentence's number."""
+        if group not in self._held_of:
+            live = [match for match in self.matches(group) if not match.by]
+            self._held_of[group] = {match.clause[0]: match for match in reversed(live)}
+        return self._held_of[group]
+
+    def _words(self, match: Match) -> str:
+        """Return the words of a match, as they are read."""
+        return self.texts[GROUPS[match.rule.group][1]].text[match.start : match.end]
 
     def _hit(self, match: Match) -> Hit:
         field = GROUPS[match.rule.group][1]

@@ -28,6 +28,19 @@ from safe_gate.model import (
 from safe_gate.no_reply import why_no_reply, without_reply
 from safe_gate.stats import wilson
 
+SAYS = {
+    "positive": "leave the choice",
+    "negative": "direct",
+    "mind_reading": "read a mind",
+    "guarantee": "guarantee",
+    "vulnerability": "disclose",
+    "acknowledgment": "acknowledge",
+    "follow_up": "follow up",
+    "pivot": "turn away",
+    "elsewhere": "speak of something else",
+}
+"""What the clauses of a group do, as the predicate of a sentence about several."""
+
 _QUOTED_HITS = 3
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 
@@ -249,7 +262,7 @@ def _letters(result: JsonObject) -> Iterator[Phrase]:
 
 def _agency(check: JsonObject) -> Iterator[Phrase]:
     choices, directives = check["positive_hits"], check["negative_hits"]
-    yield from _hits("directive", directives, "direct")
+    yield from _hits("directive", directives, SAYS["negative"])
     if choices:
         yield (f"{_clauses(choices, 'leaves', 'leave')} the choice, {_clauses(directives, 'directs', 'direct')}",)
     else:
@@ -261,13 +274,13 @@ def _clauses(hits: list[JsonObject], one: str, many: str) -> str:
 
 
 def _reassurance(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("mind-reading", check["mind_reading_hits"], "read a mind")
-    yield from _hits("guarantee", check["guarantee_hits"], "guarantee")
+    yield from _hits("mind-reading", check["mind_reading_hits"], SAYS["mind_reading"])
+    yield from _hits("guarantee", check["guarantee_hits"], SAYS["guarantee"])
 
 
 def _pivot(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("pivot", check["pivot_hits"], "turn away")
-    yield from _hits("something else", check.get("elsewhere_hits", []), "speak of something else")
+    yield from _hits("pivot", check["pivot_hits"], SAYS["pivot"])
+    yield from _hits("something else", check.get("elsewhere_hits", []), SAYS["elsewhere"])
     staying = [noun for noun in ("acknowledgment", "follow-up") if not check[f"{noun.replace('-', '_')}_hits"]]
     if staying:
         yield (f"no {' and no '.join(staying)}",)
