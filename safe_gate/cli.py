@@ -56,7 +56,7 @@ COMMANDS = {
         "exit codes: 0 shown, 3 no such case or error",
     ),
     "rules": (
-        "list the Synthesis rules, test the rules of a pack, or learn packs from labelled cases",
+        "list the Synthesis rules, test the rules of a pack, or learn rules from marked cases",
         "exit codes: 0 listed, passed or learned; 3 a failed test or another problem",
     ),
     "compare": (
@@ -125,12 +125,12 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "words": {
             "nargs": "*",
             "metavar": "test|train FILE",
-            "help": "test PACK...: test the rules of packs; train CASES...: learn packs from labelled cases",
+            "help": "test PACK...: test the rules of packs; train CASES...: learn rules from marked cases",
         },
         "--out": {
             "default": "",
             "metavar": "FOLDER",
-            "help": "train: write packs that improve the agreement to this folder",
+            "help": "train: write the learned rules to this folder, a pack for each group",
         },
     },
     "power": {

@@ -170,7 +170,7 @@ def gains(found: Sequence[Gain]) -> str:
         )
         for gain in found
     )
-    header = ("Check", "Labels", "Before", "After", "Gain", "Mended", "Spoiled", "Worth")
+    header = ("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth")
     notes = (
         "Before: labels that agree with today's rules. After: with the rows that the other cases teach, which never",
         "saw the labels they are measured on. In brackets: 95 % Wilson intervals.",
