@@ -380,7 +380,8 @@ def test_without_the_extra_one_is_told_how_to_get_it(safe_gate: SafeGate, monkey
 
 
 def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
-    Path("c.jsonl").write_bytes(b"\xef\xbb\xbf\n \n{}\r\n" + "\u2028{}\n".encode() * 20 + b"{}")
+    line = b'{"id": 1, "user": 1, "assistant": 1}'
+    Path("c.jsonl").write_bytes(b"\xef\xbb\xbf\n \n" + line + b"\r\n" + ("\u2028".encode() + line + b"\n") * 20 + line)
     whole = Path("c.jsonl").read_bytes()
     for size in range(1, 30):
         parts = [item for item in files.synthesis_parts(["c.jsonl"], size=size) if isinstance(item, files.Part)]

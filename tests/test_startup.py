@@ -86,7 +86,7 @@ _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis"}),
     "rows of Parquet": (
         ["validate", "c.parquet"],
-        {"cloudpickle", "jsonschema_rs", "numpy", "pyarrow", "safe_v0", "synthesis"},
+        {"cloudpickle", "jsonschema_rs", "pyarrow", "safe_v0", "synthesis"},
     ),
 }
 _COUNT = """
