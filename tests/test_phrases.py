@@ -22,7 +22,7 @@ WORDS = ["a", "b", "c", "you", "soon", "before", "long", "and", "is", "calming",
 
 
 def read(text: str) -> list[list[str]]:
-    return [one.words for one in sentences(normalise(text), SPELLING)]
+    return [list(one.words) for one in sentences(normalise(text), SPELLING)]
 
 
 @pytest.mark.parametrize(

@@ -207,10 +207,11 @@ class Turn:
         return self._matches[field].get(group, ())
 
     @cached_property
-    def shared(self) -> list[set[str]]:
+    def shared(self) -> list[Set[str]]:
         """The content words, as stems, that each sentence of the reply has from the message."""
         asked = set[str]().union(*map(content, self.sentences("user")))
-        return [content(sentence) & asked for sentence in self.sentences("assistant")]
+        nothing = frozenset[str]()  # one for all: a text of 2 MiB may have 700,000 sentences
+        return [content(sentence) & asked or nothing for sentence in self.sentences("assistant")]
 
     def is_wordless(self, field: str) -> bool:
         """Tell whether a text holds no word: it is empty, or a sign, or a number."""

@@ -7,7 +7,8 @@ hyphen separates words. A mark of `BOUNDARY` ends a clause; other signs are no t
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from array import array
+from collections.abc import Mapping, Sequence
 from itertools import chain
 
 from safe_gate.model import JsonObject
@@ -56,27 +57,27 @@ _STOP = frozenset(
 class Sentence:
     """A sentence of a normalised text: `words` are its tokens, places are worked out when they are asked for."""
 
-    __slots__ = ("_lower", "_spans", "_spelling", "_typed", "end", "start", "words")
+    __slots__ = ("_lower", "_spans", "_spelling", "end", "start", "words")
 
     def __init__(self, lower: str, start: int, end: int, spelling: Spelling) -> None:
         """Read `lower[start:end]`, which is in lower case."""
         self.start, self.end = start, end
-        self._typed = _RAW.findall(lower, start, end)
-        self.words = [*chain.from_iterable(map(spelling.__getitem__, self._typed))]
+        self.words = tuple(chain.from_iterable(map(spelling.__getitem__, _RAW.findall(lower, start, end))))
         self._lower, self._spelling = lower, spelling
-        self._spans: list[tuple[int, int]] = []
+        self._spans: Sequence[int] = ()  # of each token where it starts and where it ends
 
     def span(self, first: int, end: int) -> tuple[int, int]:
         """Return the place of the tokens from `first` to before `end` in the text."""
-        if len(self._spans) < end:
+        if len(self._spans) < 2 * end:
             at = self.start
-            self._spans = []
-            for typed in self._typed:
+            spans = array("I")
+            for typed in _RAW.findall(self._lower, self.start, self.end):
                 # Nothing between tokens looks like one but a hyphen: a token is where it first stands again.
                 found = self._lower.index(typed, at) if typed != "-" else _DASH.search(self._lower, at).start()  # type: ignore[union-attr]
                 at = found + len(typed)
-                self._spans += [(found, at)] * len(self._spelling[typed])
-        return self._spans[first][0], self._spans[end - 1][1]
+                spans.extend((found, at) * len(self._spelling[typed]))
+            self._spans = spans
+        return self._spans[2 * first], self._spans[2 * end - 1]
 
     def clause_at(self, position: int) -> int:
         """Return the first token of the clause that a place in the text is in."""
