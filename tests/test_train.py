@@ -53,7 +53,7 @@ def test_marked_clauses_teach_rows_that_are_shown_measured_written_and_used(safe
     assert "row learned" in shown.out
     assert "Nothing is written without --out FOLDER." in shown.out
     (gained,) = (line for line in shown.out.splitlines() if "unverifiable_reassurance" in line)
-    assert "│ +50.0 │     12 │       0 │ gain" in gained
+    assert "│ +50.0 │    12 │      0 │ gain" in gained
     assert not Path("own").exists()
     written = safe_gate(*command, "--out", "own")
     assert "Written: own/team-learned-guarantee.json\n" in written.out

@@ -247,9 +247,8 @@ def _leniently(match: re.Match[str]) -> str:
 def _add(patterns: Any, pattern: str) -> None:
     try:
         patterns.Add(pattern)
-    except re2.error:
-        re2.compile(pattern, options=_LARGE)  # says what is wrong; the set only says that it is
-        raise
+    except re2.error as error:  # the set only says that something is wrong
+        raise re2.error(refusal(pattern) or error.args[0]) from None
 
 
 def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:

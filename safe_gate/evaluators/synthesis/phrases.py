@@ -255,16 +255,14 @@ class Automaton:
 
     def symbol(self, word: str) -> int:
         """Return the number of what a token means to the phrases; all tokens that mean the same have the same."""
-        number = self._symbols.get(word)
+        meaning = self._meaning(word)
+        number = self._interned.get(meaning)
         if number is None:
-            meaning = self._meaning(word)
-            number = self._interned.get(meaning)
-            if number is None:
-                number = self._interned[meaning] = len(self._meanings)
-                self._meanings.append(meaning)
-            if len(self._symbols) >= _MOST_WORDS:
-                self._symbols.clear()
-            self._symbols[word] = number
+            number = self._interned[meaning] = len(self._meanings)
+            self._meanings.append(meaning)
+        if len(self._symbols) >= _MOST_WORDS:
+            self._symbols.clear()
+        self._symbols[word] = number
         return number
 
     def _meaning(self, word: str) -> frozenset[Label]:

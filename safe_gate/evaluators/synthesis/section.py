@@ -287,8 +287,8 @@ def _pivot(check: JsonObject) -> Iterator[Phrase]:
     if "shared" not in check:
         found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
-    elif why := leaves_because(check):
-        yield (why,)
+    else:
+        yield (leaves_because(check),)
 
 
 _EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
