@@ -23,9 +23,9 @@ SHORT_CASES = 20_000
 
 SCORE = """
 import json, sys, time
-from safe_gate import packs
+from safe_gate.inputs import packs
 from safe_gate.evaluators import synthesis
-from safe_gate.model import Place
+from safe_gate.core.model import Place
 
 cases = [json.loads(line) for line in sys.stdin]
 cases = [synthesis.Case(c["id"], c["user"], c["assistant"], tuple(synthesis.CHECKS), {}, (), Place("")) for c in cases]

@@ -22,7 +22,7 @@ from typing import Any
 from generate import DATA, safe_cases, synthesis_cases
 from plot import DARK, LIGHT, Panel, picture
 
-from safe_gate import packs
+from safe_gate.inputs import packs
 
 DOCS = Path(__file__).parent.parent / "docs"
 EVAL = ["eval", "--cases", "cases.jsonl"]

@@ -12,9 +12,9 @@ import time
 from collections.abc import Callable
 from pathlib import Path
 
+from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis import CHECKS, Case, score_case
-from safe_gate.model import Place
-from safe_gate.packs import load
+from safe_gate.inputs.packs import load
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"
 FEWEST, MOST = 120, 180

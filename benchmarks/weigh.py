@@ -20,8 +20,8 @@ from pathlib import Path
 from generate import write
 from throughput import cost, split
 
+from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.synthesis import Totals
-from safe_gate.model import JsonObject
 
 FEW = 10
 EVAL = ["eval", "--out", "report.json"]

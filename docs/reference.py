@@ -12,8 +12,8 @@ from pathlib import Path
 import yaml
 
 from safe_gate.cli import COMMANDS
-from safe_gate.gate import RULES
-from safe_gate.options import Setting, settings
+from safe_gate.gate.rules import RULES
+from safe_gate.settings.options import Setting, settings
 
 FOLDER = Path(__file__).parent
 EVALUATORS = {"safe_v0": "SAFE v0", "synthesis": "Synthesis"}

@@ -18,12 +18,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from safe_gate import __version__
-from safe_gate.model import CannotJudge, Place, Problem
-from safe_gate.options import WAIVERS_FILE, Options, Setting, settings
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.settings.options import WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
-    from safe_gate.effects import Effects, Timeout
     from safe_gate.github import Api
+    from safe_gate.publish.effects import Effects, Timeout
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -264,7 +264,7 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
     """Say in one sentence that safe-gate broke or is out of memory; for `run` in reports, to GitHub too. Returns 3."""
-    from safe_gate.model import Untrusted
+    from safe_gate.core.model import Untrusted
     from safe_gate.render.untrusted import plain
 
     what = f"internal error: {type(error).__name__}"
@@ -276,7 +276,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
         problem = Problem(Place("safe-gate"), words)
     shown = problem.without_texts()
     with suppress(Exception):
-        from safe_gate import app
+        from safe_gate.commands import app
 
         options = _reporting_options(_peeked(argv), environ)
         shown = problem if options.text == "full" else shown
@@ -292,7 +292,8 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     command = next(iter(argv), "")
     try:
         arguments = _parsed(argv)
-        from safe_gate import app, files  # after --help and --version, which need none of it
+        from safe_gate.commands import app
+        from safe_gate.inputs import files  # after --help and --version, which need none of it
 
         files.follow_links(is_on=_is_on("follow_links", arguments, environ))
         command = arguments.pop("command")
@@ -310,7 +311,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
         return _run(command, _read_options(flags, environ, command), arguments, effects, options_at)
     except CannotJudge as error:
-        from safe_gate import app
+        from safe_gate.commands import app
 
         effects = effects or _effects(environ, _generated_at({}))
         if command in _TOLD:
@@ -320,7 +321,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
 def _is_on(name: str, arguments: Mapping[str, Any], environ: Mapping[str, str]) -> bool:
     """Tell whether a switch is on before the settings are read, which reads files: by its flag, input or variable."""
-    from safe_gate.settings import switched_on
+    from safe_gate.settings.sources import switched_on
 
     return bool(arguments[name]) if name in arguments else switched_on(name, environ)
 
@@ -332,7 +333,7 @@ def _run(
     effects: Effects,
     options_at: Callable[[Path], Options],
 ) -> int:
-    from safe_gate import app
+    from safe_gate.commands import app
 
     commands: dict[str, Callable[[], int]] = {
         "score": lambda: app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"]),
@@ -358,8 +359,8 @@ def _run(
 
 
 def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> int:
-    from safe_gate import app
-    from safe_gate.approval import Grounds
+    from safe_gate.baseline.approval import Grounds
+    from safe_gate.commands import app
 
     for_waivers = [
         f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
@@ -388,7 +389,7 @@ def _bless(arguments: Mapping[str, Any], options: Options, effects: Effects) -> 
 
 
 def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
-    from safe_gate import app
+    from safe_gate.commands import app
 
     if out and words[:1] != ["train"]:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
@@ -403,15 +404,16 @@ def _rules(words: Sequence[str], options: Options, effects: Effects, *, out: str
 
 
 def _import(arguments: Mapping[str, Any], options: Options, effects: Effects) -> int:
-    from safe_gate import app, importing
+    from safe_gate.commands import app
+    from safe_gate.inputs import conversion
 
     evaluator = arguments["evaluator"]
     checks = [name for word in arguments["case_checks"] for name in word.split(",") if name]
-    request = importing.Request(
+    request = conversion.Request(
         evaluator,
         arguments["format"],
-        importing.mapping_of(options.import_map, evaluator),
-        tuple(checks) or importing.CHECKS,
+        conversion.mapping_of(options.import_map, evaluator),
+        tuple(checks) or conversion.CHECKS,
         tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
     )
     return app.import_(arguments["sources"], request, effects, out=arguments["out"], skips=arguments["skip_invalid"])
@@ -429,15 +431,16 @@ def _count(word: str | None) -> int | None:
 def _read_options(
     flags: Mapping[str, Any], environ: Mapping[str, str], command: str, root: Path | None = None
 ) -> Options:
-    from safe_gate import files
-    from safe_gate.settings import read
+    from safe_gate.inputs import files
+    from safe_gate.settings.sources import read
 
     return read(flags, environ, partial(files.read_config, root=root or files.HERE), command=command)
 
 
 def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effects) -> int:
-    from safe_gate import app, files
-    from safe_gate.settings import resolve
+    from safe_gate.commands import app
+    from safe_gate.inputs import files
+    from safe_gate.settings.sources import resolve
 
     try:
         resolved = resolve(flags, environ, files.read_config, command="doctor")
@@ -448,8 +451,8 @@ def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effe
 
 
 def _reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
-    from safe_gate import files
-    from safe_gate.settings import reporting_options
+    from safe_gate.inputs import files
+    from safe_gate.settings.sources import reporting_options
 
     return reporting_options(flags, environ, partial(files.read_config, is_checked=False))
 
@@ -469,7 +472,7 @@ class _Parser(argparse.ArgumentParser):
     """A parser whose usage errors are problems like all others, with exit code 3."""
 
     def error(self, message: str) -> NoReturn:
-        from safe_gate.validate import suggestion
+        from safe_gate.core.validate import suggestion
 
         wrong = re.search(r"invalid choice: '([^']*)'", message)
         hint = suggestion(wrong[1], list(COMMANDS), quoted=False) if wrong else ""
@@ -488,7 +491,7 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     arguments = vars(namespace)
     if not unknown:
         return arguments
-    from safe_gate.validate import suggestion
+    from safe_gate.core.validate import suggestion
 
     command = arguments["command"]
     flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
@@ -554,8 +557,8 @@ def _generated_at(environ: Mapping[str, str]) -> str:
 
 
 def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run") -> Effects:
-    from safe_gate.effects import Effects
     from safe_gate.github import event, files, repository
+    from safe_gate.publish.effects import Effects
 
     return Effects(
         out=lambda line: _print(line, sys.stdout, is_log=command in _JUDGING),

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import settings
 
 from safe_gate import cli
-from safe_gate.files import load_schema
+from safe_gate.inputs.files import load_schema
 from tests.fake_github import gate, github, in_actions, start, waits  # noqa: F401 - fixtures for every test
 
 DATA = Path(__file__).parent / "data"

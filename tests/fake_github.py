@@ -24,7 +24,7 @@ from openapi_core.exceptions import OpenAPIError
 from openapi_core.templating.paths.exceptions import PathNotFound
 from openapi_core.testing import MockRequest
 
-from safe_gate.trees import Kind
+from safe_gate.inputs.trees import Kind
 
 if TYPE_CHECKING:
     from tests.conftest import Ran

@@ -13,7 +13,7 @@ from xml.etree import ElementTree
 
 import jsonschema
 
-from safe_gate.files import load_schema
+from safe_gate.inputs.files import load_schema
 from tests.conftest import DATA
 
 FORMATS = DATA / "formats"

@@ -15,16 +15,17 @@ from typing import Any
 
 import pytest
 
-from safe_gate import files, measure
-from safe_gate.baselines import Baseline, opened, patterns_of
-from safe_gate.files import HERE
-from safe_gate.git import Clone
+from safe_gate.baseline.source import Baseline, opened, patterns_of
+from safe_gate.core.model import CannotJudge
 from safe_gate.github import Api
 from safe_gate.github.client import Client
 from safe_gate.github.event import Context, Subject
-from safe_gate.model import CannotJudge
-from safe_gate.options import Options
-from safe_gate.trees import Kind, Pattern, Selection
+from safe_gate.inputs import files
+from safe_gate.inputs.files import HERE
+from safe_gate.inputs.git import Clone
+from safe_gate.inputs.trees import Kind, Pattern, Selection
+from safe_gate.scoring import measure
+from safe_gate.settings.options import Options
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import BASE, CONTENTS, REPOSITORY, TOKEN, Answer, GitHub, ok
 
@@ -273,7 +274,7 @@ def test_what_git_lfs_keeps_is_said_to_be(source: Callable[[Path], Open], work: 
 def test_more_than_2_gb_is_refused_before_it_is_read(
     source: Callable[[Path], Open], work: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("safe_gate.baselines._MOST_BYTES", 100)
+    monkeypatch.setattr("safe_gate.baseline.source._MOST_BYTES", 100)
     assert "bytes of files that the patterns name; expected at most 100" in refusal(source(work)("main"))
 
 
@@ -477,7 +478,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").write_text(script, "utf-8")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr("safe_gate.git._PATIENCE", 0.2)
+    monkeypatch.setattr("safe_gate.inputs.git._PATIENCE", 0.2)
     assert f"(the clone: {words}; GitHub: this is no job of GitHub Actions)" in refusal(open_("main"))
 
 

@@ -12,8 +12,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate import approval
-from safe_gate.approval import Grounds
+from safe_gate.baseline import approval
+from safe_gate.baseline.approval import Grounds
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 from tests.test_hostile import commands_in
 from tests.test_verify import BAD, FAILING, REPORT, read, with_altered, write

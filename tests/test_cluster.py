@@ -19,7 +19,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
-from safe_gate import cluster, files
+from safe_gate.inputs import files
+from safe_gate.scoring import cluster
 from tests.conftest import REPOSITORY, Ran, turn, write_cases
 from tests.test_baselines import commit, git
 
@@ -215,7 +216,7 @@ def test_a_worker_killed_midway_loses_nothing(
     monkeypatch.setattr(cluster, "LINES", 10)
     # Whoever is the first to have a third part never comes to an end of it.
     first = (
-        "import os, time; from safe_gate import packs; made, calls = packs.made, []\n"
+        "import os, time; from safe_gate.inputs import packs; made, calls = packs.made, []\n"
         "def slow(recipe):\n"
         "    calls.append(1)\n"
         "    try:\n"
@@ -244,7 +245,7 @@ def test_a_worker_killed_midway_loses_nothing(
 
 
 def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
-    deadly = "import os; from safe_gate import packs; packs.made = lambda _: os._exit(9)"
+    deadly = "import os; from safe_gate.inputs import packs; packs.made = lambda _: os._exit(9)"
     with started(tmp_path, workers=0, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as found:
         found.worker(deadly)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
@@ -257,7 +258,7 @@ def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: Safe
 def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
     stuck = tmp_path / "stuck"
     first = (
-        f"import pathlib, time; from safe_gate import packs; "
+        f"import pathlib, time; from safe_gate.inputs import packs; "
         f"packs.made = lambda _: (pathlib.Path({str(stuck)!r}).touch(), time.sleep(600))"
     )
     with started(tmp_path, workers=0) as found:
@@ -285,7 +286,7 @@ def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
         ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
         assert ran.code == 3
         assert "has no worker, and none came for 1 s; start some" in ran.err
-        found.worker("import os; from safe_gate import packs; packs.made = lambda _: os._exit(9)")
+        found.worker("import os; from safe_gate.inputs import packs; packs.made = lambda _: os._exit(9)")
         ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
     assert ran.code == 3
     assert "has lost all its workers, and none came for 1 s; start some" in ran.err
@@ -297,11 +298,11 @@ def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
         ("import safe_gate; safe_gate.__version__ = '0.9.9'", "has safe-gate 0.9.9; expected "),
         ("import platform; platform.python_version_tuple = lambda: ('3', '8', '1')", "has Python 3.8; expected 3."),
         (
-            "from safe_gate import cluster; found = cluster._digest; cluster._digest = lambda *a: found(*a) if 'json' not in a[1] else 'other'",
+            "from safe_gate.scoring import cluster; found = cluster._digest; cluster._digest = lambda *a: found(*a) if 'json' not in a[1] else 'other'",
             "has rule packs other; expected ",
         ),
         (
-            "from safe_gate import cluster; own = cluster._software(); told = [{**own, 'code': 'other'}, own]; cluster._software = told.pop",
+            "from safe_gate.scoring import cluster; own = cluster._software(); told = [{**own, 'code': 'other'}, own]; cluster._software = told.pop",
             "has code other; expected ",
         ),
     ],

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.proof import with_digests
+from safe_gate.proof.differences import with_digests
 from tests.conftest import GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, Gate
 from tests.test_baselines import commit as commit_all

@@ -17,9 +17,9 @@ import yaml
 
 from safe_gate import __version__
 from safe_gate.cli import COMMANDS
-from safe_gate.gate import RULES
-from safe_gate.options import Options, settings
-from safe_gate.settings import read
+from safe_gate.gate.rules import RULES
+from safe_gate.settings.options import Options, settings
+from safe_gate.settings.sources import read
 from tests.conftest import REPOSITORY, Ran
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))

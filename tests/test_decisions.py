@@ -9,9 +9,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate import packs
+from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.score import CHECKS, Case, CheckResult, score_case
-from safe_gate.model import Place
+from safe_gate.inputs import packs
 from tests.conftest import REPOSITORY
 
 RULES = packs.load()

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate import packs
+from safe_gate.core.model import Hit, Place
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import Case, Result, score_case
 from safe_gate.evaluators.synthesis.score import CHECKS
-from safe_gate.model import Hit, Place
-from safe_gate.text import normalise
+from safe_gate.inputs import packs
 from tests.conftest import REPOSITORY
 
 LABELLED = [

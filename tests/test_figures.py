@@ -9,7 +9,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.figures import ExactSum, add_up, apart, fixed, percent, score
+from safe_gate.core.figures import ExactSum, add_up, apart, fixed, percent, score
 
 finite = st.floats(0, 1)
 

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate import globs
+from safe_gate.inputs import globs
 from safe_gate.render.untrusted import visible
 from tests.conftest import BAD, Ran, safe_case, turn, write_batch, write_cases
 

@@ -6,10 +6,10 @@ from typing import Any
 
 import pytest
 
+from safe_gate.core.model import RuleOutcome, Verdict
 from safe_gate.evaluators.synthesis import CHECKS
-from safe_gate.gate import LIMITS, Policy, judge, verdict
-from safe_gate.model import RuleOutcome, Verdict
-from safe_gate.options import settings
+from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
+from safe_gate.settings.options import settings
 
 
 def policy(**limits: float) -> Policy:

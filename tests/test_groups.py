@@ -11,12 +11,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.core.figures import add_up
+from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis import Case, Totals, report, score_case
 from safe_gate.evaluators.synthesis import result_json as entry
-from safe_gate.figures import add_up
-from safe_gate.gate import GROUP_RULES
-from safe_gate.model import Place
-from safe_gate.packs import load
+from safe_gate.gate.rules import GROUP_RULES
+from safe_gate.inputs.packs import load
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.conftest import BAD, GOOD, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.conftest import report as judged

@@ -20,7 +20,7 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import text_join
 
-from safe_gate.model import Origin, Place, Problem
+from safe_gate.core.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from tests.conftest import DATA, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.formats import ALL

@@ -16,8 +16,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate import importers, records
-from safe_gate.importers import Record
+from safe_gate.importers import formats, records
+from safe_gate.importers.formats import Record
 from tests.conftest import DATA, REPOSITORY, Ran, safe_case, turn, write_batch
 
 SafeGate = Callable[..., Ran]
@@ -190,7 +190,7 @@ def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGa
     assert exchanges(cases) == expected
     assert all(case["checks"] == DEFAULT_CHECKS for case in cases)
     assert (
-        f"in.txt: {importers.formats()[format_].title}, {len(expected)} case"
+        f"in.txt: {formats.formats()[format_].title}, {len(expected)} case"
         in safe_gate("import", "in.txt", "--out", "o.jsonl").out
     )
     assert exchanges(imported(safe_gate, "in.txt", "--from", format_)) == expected
@@ -343,7 +343,7 @@ def test_deepeval(safe_gate: SafeGate) -> None:
 
 def test_every_format_is_in_the_documents() -> None:
     text = (REPOSITORY / "docs/import.md").read_text("utf-8")
-    for name in importers.formats():
+    for name in formats.formats():
         assert f"`{name}`" in text
 
 
@@ -518,9 +518,7 @@ def test_hostile_text_is_shown_escaped(safe_gate: SafeGate) -> None:
 def test_no_detector_takes_the_records_of_another_format() -> None:
     for name, (format_, values, _) in FORMS.items():
         for value in values:
-            found = [
-                one.name for one in importers.formats().values() if one.detects(Record(1, value)) and not one.shape
-            ]
+            found = [one.name for one in formats.formats().values() if one.detects(Record(1, value)) and not one.shape]
             assert found == ([] if format_ == "jsonl" else [format_]), name
 
 

@@ -16,8 +16,9 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate import files, workers
 from safe_gate.evaluators import synthesis
+from safe_gate.inputs import files
+from safe_gate.scoring import workers
 from tests.conftest import REPOSITORY, Ran, turn, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.jsontext import JsonError, item_lines, parse, places
+from safe_gate.core.jsontext import JsonError, item_lines, parse, places
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),

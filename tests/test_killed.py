@@ -14,7 +14,8 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate import files, leftovers, publication
+from safe_gate.inputs import files, leftovers
+from safe_gate.publish import handover
 from tests.conftest import Ran, turn, write_cases
 from tests.test_baselines import commit, git
 
@@ -30,7 +31,8 @@ def aged(path: Path, minutes: int) -> Path:
 
 KILLED = """
 import os, sys
-from safe_gate import cli, measure
+from safe_gate import cli
+from safe_gate.scoring import measure
 measure.synthesis_part = lambda *_, **__: os._exit(9)
 cli.main(sys.argv[1:])
 """
@@ -60,14 +62,14 @@ def test_a_run_that_is_killed_leaves_no_old_pass(
 ) -> None:
     shutil.copy("reports/safe-gate.json", "kept.json")
     kept = Path("kept.json").read_bytes()
-    Path("reports", publication.NAME).write_text("of an earlier run", "utf-8")
+    Path("reports", handover.NAME).write_text("of an earlier run", "utf-8")
     killed(*passed, *flags)
     report = files.document("reports/safe-gate.json", "report")
     assert report["verdict"] == "error"
     (problem,) = report["problems"]
     assert problem["message"].startswith("run did not finish")
     assert "run did not finish" in Path("reports/safe-gate.md").read_text("utf-8")
-    assert not Path("reports", publication.NAME).exists()
+    assert not Path("reports", handover.NAME).exists()
     assert Path("kept.json").read_bytes() == kept
     assert safe_gate("run", "--cases", "c.jsonl", "--baseline", "reports/safe-gate.json").code == 3
     assert safe_gate(*passed, *flags).code == 0

@@ -10,9 +10,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate import packs
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import Language
-from safe_gate.text import normalise
+from safe_gate.inputs import packs
 from tests.conftest import REPOSITORY, Ran, turn, write_cases
 
 SafeGate = Callable[..., Ran]

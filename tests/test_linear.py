@@ -22,11 +22,11 @@ from typing import Any
 
 import pytest
 
-from safe_gate import packs
+from safe_gate.core.model import Place
+from safe_gate.core.text import normalise, similarity
 from safe_gate.evaluators import safe_v0, synthesis
 from safe_gate.evaluators.synthesis.score import Turn
-from safe_gate.model import Place
-from safe_gate.text import normalise, similarity
+from safe_gate.inputs import packs
 from tests.conftest import REPOSITORY
 
 LIMIT, TIME_LIMIT, ROUNDS = 2.2, 2.9, 10

@@ -11,8 +11,8 @@ from typing import Any
 
 import pytest
 
+from safe_gate.core.model import Origin, Place, Problem
 from safe_gate.github.files import append_summary
-from safe_gate.model import Origin, Place, Problem
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.conftest import GOOD, Ran, safe_case, turn, write_batch, write_cases
 from tests.test_baselines import commit, git

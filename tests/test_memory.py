@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate import spool
-from safe_gate.model import HELD, CannotJudge, View
-from safe_gate.spool import Spool, Store
+from safe_gate.core.model import HELD, CannotJudge, View
+from safe_gate.inputs import spool
+from safe_gate.inputs.spool import Spool, Store
 from tests.conftest import SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.model import Label
+from safe_gate.core.model import Label
 from tests.conftest import Ran, report, safe_case, write_batch
 from tests.test_safe_v0 import DEFAULT, scored
 

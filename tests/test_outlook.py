@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.options import settings
+from safe_gate.settings.options import settings
 from tests.conftest import BAD, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import BASE, HEAD, TOKEN
 from tests.test_compare import commit

@@ -12,14 +12,14 @@ from typing import Any
 
 import pytest
 
+from safe_gate.core.model import Place
 from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis import patterns
 from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, Case, Turn, score_case
-from safe_gate.files import load_schema
-from safe_gate.model import Place
-from safe_gate.packs import SPEC, broken_promises, shipped
-from safe_gate.packs import load as load_rules
-from safe_gate.packs import rules as rules_of
+from safe_gate.inputs.files import load_schema
+from safe_gate.inputs.packs import SPEC, broken_promises, shipped
+from safe_gate.inputs.packs import load as load_rules
+from safe_gate.inputs.packs import rules as rules_of
 from tests.conftest import GOOD, REPOSITORY, Ran, turn, write_cases
 
 FOLDER = Path(synthesis.__file__).parent

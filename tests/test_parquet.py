@@ -16,9 +16,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate import files, parquet
+from safe_gate.core.model import Problem
 from safe_gate.evaluators.synthesis import Case
-from safe_gate.model import Problem
+from safe_gate.importers import parquet
+from safe_gate.inputs import files
 from tests.conftest import REPOSITORY, Ran, turn, write_cases
 from tests.test_baselines import commit, git
 

@@ -315,7 +315,7 @@ def test_a_file_too_large_is_refused(
     untrusted: Callable[..., None], publish: Publish, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     untrusted()
-    monkeypatch.setattr("safe_gate.publication._LARGEST", 100)
+    monkeypatch.setattr("safe_gate.publish.handover._LARGEST", 100)
     assert "expected at most 100" in publish().log
 
 

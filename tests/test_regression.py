@@ -8,9 +8,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.digests import digest
-from safe_gate.regression import Guards, Status, compare, judge, smallest_visible, status
-from safe_gate.stats import smallest_drop
+from safe_gate.core.digests import digest
+from safe_gate.core.stats import smallest_drop
+from safe_gate.gate.regression import Guards, Status, compare, judge, smallest_visible, status
 
 METRICS = ("CR", "AH", "AC")
 LABELS = ("Fail", "Review", "Pass")

@@ -14,11 +14,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.model import Untrusted
-from safe_gate.options import settings
+from safe_gate.core.model import Untrusted
 from safe_gate.render import formats
 from safe_gate.render.formats import sarif as sarif_format
 from safe_gate.render.untrusted import cell, sarif, xml
+from safe_gate.settings.options import settings
 from tests.conftest import BAD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import outputs
 from tests.formats import ALL, FILES, FORMATS, FORMULA, read

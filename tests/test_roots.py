@@ -9,11 +9,12 @@ from typing import Any
 
 import pytest
 
-from safe_gate import batches, files, measure, packs
-from safe_gate.files import HERE
-from safe_gate.measure import Measured
-from safe_gate.model import CannotJudge, Problem
-from safe_gate.options import Options
+from safe_gate.core.model import CannotJudge, Problem
+from safe_gate.inputs import batches, files, packs
+from safe_gate.inputs.files import HERE
+from safe_gate.scoring import measure
+from safe_gate.scoring.measure import Measured
+from safe_gate.settings.options import Options
 from tests.conftest import REPOSITORY, safe_case, turn, write_batch, write_cases
 
 NOW = "2026-01-01T00:00:00Z"

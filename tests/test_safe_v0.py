@@ -11,9 +11,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.core.figures import add_up
+from safe_gate.core.model import Label, Place
 from safe_gate.evaluators.safe_v0 import METRICS, Case, Policy, Result, Threshold, Totals, score_case
-from safe_gate.figures import add_up
-from safe_gate.model import Label, Place
 from tests.conftest import DATA, Ran, safe_case, write_batch
 
 SafeGate = Callable[..., Ran]

@@ -310,7 +310,7 @@ def test_lists_take_one_entry_a_line(safe_gate: SafeGate, monkeypatch: pytest.Mo
 
 
 def test_the_token_is_in_no_repr() -> None:
-    from safe_gate.options import Options
+    from safe_gate.settings.options import Options
 
     assert "hunter2" not in repr(Options(github_token="hunter2"))
 

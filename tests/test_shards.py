@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate import cli
-from safe_gate.files import load_schema
+from safe_gate.inputs.files import load_schema
 from tests.conftest import BAD, GOOD, Ran, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, GitHub, outputs
 from tests.test_baselines import commit, git

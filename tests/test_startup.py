@@ -15,10 +15,10 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate import settings
-from safe_gate.model import CannotJudge, Config
-from safe_gate.options import Setting
-from safe_gate.options import settings as every_setting
+from safe_gate.core.model import CannotJudge, Config
+from safe_gate.settings import sources
+from safe_gate.settings.options import Setting
+from safe_gate.settings.options import settings as every_setting
 from tests.conftest import safe_case, turn, write_batch, write_cases
 
 _CHOICES = sorted({choice for setting in every_setting() for choice in setting.choices})
@@ -52,13 +52,13 @@ def test_settings_are_the_same_whether_pydantic_is_imported_or_not(
 ) -> None:
     def resolved() -> object:
         try:
-            return settings.resolve(flags, environ, lambda _: Config("safe.config.json", config))
+            return sources.resolve(flags, environ, lambda _: Config("safe.config.json", config))
         except CannotJudge as error:
             return error.problems
 
     quick = resolved()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(settings, "_without_pydantic", lambda _: None)
+        patch.setattr(sources, "_without_pydantic", lambda _: None)
         assert resolved() == quick
 
 

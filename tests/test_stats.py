@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate import stats
+from safe_gate.core import stats
 
 counts = st.integers(0, 60)
 alphas = st.sampled_from([0.01, 0.05, 0.1, 0.25, 0.5])

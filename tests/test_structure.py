@@ -11,9 +11,9 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from safe_gate.core.model import Place, Problem
 from safe_gate.evaluators import sections, without_texts
 from safe_gate.github.commands import annotated
-from safe_gate.model import Place, Problem
 from safe_gate.render import console
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs

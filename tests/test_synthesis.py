@@ -11,13 +11,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.core.figures import add_up
+from safe_gate.core.model import Place
+from safe_gate.core.text import similarity
 from safe_gate.evaluators.synthesis import CHECKS, Case, Language, Result, Totals, score_case
 from safe_gate.evaluators.synthesis.report import matches, result_json
 from safe_gate.evaluators.synthesis.score import CheckResult
-from safe_gate.figures import add_up
-from safe_gate.model import Place
-from safe_gate.packs import load as load_rules
-from safe_gate.text import similarity
+from safe_gate.inputs.packs import load as load_rules
 from tests.conftest import BAD, GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

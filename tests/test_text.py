@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.text import (
+from safe_gate.core.text import (
     _LATIN,
     _MARKS,
     _REPLACEMENTS,

@@ -9,9 +9,9 @@ from typing import Any
 
 import pytest
 
+from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.gain import parts
 from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.model import Place
 from tests.conftest import Ran, turn, write_cases
 
 SafeGate = Callable[..., Ran]

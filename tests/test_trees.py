@@ -8,8 +8,8 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate import batches, files
-from safe_gate.trees import Entry, Kind, Pattern, Selection
+from safe_gate.inputs import batches, files
+from safe_gate.inputs.trees import Entry, Kind, Pattern, Selection
 
 NAMES = st.sampled_from(["a", "b", "a.b", "[a]", ".a"])
 SEGMENTS = st.sampled_from(["a", "b", "*", "**", "?", "[ab]", "a*", "..", ".", "**.b", "[a]", "[[]a]", "a.b", ".*"])

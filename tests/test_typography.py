@@ -12,11 +12,11 @@ from typing import Any
 
 import pytest
 
-from safe_gate import packs
+from safe_gate.core.lookalikes import LOOK_ALIKES
+from safe_gate.core.model import Place
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import CHECKS, Case, score_case
-from safe_gate.lookalikes import LOOK_ALIKES
-from safe_gate.model import Place
-from safe_gate.text import normalise
+from safe_gate.inputs import packs
 from tests.conftest import BAD, REPOSITORY, Ran, report, turn, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -15,8 +15,8 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from safe_gate.core.model import Place, Problem, Untrusted
 from safe_gate.github.commands import MOST, Annotation, annotated
-from safe_gate.model import Place, Problem, Untrusted
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.untrusted import LONGEST, markdown, plain, quoted, visible

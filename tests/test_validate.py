@@ -13,8 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.files import load_schema
-from safe_gate.validate import Schema
+from safe_gate.core.validate import Schema
+from safe_gate.inputs.files import load_schema
 from tests.conftest import REPOSITORY, safe_case, turn
 
 SCHEMAS = {

@@ -9,8 +9,8 @@ from typing import Any
 
 import pytest
 
-from safe_gate.figures import plural
-from safe_gate.jsontext import JsonError, parse
+from safe_gate.core.figures import plural
+from safe_gate.core.jsontext import JsonError, parse
 from tests.conftest import DATA, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -14,9 +14,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.gate.waivers import FATES, sorted_out, waived
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.report import sections
-from safe_gate.waivers import FATES, sorted_out, waived
 from tests.conftest import Ran, report, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -15,11 +15,12 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate import files, packs, publication
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.options import Options, settings
+from safe_gate.gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
+from safe_gate.inputs import files, packs
+from safe_gate.publish import handover
 from safe_gate.render import console, markdown, weakening
-from safe_gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
+from safe_gate.settings.options import Options, settings
 from tests.conftest import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.fake_github import PULL_REQUEST, GitHub, outputs
 from tests.test_baselines import commit, git
@@ -597,10 +598,10 @@ def test_on_weakened_fail_breaks_the_run_and_its_stored_report(
     assert "comparison" not in report()
     summary = Path("summary").read_text("utf-8")
     assert f"weakens the gate** in 5 ways, compared with <code>{base[:7]}</code> (the base commit, " in summary
-    assert publication.read(Path("reports") / publication.NAME).report == report()
-    stored = json.loads((Path("reports") / publication.NAME).read_text("utf-8"))
+    assert handover.read(Path("reports") / handover.NAME).report == report()
+    stored = json.loads((Path("reports") / handover.NAME).read_text("utf-8"))
     stored["report"]["weakened"]["findings"] = []
-    (Path("reports") / publication.NAME).write_text(json.dumps(stored), "utf-8")
+    (Path("reports") / handover.NAME).write_text(json.dumps(stored), "utf-8")
     later = safe_gate("publish", "--dry-run")
     assert later.code == 3
     assert "report.verdict" in later.err
@@ -1300,7 +1301,7 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
 
 
 def test_what_of_a_weakened_gate_is_ours_is_told_from_what_is_recorded() -> None:
-    schema = json.loads((Path(files.__file__).parent.parent / "schemas" / "report.schema.json").read_text("utf-8"))
+    schema = json.loads((files.schema_folder() / "report.schema.json").read_text("utf-8"))
     finding = schema["$defs"]["weakened"]["properties"]["findings"]["items"]["properties"]
     assert finding["what"]["enum"] == [what.value for what in What]
     assert finding["kind"]["enum"] == ["setting", "rule", "waiver", *EVALUATORS]

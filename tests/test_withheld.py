@@ -11,9 +11,9 @@ from typing import Any
 
 import pytest
 
-from safe_gate.digests import is_stand_in, stand_in
+from safe_gate.core.digests import is_stand_in, stand_in
 from safe_gate.evaluators import without_texts
-from safe_gate.files import load_schema
+from safe_gate.inputs.files import load_schema
 from tests.conftest import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
@@ -212,7 +212,9 @@ def test_a_defect_of_ours_quotes_nothing_either(
         raise RuntimeError(f"cannot score {REPLY}")
 
     monkeypatch.setenv("SAFE_GATE_TEXT", text)
-    monkeypatch.setattr("safe_gate.settings.read" if text == "nonsense" else "safe_gate.packs.load", broken)
+    monkeypatch.setattr(
+        "safe_gate.settings.sources.read" if text == "nonsense" else "safe_gate.inputs.packs.load", broken
+    )
     told = "".join(published(*command).values())
     assert "internal error: RuntimeError" in told
     assert (REPLY in told) == (text.strip() in ("full", ""))

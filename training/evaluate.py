@@ -18,9 +18,9 @@ from typing import Any
 
 from tables import fill
 
+from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis import CHECKS, Case, Rules, score_case
-from safe_gate.model import Place
-from safe_gate.packs import load
+from safe_gate.inputs.packs import load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
 

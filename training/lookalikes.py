@@ -1,4 +1,4 @@
-"""Writes `safe_gate/lookalikes.py`: which letters look like ASCII ones, by Unicode's table of confusables.
+"""Writes `safe_gate/core/lookalikes.py`: which letters look like ASCII ones, by Unicode's table of confusables.
 
 The table is read from a package that nothing else needs: `pip install confusable-homoglyphs==3.3.1`, then
 `python training/lookalikes.py`.

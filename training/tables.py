@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 
-from safe_gate.stats import wilson
+from safe_gate.core.stats import wilson
 
 
 def share(part: int, whole: int) -> tuple[str, str]:

@@ -10,8 +10,19 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from importlib import import_module
 from typing import Any, NamedTuple
 
-from safe_gate.digests import stand_in
-from safe_gate.model import Explained, Failure, Finding, JsonObject, Judgement, Lookup, Metric, Outcome, Section, View
+from safe_gate.core.digests import stand_in
+from safe_gate.core.model import (
+    Explained,
+    Failure,
+    Finding,
+    JsonObject,
+    Judgement,
+    Lookup,
+    Metric,
+    Outcome,
+    Section,
+    View,
+)
 
 
 class Grouping(NamedTuple):

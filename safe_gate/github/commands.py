@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from safe_gate.figures import plural
-from safe_gate.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order, number
+from safe_gate.core.figures import plural
+from safe_gate.core.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order, number
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.report import message, ranked

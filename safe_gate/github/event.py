@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safe_gate.model import Origin
+from safe_gate.core.model import Origin
 
 OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
 """The events of a pull request whose workflow is that of its head, merged."""

@@ -1,12 +1,134 @@
-"""Parquet: rows with named columns."""
+"""Shell: rows of a Parquet file as lines of JSON, so that whoever reads cases knows one form. Reads an open file.
 
-from safe_gate.importers import _fields
-from safe_gate.importers._rows import Record
+`pyarrow` is an extra, imported where there is such a file. Rows travel as Arrow's own stream, which costs next to
+nothing to write; what makes objects of them, and so takes the time, is `lines`.
+"""
 
-TITLE, SHAPE = "Parquet", "columns"
-rows = _fields.rows
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from itertools import islice
+from typing import TYPE_CHECKING, Any, BinaryIO
+
+from safe_gate.core.model import reason
+
+if TYPE_CHECKING:
+    import pyarrow
+
+SUFFIX = ".parquet"
+"""What the names of such files end with."""
 
 
-def detects(record: Record) -> bool:
-    """Tell whether the columns name both sides of an exchange."""
-    return _fields.is_known(record.value)
+_BYTES = 1 << 20
+"""Of a file and of a batch, so many are held at once."""
+
+_READ, _MOST_ROWS = 16 << 20, 5_000
+"""Of a file with dictionaries, so many bytes and rows are read at once."""
+
+
+class NotReadable(Exception):
+    """A file is no Parquet, or a row of it nothing that JSON can say; the words tell why."""
+
+
+def batches(file: BinaryIO, rows: int) -> Iterator[tuple[int, bytes]]:
+    """Yield a file's rows, so many at a time, as Arrow's stream, with how many they are.
+
+    Raises NotReadable, and ModuleNotFoundError where `pyarrow` is not installed.
+    """
+    import pyarrow
+    import pyarrow.parquet
+
+    try:
+        # One thread and no reading ahead: what is held does not grow with the file.
+        table = pyarrow.parquet.ParquetFile(file, pre_buffer=False, buffer_size=_BYTES)
+        read = table.iter_batches(batch_size=_at_once(table, rows), use_threads=False)
+        few = (batch.slice(start, rows) for batch in read for start in range(0, batch.num_rows, rows))
+        for batch in _small(map(_spelt_out, few)):
+            sink = pyarrow.BufferOutputStream()
+            with pyarrow.ipc.new_stream(sink, batch.schema) as stream:
+                stream.write_batch(batch)
+            yield batch.num_rows, sink.getvalue().to_pybytes()
+    except (pyarrow.ArrowException, OSError, ValueError) as error:
+        raise NotReadable(reason(error)) from None
+
+
+def _at_once(table: pyarrow.parquet.ParquetFile, rows: int) -> int:
+    """Return how many rows to read at once: where a column has a dictionary more, as far as they are small.
+
+    Each time, however few the rows, the dictionary of the whole row group is copied. What repeats is small in the file
+    alone, so the first rows of each row group tell, too, how small they are.
+    """
+    from pyarrow.types import is_dictionary
+
+    if not any(map(is_dictionary, table.schema_arrow.types)):
+        return rows
+    fitting = [_MOST_ROWS]
+    groups = (table.metadata.row_group(index) for index in range(table.num_row_groups))
+    for index, group in enumerate(groups):
+        for first in islice(table.iter_batches(batch_size=rows, row_groups=[index], use_threads=False), 1):
+            held = sum(one.nbytes for one in first.columns if not is_dictionary(one.type))
+            fitting.append(first.num_rows * _READ // max(held, 1))
+            fitting.append(group.num_rows * _READ // max(group.total_byte_size, 1))
+    return max(rows, min(fitting))
+
+
+def _spelt_out(batch: pyarrow.RecordBatch) -> pyarrow.RecordBatch:
+    """Return a batch whose columns hold their values: some rows would carry a dictionary of all in their row group."""
+    import pyarrow
+
+    if not any(map(pyarrow.types.is_dictionary, batch.schema.types)):
+        return batch
+    columns = (one.dictionary_decode() if pyarrow.types.is_dictionary(one.type) else one for one in batch.columns)
+    return pyarrow.RecordBatch.from_arrays(list(columns), names=batch.schema.names)
+
+
+def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBatch]:
+    """Yield batches of some `_BYTES` at the most, unless a row has more."""
+    for batch in batches:
+        each = max(1, batch.num_rows * _BYTES // max(batch.nbytes, _BYTES))
+        for start in range(0, batch.num_rows, each):
+            yield batch.slice(start, each)
+
+
+def lines(data: bytes) -> Iterator[str | NotReadable]:
+    """Yield each row of a stream as the text of a JSON object, or why it is none.
+
+    A column or a field of a struct that is null is left out, as JSON would leave it out; an entry of a map that is
+    null stays.
+    """
+    import pyarrow
+
+    with pyarrow.ipc.open_stream(data) as stream:
+        for batch in stream:
+            for index in range(batch.num_rows):
+                try:
+                    yield _line(batch, index)
+                except NotReadable as error:
+                    yield error
+
+
+def _line(batch: pyarrow.RecordBatch, index: int) -> str:
+    import pyarrow
+
+    # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name.
+    unsayable = (pyarrow.ArrowException, ValueError, OverflowError, TypeError, KeyError)
+    pairs = []
+    for field, column in zip(batch.schema, batch, strict=True):
+        try:
+            value = _value(column[index], field.type)
+            if value is not None:
+                pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
+        except unsayable as error:
+            raise NotReadable(f"{field.name}: {reason(error)}") from None
+    # Joined, not a dictionary: of two columns with one name both are seen by whoever parses the line.
+    return "{" + ",".join(pairs) + "}"
+
+
+def _value(scalar: pyarrow.Scalar[Any], kind: pyarrow.DataType) -> Any:
+    import pyarrow
+
+    value = scalar.as_py(maps_as_pydicts="strict")
+    if pyarrow.types.is_struct(kind) and value is not None:
+        return {name: inner for name, inner in value.items() if inner is not None}
+    return value

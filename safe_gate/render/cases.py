@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from safe_gate.core.model import Finding, JsonObject, Judgement, Place, Severity, Untrusted
 from safe_gate.evaluators import EVALUATORS, Evaluator, present
-from safe_gate.model import Finding, JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.gate.waivers import Waivable
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.waivers import Waivable
 
 WHOLE = "case"
 """What stands in place of a metric or a check where a case is to be seen for none of them, as one without a reply."""

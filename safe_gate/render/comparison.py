@@ -5,11 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
+from safe_gate.core.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
+from safe_gate.core.stats import wilson
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.figures import first_few, fixed, percent, plural, score, with_interval
-from safe_gate.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
 from safe_gate.render.report import NEWLY_FAILING, sections
-from safe_gate.stats import wilson
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 _LAST = ("Worse", "Better", "p")
@@ -141,7 +141,7 @@ _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
 def _blindness(comparison: JsonObject) -> str:
-    from safe_gate.regression import smallest_visible  # most reports compare nothing
+    from safe_gate.gate.regression import smallest_visible  # most reports compare nothing
 
     if not any(comparison[name]["cases"]["both"] for name in present(comparison)):
         return "No case is in both runs, by id: nothing was compared."

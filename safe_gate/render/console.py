@@ -11,9 +11,21 @@ from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
 
+from safe_gate.core.figures import plural, with_interval
+from safe_gate.core.model import (
+    JsonObject,
+    Phrase,
+    Problem,
+    Section,
+    Severity,
+    Table,
+    Untrusted,
+    Words,
+    in_order,
+    number,
+)
+from safe_gate.core.stats import wilson
 from safe_gate.evaluators import present
-from safe_gate.figures import plural, with_interval
-from safe_gate.model import JsonObject, Phrase, Problem, Section, Severity, Table, Untrusted, Words, in_order, number
 from safe_gate.render import weakening
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
 from safe_gate.render.report import (
@@ -27,7 +39,6 @@ from safe_gate.render.report import (
     waiver_table,
 )
 from safe_gate.render.untrusted import plain, quoted
-from safe_gate.stats import wilson
 
 if TYPE_CHECKING:
     from tabulate import TableFormat

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from safe_gate.core.figures import apart, fixed
+from safe_gate.core.model import JsonObject, Untrusted
 from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
 from safe_gate.evaluators.synthesis.section import SAYS
-from safe_gate.figures import apart, fixed
-from safe_gate.model import JsonObject, Untrusted
 from safe_gate.render.untrusted import plain
 
 _LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}

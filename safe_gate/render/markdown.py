@@ -5,9 +5,8 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.evaluators import present
-from safe_gate.figures import plural
-from safe_gate.model import (
+from safe_gate.core.figures import plural
+from safe_gate.core.model import (
     HELD,
     NOWHERE,
     JsonObject,
@@ -22,6 +21,7 @@ from safe_gate.model import (
     in_order,
     number,
 )
+from safe_gate.evaluators import present
 from safe_gate.render import weakening
 from safe_gate.render.comparison import (
     baseline_words,

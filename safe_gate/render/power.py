@@ -6,10 +6,10 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from textwrap import fill
 
-from safe_gate import stats
+from safe_gate.core import stats
+from safe_gate.core.figures import percent, plural
+from safe_gate.core.model import Table
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.figures import percent, plural
-from safe_gate.model import Table
 from safe_gate.render.console import table
 
 _FIXED = {"no case": 0.0, "2% of cases": 0.02, "5% of cases": 0.05}

@@ -9,9 +9,8 @@ from itertools import count
 from typing import NamedTuple
 
 from safe_gate import evaluators
-from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.figures import enumerated, first_few, plural
-from safe_gate.model import (
+from safe_gate.core.figures import enumerated, first_few, plural
+from safe_gate.core.model import (
     Finding,
     JsonObject,
     Phrase,
@@ -24,7 +23,8 @@ from safe_gate.model import (
     View,
     Words,
 )
-from safe_gate.waivers import FATES, Waivable, case_of, left_over, let_pass
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.gate.waivers import FATES, Waivable, case_of, left_over, let_pass
 
 
 def problems_in(report: JsonObject) -> tuple[Problem, ...]:

@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any
 
+from safe_gate.core.figures import ExactSum, add_up, share
+from safe_gate.core.model import Failure, JsonObject, Label
+from safe_gate.core.stats import wilson
 from safe_gate.evaluators.safe_v0.score import METRICS, UNUSED, Case, Policy, Threshold
-from safe_gate.figures import ExactSum, add_up, share
-from safe_gate.model import Failure, JsonObject, Label
-from safe_gate.stats import wilson
 
 WORST = 5
 _SCORES = (*METRICS, "composite")

@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from safe_gate.digests import digest
-from safe_gate.model import Label, Place
-from safe_gate.no_reply import NoReply, none_of
-from safe_gate.text import normalise
+from safe_gate.core.digests import digest
+from safe_gate.core.model import Label, Place
+from safe_gate.core.no_reply import NoReply, none_of
+from safe_gate.core.text import normalise
 
 METRICS = ("CR", "AH", "AC")
 UNUSED = ("min_signal_count", "required_themes")

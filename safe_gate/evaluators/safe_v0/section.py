@@ -7,9 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.evaluators.safe_v0.score import METRICS, Threshold
-from safe_gate.figures import first_few, percent, plural, score, share, with_interval
-from safe_gate.model import (
+from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
+from safe_gate.core.model import (
     Explained,
     Finding,
     JsonObject,
@@ -24,7 +23,8 @@ from safe_gate.model import (
     View,
     Words,
 )
-from safe_gate.no_reply import why_no_reply, without_reply
+from safe_gate.core.no_reply import why_no_reply, without_reply
+from safe_gate.evaluators.safe_v0.score import METRICS, Threshold
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # of what one case lacks: hundreds would leave no room for others

@@ -7,10 +7,10 @@ from dataclasses import dataclass
 from hashlib import sha256
 from itertools import compress
 
+from safe_gate.core.stats import wilson
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import Case, Rules, score_case
 from safe_gate.evaluators.synthesis.report import matches
-from safe_gate.stats import wilson
-from safe_gate.text import normalise
 
 _PARTS = 5
 _MOST_PARTS = 10

@@ -13,8 +13,8 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from enum import StrEnum
 
-from safe_gate.model import JsonObject
-from safe_gate.text import parts
+from safe_gate.core.model import JsonObject
+from safe_gate.core.text import parts
 
 
 class Language(StrEnum):

@@ -14,10 +14,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.phrases import Classes
 from safe_gate.evaluators.synthesis.score import GROUPS, Case, Rules, Turn
 from safe_gate.evaluators.synthesis.tokens import BOUNDARY, FUNCTION_WORDS, Sentence, Spelling, is_content, sentences
-from safe_gate.text import normalise
 
 LEAST_MARKED = 2
 """A phrase stands in at least so many marked clauses."""

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
+from safe_gate.core.model import JsonObject, Metric, Outcome, Test
 from safe_gate.evaluators.synthesis.report import is_as_expected
 from safe_gate.evaluators.synthesis.score import CHECKS
-from safe_gate.model import JsonObject, Metric, Outcome, Test
 
 COMPARED = {
     "as_expected": Metric("The share of cases that end as expected", Test.SIGN),

@@ -16,10 +16,10 @@ from typing import Any
 
 import re2
 
+from safe_gate.core.model import JsonObject
+from safe_gate.core.text import Normalised, asks
 from safe_gate.evaluators.synthesis.rules import Match, Rule, is_inside
 from safe_gate.evaluators.synthesis.tokens import Sentence
-from safe_gate.model import JsonObject
-from safe_gate.text import Normalised, asks
 
 # What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")

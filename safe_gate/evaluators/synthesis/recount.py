@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
+from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import (
     CHECKS,
@@ -20,7 +21,6 @@ from safe_gate.evaluators.synthesis.score import (
     leaves_because,
     reads_foreign,
 )
-from safe_gate.model import JsonObject
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:

@@ -10,11 +10,11 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from safe_gate.core.figures import share
+from safe_gate.core.model import Failure, JsonObject, Lookup, View
+from safe_gate.core.no_reply import no_reply
+from safe_gate.core.stats import wilson
 from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result, reads_foreign
-from safe_gate.figures import share
-from safe_gate.model import Failure, JsonObject, Lookup, View
-from safe_gate.no_reply import no_reply
-from safe_gate.stats import wilson
 
 
 @dataclass(frozen=True, slots=True)

@@ -12,10 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from safe_gate.core.model import Hit, JsonObject
+from safe_gate.core.text import Normalised
 from safe_gate.evaluators.synthesis.phrases import Automaton, Classes, Found
 from safe_gate.evaluators.synthesis.tokens import Sentence, Spelling
-from safe_gate.model import Hit, JsonObject
-from safe_gate.text import Normalised
 
 LONGEST_EVIDENCE = 12
 """A hit quotes so many words at the most."""

@@ -12,12 +12,12 @@ from functools import cached_property, reduce
 from operator import add
 from typing import Any
 
-from safe_gate.digests import digest
+from safe_gate.core.digests import digest
+from safe_gate.core.model import Hit, JsonObject, Place
+from safe_gate.core.text import normalise, similarity
 from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.tokens import Sentence, Spelling, content, sentences
-from safe_gate.model import Hit, JsonObject, Place
-from safe_gate.text import normalise, similarity
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""

@@ -7,11 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from safe_gate.digests import is_stand_in
-from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
-from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, leaves_because
-from safe_gate.figures import apart, first_few, fixed, percent, plural, share, with_interval
-from safe_gate.model import (
+from safe_gate.core.digests import is_stand_in
+from safe_gate.core.figures import apart, first_few, fixed, percent, plural, share, with_interval
+from safe_gate.core.model import (
     Explained,
     Finding,
     JsonObject,
@@ -25,8 +23,10 @@ from safe_gate.model import (
     View,
     Words,
 )
-from safe_gate.no_reply import why_no_reply, without_reply
-from safe_gate.stats import wilson
+from safe_gate.core.no_reply import why_no_reply, without_reply
+from safe_gate.core.stats import wilson
+from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
+from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, leaves_because
 
 SAYS = {
     "positive": "leave the choice",

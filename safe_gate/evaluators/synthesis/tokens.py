@@ -11,8 +11,8 @@ from array import array
 from collections.abc import Mapping, Sequence
 from itertools import chain
 
-from safe_gate.model import JsonObject
-from safe_gate.text import Normalised, without_links
+from safe_gate.core.model import JsonObject
+from safe_gate.core.text import Normalised, without_links
 
 BOUNDARY = frozenset(',;:—!?."\n')
 """The tokens that end a clause."""

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 
-from safe_gate.model import JsonObject
+from safe_gate.core.model import JsonObject
 
 Draw = Callable[[JsonObject, str], Iterable[str]]
 """Gives the text of a file in pieces, from a report and the working folder's path in the repository."""

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.model import JsonObject
+from safe_gate.core.model import JsonObject
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import conclusion
 from safe_gate.render.untrusted import xml

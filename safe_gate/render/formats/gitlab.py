@@ -7,8 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.digests import digest
-from safe_gate.model import JsonObject, Place, Untrusted
+from safe_gate.core.digests import digest
+from safe_gate.core.model import JsonObject, Place, Untrusted
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import message, problems_in

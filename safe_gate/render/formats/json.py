@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.model import JsonObject
+from safe_gate.core.model import JsonObject
 from safe_gate.render.jsonreport import pieces
 
 

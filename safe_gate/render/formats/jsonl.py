@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.model import JsonObject, Judgement
+from safe_gate.core.model import JsonObject, Judgement
 from safe_gate.render.cases import JudgedCase, judged_cases
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import quoted

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from safe_gate.model import JsonObject, Place, Problem, Severity, Untrusted
+from safe_gate.core.model import JsonObject, Place, Problem, Severity, Untrusted
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.report import message, problems_in
 from safe_gate.render.untrusted import plain, quoted, xml

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.model import JsonObject
+from safe_gate.core.model import JsonObject
 from safe_gate.render.markdown import SUMMARY_LIMIT, scorecard
 from safe_gate.render.report import problems_in
 

@@ -12,10 +12,10 @@ from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
 
-from safe_gate.digests import digest
+from safe_gate.core.digests import digest
+from safe_gate.core.figures import plural
+from safe_gate.core.model import Explained, JsonObject, Judgement, Place, Severity, Untrusted
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.figures import plural
-from safe_gate.model import Explained, JsonObject, Judgement, Place, Severity, Untrusted
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import NEWLY_FAILING, message, problems_in

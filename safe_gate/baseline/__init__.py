@@ -1,0 +1,1 @@
+"""What a run is compared with: an earlier report or a commit."""

@@ -1,0 +1,253 @@
+"""What a person approves: a report as the new baseline, or waivers of its failures. Reads files, writes none.
+
+An approval is shown before it is written, and one that hides a failure is refused without a reason.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from datetime import date
+from pathlib import Path
+from typing import NamedTuple
+
+from safe_gate.baseline import source
+from safe_gate.core.figures import enumerated, plural
+from safe_gate.core.model import (
+    CannotJudge,
+    JsonObject,
+    Phrase,
+    Place,
+    Problem,
+    Table,
+    Untrusted,
+    Verdict,
+    Words,
+)
+from safe_gate.core.validate import suggestion
+from safe_gate.evaluators import EVALUATORS, outcomes_of
+from safe_gate.gate import regression
+from safe_gate.gate.waivers import Waivable, failing
+from safe_gate.inputs import files
+from safe_gate.proof import verification
+
+
+@dataclass(frozen=True, slots=True)
+class Grounds:
+    """Why something is approved, who answers for it, and the last day it holds (YYYY-MM-DD); empty if not said."""
+
+    reason: str = ""
+    owner: str = ""
+    expires: str = ""
+
+    def missing(self, *names: str) -> list[str]:
+        """Return the flags of what is not said; blanks say nothing."""
+        return [f"--{name}" for name in names if not getattr(self, name).strip()]
+
+
+@dataclass(frozen=True, slots=True)
+class Approval:
+    """What is approved, one thing a row, and what the file would hold; None if there is nothing to write.
+
+    `refusal` says why it may not be written, empty if it may.
+    """
+
+    title: Phrase
+    rows: Table
+    remarks: tuple[Phrase, ...]
+    content: JsonObject | None
+    refusal: str
+
+
+# --- a baseline ---------------------------------------------------------------------------------
+
+
+def baseline(path: str, target: str, grounds: Grounds) -> Approval:
+    """Return a report as the baseline at `target`, shown by what it changes of the one that is there.
+
+    A report that failed, or in which cases newly fail or are gone, is refused without a reason.
+    Raises CannotJudge for a report that has no verdict or does not fit its digests, and for a
+    baseline that is there and cannot be read.
+    """
+    report = source.report(path)
+    _refuse_unsound(grounds)
+    old = files.document(target, "report") if files.exists(Path(target)) else None
+    changes = sorted(_changes(old, report) if old else _failing(report))
+    counts = Counter(change.kind for change in changes)
+    hidden = [
+        *["the gate failed"] * (report["verdict"] == Verdict.FAIL),
+        *[plural(counts[_NEWLY], "case newly fails", "cases newly fail")] * bool(counts[_NEWLY]),
+        *[plural(counts[_GONE], "case is gone", "cases are gone")] * bool(counts[_GONE]),
+    ]
+    refusal = f"{enumerated(hidden)}; approve that with --reason TEXT" if grounds.missing("reason") and hidden else ""
+    blessed = {name: text for name in ("reason", "owner") if (text := getattr(grounds, name).strip())}
+    return Approval(
+        ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report['verdict']}:"),
+        _table(changes),
+        (*_stale(report), *_remarks(old, report, counts)),
+        {
+            **{key: value for key, value in report.items() if key != "blessed"},
+            **({"blessed": blessed} if blessed else {}),
+        },
+        refusal,
+    )
+
+
+_NEWLY, _GONE, _FAILING, _ASKED, _FIXED, _ADDED = range(6)
+_KINDS = ("newly failing", "removed", "failing", "asked otherwise", "fixed", "added")
+
+
+class _Change(NamedTuple):
+    """What becomes of a case; what a reader must see first compares least."""
+
+    kind: int
+    case_id: str
+    was: str = ""
+    now: str = ""
+    because: str = ""
+
+
+def _table(changes: Sequence[_Change]) -> Table:
+    """Return changes in rows, with the columns in which one says something."""
+    columns: dict[str, tuple[Words, ...]] = {
+        "Change": tuple(_KINDS[change.kind] for change in changes),
+        "Case": tuple(Untrusted(change.case_id) for change in changes),
+        "Was": tuple(change.was for change in changes),
+        "Is": tuple(change.now for change in changes),
+        "Because": tuple(change.because for change in changes),
+    }
+    given = {title: cells for title, cells in columns.items() if any(cells)}
+    return Table(tuple(given), "<" * len(given), tuple(zip(*given.values(), strict=True)))
+
+
+def _failing(report: JsonObject) -> Iterator[_Change]:
+    """Yield the cases that fail, of a report that has no baseline to be compared with."""
+    for name in EVALUATORS:
+        for one in outcomes_of(name, report[name]):
+            if not one.passed:
+                yield _Change(_FAILING, one.id, "", one.words)
+
+
+def _changes(old: JsonObject, report: JsonObject) -> Iterator[_Change]:
+    """Yield what a report changes of a baseline, whatever it comes from: outputs, rules or expectations."""
+    same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
+    compared = regression.compare(old, None, report, regression.Guards(), same_rules)
+    for name, part in compared.items():
+        before, after = ({one.id: one for one in outcomes_of(name, run[name])} for run in (old, report))
+        for case_id in before.keys() - after.keys():
+            yield _Change(_GONE, case_id, before[case_id].words)
+        for case_id in after.keys() - before.keys():
+            yield _Change(_ADDED, case_id, "", after[case_id].words)
+        for change in part["changes"] if part else ():
+            (was, _, now), (passed, _, passes) = change["labels"], change["passed"]
+            if passed != passes:
+                kind = _FIXED if passes else _NEWLY
+                yield _Change(kind, change["id"], was, now, ", ".join(change["because"]))
+        for case_id in part["cases"]["changed_expectations"] if part else ():
+            yield _Change(_ASKED, case_id, before[case_id].words, after[case_id].words)
+
+
+def _same_rules(old: JsonObject, report: JsonObject) -> bool:
+    rules: list[str] = [one["provenance"].get("digests", {}).get("rules", "") for one in (old, report)]
+    return rules[0] == rules[1]
+
+
+_NAMED = 5
+
+
+def _stale(report: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for the first files that are no longer what the report was made from."""
+    changed, _ = verification.changed_and_gone(report)
+    for sentence in changed[:_NAMED]:
+        yield ("Stale: ", *sentence)
+    if changed:
+        more = f"{plural(len(changed), 'file')} changed since the report was made; "
+        yield (f"{more}run again to approve what is there now.",)
+
+
+def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -> Iterator[Phrase]:
+    if old is None:
+        shown = ": failing cases are all there is to show" if counts else ", and no case fails unexpectedly"
+        yield (f"There is no baseline yet{shown}.",)
+    elif not counts:
+        yield ("No case is added, removed or changed, and no result differs.",)
+    else:
+        yield (", ".join(f"{counts[kind]} {words}" for kind, words in enumerate(_KINDS) if counts[kind]) + ".",)
+    if old is not None and not _same_rules(old, report):
+        yield ("The rules differ from the baseline's: engine, packs, profile, thresholds or weights.",)
+
+
+# --- waivers ------------------------------------------------------------------------------------
+
+
+def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], today: str) -> Approval:
+    """Return the waivers of `target` with one more for every failure of a report, or of its cases `ids`, that has none.
+
+    Without reason, owner and last day it is refused. Raises CannotJudge for a report as `baseline`
+    does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
+    or has passed by `today`.
+    """
+    failures = sorted(failing(source.report(path)))
+    _refuse_unsound(grounds, today)
+    failed, wanted = {failure.case_id for failure in failures}, set(ids)
+    if strangers := [one for one in ids if one not in failed]:
+        words = "is the id of no case that fails unexpectedly"
+        raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
+    content = _waivers(target)
+    there = {Waivable.of(waiver): waiver for waiver in content["waivers"]}
+    new = [one for one in failures if one not in there and (not ids or one.case_id in wanted)]
+    said = {name: getattr(grounds, name).strip() for name in ("reason", "owner", "expires")}
+    added = ({"id": one.case_id, one.kind: one.name, **said} for one in new)
+    missing = grounds.missing(*said)
+    return Approval(
+        ("Waivers in ", Untrusted(target), " for failures of ", Untrusted(path), ":"),
+        Table(
+            ("Case", "Fails by", "Until"), "<<<", tuple((Untrusted(one[0]), one.name, said["expires"]) for one in new)
+        ),
+        (
+            (f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",),
+            *(
+                ("Expired and not renewed: ", Untrusted(one.case_id), f", {one.name}.")
+                for one, waiver in sorted(there.items())
+                if waiver["expires"] < today
+            ),
+        ),
+        {**content, "waivers": sorted((*content["waivers"], *added), key=Waivable.of)} if new else None,
+        f"a waiver needs {enumerated(missing)}" if new and missing else "",
+    )
+
+
+def _waivers(target: str) -> JsonObject:
+    """Return what a file of waivers holds, none if it is not there. Raises CannotJudge for what no run would read."""
+    known = files.waivers(target) if files.exists(Path(target)) else None
+    return known[1] if known else {"waivers": []}
+
+
+# --- both ---------------------------------------------------------------------------------------
+
+
+_LONGEST = {"reason": 2000, "owner": 200}  # characters, as the schemas say
+
+
+def _refuse_unsound(grounds: Grounds, today: str = "") -> None:
+    """Raise CannotJudge for words that are too long, and for a last day that is none or is before today."""
+    problems = [
+        Problem(Place(f"--{name}"), f"has {len(text)} characters, more than {most}")
+        for name, most in _LONGEST.items()
+        if len(text := getattr(grounds, name)) > most
+    ]
+    if day := grounds.expires.strip():
+        if not _is_day(day):
+            problems.append(Problem(Place("--expires"), f"is {day[:40]!r}; expected a day as YYYY-MM-DD"))
+        elif day < today:
+            problems.append(Problem(Place("--expires"), f"is {day}, which has passed; expected {today} or later"))
+    if problems:
+        raise CannotJudge(*problems)
+
+
+def _is_day(text: str) -> bool:
+    with suppress(ValueError):
+        return date.fromisoformat(text).isoformat() == text
+    return False

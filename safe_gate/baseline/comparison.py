@@ -1,0 +1,250 @@
+"""Shell: a run held against its baseline, whose cases are scored by their own rules and by today's. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, replace
+from datetime import datetime
+from pathlib import Path
+from typing import Any
+
+from safe_gate import __version__
+from safe_gate.baseline.source import Baseline
+from safe_gate.core.digests import digest
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
+from safe_gate.evaluators import EVALUATORS, outcomes_of, without_texts
+from safe_gate.gate import regression
+from safe_gate.inputs import batches, files
+from safe_gate.inputs.files import HERE
+from safe_gate.scoring import measure
+from safe_gate.settings.options import Options
+
+OptionsAt = Callable[[Path], Options]
+"""The settings of a run whose config file is read below a folder; flags and environment stay."""
+
+Parts = Mapping[str, JsonObject | None]
+"""Evaluators' parts of a report by name, None for one that was given no input."""
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
+
+    `cluster_key` is the field that its cases are clustered by, "" for none.
+    """
+
+    parts: Parts
+    rules: Mapping[str, str]
+    is_withheld: bool
+    cluster_key: str
+
+
+def guards(options: Options) -> regression.Guards:
+    """Return what of a comparison breaks a run under these options."""
+    return regression.Guards(**{field.name: getattr(options, field.name) for field in fields(regression.Guards)})
+
+
+def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
+    """Return a run as it is compared, given its options and where its rule packs lie."""
+    policy = {name: getattr(options, name) for name in _OF_A_SIDE}
+    return _side(parts, __version__, measure.rules_digest(options, root=root), policy)
+
+
+def side_of_report(report: JsonObject) -> Side:
+    """Return the run that left a report."""
+    provenance, version = report["provenance"], report["tool"]["version"]
+    return _side(report, version, provenance["packs_sha256"], provenance["policy"])
+
+
+_OF_A_SIDE = ("profile", "sensitivity", "text", "cluster_key")
+
+
+def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> Side:
+    safe = parts["safe_v0"]
+    rules = {
+        "safe_v0": digest([version, safe["policy"] if safe else None]),
+        "synthesis": digest([version, packs_sha256, policy["profile"], policy["sensitivity"]]),
+    }
+    own = {name: parts[name] for name in EVALUATORS}
+    return Side(own, rules, policy["text"] != "full", policy["cluster_key"])
+
+
+def measured(
+    options: Options,
+    generated_at: str,
+    *,
+    root: Path,
+    ruled: tuple[Options, Path] | None = None,
+    is_baseline: bool = False,
+) -> Parts:
+    """Return what evaluators make of the inputs below a folder, by the rules of the options, or of `ruled` there.
+
+    A pattern that names no file below the folder counts for nothing, nor, of a baseline, does a concern that is of no
+    case: it may be new. Raises CannotJudge with every problem.
+    """
+    there = narrowed(options, root)
+    scoring, rules_root = ruled or (there, root)
+    found: dict[str, measure.Measured] = {}
+    if there.safe_batch:
+        policy = measure.safe_policy(scoring)
+        found["safe_v0"] = measure.safe_v0_part(there, generated_at, root=root, policy=policy)
+    if there.synthesis_cases:
+        rules = measure.synthesis_rules(scoring, root=rules_root)
+        found["synthesis"] = measure.synthesis_part(there, root=root, rules=rules)
+    no_case = measure.as_shown([measure.lacking(there)], there)
+    if is_baseline and "safe_v0" in found and found["safe_v0"].problems == no_case:
+        del found["safe_v0"]
+    if problems := [problem for one in found.values() for problem in one.problems]:
+        raise CannotJudge(*problems)
+    return {name: found[name].part if name in found else None for name in EVALUATORS}
+
+
+def narrowed(options: Options, root: Path) -> Options:
+    """Return options less the patterns that name no file below a folder."""
+    test_dir = Path(options.safe_test_dir)
+
+    def batches_of(pattern: str) -> list[Path]:
+        return batches.expand_batches([pattern], test_dir, (options.config, options.waivers), root=root)[0]
+
+    return replace(
+        options,
+        safe_batch=tuple(pattern for pattern in options.safe_batch if batches_of(pattern)),
+        safe_outputs=_there(options.safe_outputs, root),
+        synthesis_cases=_there(options.synthesis_cases, root),
+        rules=_there(options.rules, root),
+    )
+
+
+def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
+    """Yield a problem for each pattern of options that names no file below any of some folders."""
+    left = [narrowed(options, root) for root in roots]
+    suffixes = {"safe_batch": ".json", "safe_outputs": ".jsonl", "synthesis_cases": ".jsonl", "rules": ".json"}
+    for name, suffix in suffixes.items():
+        for pattern in getattr(options, name):
+            if not any(pattern in getattr(one, name) for one in left):
+                yield files.no_match(pattern, suffix, roots[-1])
+
+
+def _there(patterns: tuple[str, ...], root: Path) -> tuple[str, ...]:
+    return tuple(pattern for pattern in patterns if files.expand([pattern], root=root)[0])
+
+
+def against(
+    base: Baseline | None,
+    head: Side,
+    options: Options,
+    options_at: OptionsAt,
+    generated_at: str,
+    *,
+    root: Path = HERE,
+    waived: Mapping[str, Set[str]] | None = None,
+) -> dict[str, Any]:
+    """Return the comparison of a run with its baseline, in the shape of the report.
+
+    `options` are the run's own, and what `options_at` gives withholds texts as they do; the run's rule packs lie
+    below `root`; `waived` is that of `regression.judge`.
+    Raises CannotJudge with every problem of the baseline: one that cannot be read is never a pass.
+    """
+    none: dict[str, Any] = {
+        "baseline": named(base, options, generated_at),
+        "status": "none",
+        "without_baseline": [],
+        **dict.fromkeys(EVALUATORS),
+    }
+    if base is None:
+        return none
+    try:
+        old, today = _baseline(base, head, options, options_at, generated_at, root)
+    except CannotJudge as error:
+        raise at_baseline(base, error) from None
+    if not any(old.parts.values()):
+        return none
+    old, head = alike(old, head)
+    if today and head.is_withheld:
+        today = _withheld(today)
+    if problems := tuple(_named_nothing(old, head, options)):
+        raise CannotJudge(*problems)
+    same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
+    compared = regression.compare(
+        old.parts,
+        today.parts if today else None,
+        head.parts,
+        guards(options),
+        same_rules,
+        same_clusters=old.cluster_key == head.cluster_key,
+    )
+    without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
+    clustered = {"cluster_key": head.cluster_key} if head.cluster_key else {}
+    comparison = {**none, **clustered, "without_baseline": without, **compared}
+    outcomes = regression.judge(comparison, guards(options), waived)
+    return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
+
+
+def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]:
+    """Yield a problem for each setting that names what no case has: it would guard nothing."""
+    if not (options.protect or options.cluster_key):
+        return
+    results = [one for run in (old, head) for name, part in run.parts.items() for one in outcomes_of(name, part)]
+    known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
+    for name in options.protect:
+        if name not in known:
+            words = "which is no case's id, tag or archetype"
+            shown = f"names {name[:LONGEST_QUOTE]!r}, {words}{suggestion(name, list(known))}"
+            yield Problem(Place("protect"), shown, text_free=f"names {masked(name)}, {words}")
+    if options.cluster_key and not any(outcome.cluster for outcome in results):
+        key, words = options.cluster_key, "a field that no case has a value for"
+        shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
+        yield Problem(Place("cluster-key"), shown, text_free=hidden)
+
+
+def _baseline(
+    base: Baseline, head: Side, options: Options, options_at: OptionsAt, generated_at: str, root: Path
+) -> tuple[Side, Side | None]:
+    """Return the baseline as it was judged, and its outputs judged by the run's rules if they are at hand."""
+    if base.report is not None:
+        return side_of_report(base.report), None
+    own = replace(options_at(base.root), cluster_key=options.cluster_key)
+    found = measured(own, generated_at, root=base.root, is_baseline=True)
+    old = side(found, narrowed(own, base.root), root=base.root)
+    if old.rules == head.rules:
+        return old, old
+    found = measured(own, generated_at, root=base.root, ruled=(options, root), is_baseline=True)
+    today = side(found, options, root=root)
+    # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
+    parts = {name: part if today.rules[name] == head.rules[name] else None for name, part in today.parts.items()}
+    return old, replace(today, parts=parts)
+
+
+def alike(old: Side, new: Side) -> tuple[Side, Side]:
+    """Return two runs, both without texts if one is: stand-ins can be compared with stand-ins alone."""
+    return (_withheld(old), _withheld(new)) if old.is_withheld or new.is_withheld else (old, new)
+
+
+def _withheld(one: Side) -> Side:
+    """Return a run with stand-ins for texts: its own where it has some, for one of one would be another."""
+    if one.is_withheld:
+        return one
+    parts = {name: part and without_texts(name, part) for name, part in one.parts.items()}
+    return replace(one, parts=parts, is_withheld=True)
+
+
+def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
+    """Return an error of a commit's files with its problems at their places there, written as git does."""
+    if base.root == HERE:
+        return error
+    at = f"{base.commit[:7] or base.name}:"
+    return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
+
+
+def named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
+    """Return what a baseline is called in the report, and how old it is."""
+    made_at, age = base.made_at if base else "", None
+    if made_at:
+        age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(made_at)).days)
+    return {
+        "name": base.name if base else options.baseline,
+        "commit": base.commit if base else "",
+        "made_at": made_at,
+        "age_days": age,
+    }

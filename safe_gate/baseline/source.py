@@ -1,0 +1,321 @@
+"""Shell: what a run is compared to: an earlier report, or the inputs and outputs of a commit.
+
+A commit's files come out of the clone, or from GitHub where the clone does not have them, and lie in a
+temporary folder for as long as the baseline is open.
+"""
+
+from __future__ import annotations
+
+import os
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path, PurePath
+from typing import Protocol
+
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.github import Api, repository
+from safe_gate.github.contents import Contents
+from safe_gate.github.event import OF_A_HEAD, Context
+from safe_gate.inputs import files, globs, leftovers
+from safe_gate.inputs.files import HERE
+from safe_gate.inputs.git import Clone
+from safe_gate.inputs.trees import Commit, Entry, Kind, Missing, Pattern, Selection
+from safe_gate.proof import differences
+from safe_gate.settings.options import WAIVERS_FILE, Options, config_paths
+
+_MOST_BYTES = 2_000_000_000
+_LFS = b"version https://git-lfs.github.com/spec/"
+_NAMED_BY = frozenset({*OF_A_HEAD, "pull_request_target", "merge_group"})
+_EXPECTED = "expected a report of safe-gate run, a commit (a branch, a tag, an id), base, or . for the working folder"
+_BRING = "where git is installed, bring the commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+
+
+@dataclass(frozen=True, slots=True)
+class Baseline:
+    """What a run is compared to: an earlier report, or the files of a commit.
+
+    `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
+    the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
+    where that is not known. `report` is as a run wrote it, None where there are files instead: then `root` is
+    the folder that stands for the working folder (see `files.expand`) and holds those that were asked for.
+    """
+
+    name: str
+    commit: str
+    made_at: str
+    report: JsonObject | None = None
+    root: Path = HERE
+
+
+class Repository(Protocol):
+    """Who has commits. All that it cannot tell is `Missing`."""
+
+    def commit(self, ref: str) -> Commit:
+        """Return the commit that a ref names."""
+
+    def entries(self, commit: str, selection: Selection) -> Sequence[Entry]:
+        """Return what patterns meet at a commit."""
+
+    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:
+        """Yield the bytes of a commit's files, in their order."""
+
+
+def patterns_of(options: Options) -> tuple[Pattern, ...]:
+    """Return the paths and globs of all files that a run under these options reads, from the working folder."""
+    batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
+    beside = (*config_paths(options), options.waivers or WAIVERS_FILE)
+    report = [path] if (path := committed(options.baseline)) else []
+    others = (*options.safe_outputs, *options.synthesis_cases, *options.rules, *beside, *report)
+    return (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, others))
+
+
+@contextmanager
+def opened(
+    spec: str,
+    patterns: Sequence[Pattern],
+    context: Context,
+    connect: Callable[[], Api],
+    options: Options,
+    *,
+    folder: str,
+) -> Iterator[Baseline | None]:
+    """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
+
+    `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
+    is) or a git ref. None stands for no baseline yet: an event that has no base commit, or a missing
+    report that the options do not require. `folder` is the working folder's path in the repository, as in
+    `effects.Effects`. A pattern that names nothing at the commit is no error: what the files are compared to
+    may be new. Raises CannotJudge for all that cannot be read, or not in full.
+    """
+    if spec == "base" and (unknown := unknown_base(context)):
+        raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
+    if options.baseline_required and is_missing(spec):
+        raise CannotJudge(_missing(spec))
+    if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
+        yield None
+    elif spec == ".":
+        yield _working_folder()
+    elif _is_report(spec):
+        made = report(spec)
+        yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made)
+    else:
+        ref = context.subject.base_sha if spec == "base" else _ref(spec)
+        with leftovers.temporary_folder() as top:
+            (top / ".git").mkdir()  # the top of a repository, as `files.outside` knows it
+            root = top / folder
+            root.mkdir(parents=True, exist_ok=True)
+            paths = [pattern.path for pattern in patterns]
+            outside = (one for path in paths if (one := files.outside(path, root)))
+            if refused := (*outside, *_strays(paths)):
+                raise CannotJudge(*refused)
+            selection = Selection.of(patterns, folder)
+            for passed in selection.left:  # nothing in them may be fetched
+                with suppress(OSError, ValueError):  # a name that no folder can have names nothing
+                    top.joinpath(*passed[:-1]).mkdir(parents=True, exist_ok=True)
+            commit = _fetched(spec, ref, selection, top, _sources(context, connect, options))
+            yield Baseline(spec, commit.sha, commit.made_at, root=root)
+
+
+def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
+    """Yield the checkouts that files lie in while the working folder lies in none: a commit has other paths."""
+    here = Path.cwd()
+    if repository.root_in_sight(here) is None:
+        paths = [here / path for path in (*files.expand(patterns)[0], *map(Path, patterns))]
+        for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
+            words = "is a checkout, but the working folder is in none: the paths in a commit differ"
+            yield Problem(Place(files.shown(root)), f"{words}; check out into the working folder itself")
+
+
+def is_missing(spec: str) -> bool:
+    """Return whether a baseline is the path of a report and no such file exists."""
+    return _names_report(spec) and not files.exists(Path(spec))
+
+
+def _missing(spec: str) -> Problem:
+    advice = "correct the path, or set baseline-required: false for the first run of a new gate"
+    return Problem(Place(spec), f"does not exist{files.close_to(spec)}; {advice}")
+
+
+def _is_report(spec: str) -> bool:
+    """Tell the path of a file to read as a report. One that may be named as a ref is could come with the change."""
+    path = Path(spec)
+    return path.suffix in (".json", ".jsonl") and files.exists(path) and not globs.is_folder(path)
+
+
+def names_commit(spec: str) -> bool:
+    """Tell a baseline that is there and no report: a commit, or the working folder."""
+    return bool(spec) and not (_is_report(spec) or is_missing(spec))
+
+
+def is_replaced(options: Options) -> bool:
+    """Tell a baseline that a run writes its own report over: the next run is compared with that."""
+    own = Path(options.report_dir) / "safe-gate.json"
+    return files.exists(own) and files.is_among(options.baseline, (own,))
+
+
+def committed(spec: str) -> str:
+    """Return where a commit may hold the report that `spec` names, from the working folder, "" if none may.
+
+    However the path is written: what lies in the working folder's checkout comes with a change.
+    """
+    path = PurePath(spec)
+    if not _names_report(spec):
+        return ""
+    if not path.is_absolute() and ".." not in path.parts:
+        return spec
+    here = Path.cwd()
+    if (root := repository.root_in_sight(here)) is None:
+        return ""
+    there = Path(os.path.normpath(here / path))  # as it is written: a link in the checkout may come with the change
+    top = next((above for above in reversed(there.parents) if os.path.realpath(above) == os.path.realpath(root)), None)
+    return os.path.relpath(root / there.relative_to(top), here) if top else ""
+
+
+def _names_report(spec: str) -> bool:
+    return PurePath(spec).suffix == ".json"
+
+
+def unknown_base(context: Context) -> str:
+    """Return of what the base commit is that an event must have and that is not known, "" where there is none such."""
+    if context.subject.base_sha:
+        return ""
+    if not context.in_actions:
+        return "of a GitHub event, and this is no job of GitHub Actions"
+    # A workflow_run names neither a fork's pull request nor what a push started from, though there is one.
+    is_named = context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}
+    if context.broken_event_file or is_named:
+        return f"of the event {context.event}, whose file does not name it"
+    return ""
+
+
+def _working_folder() -> Baseline:
+    try:
+        head = Clone().commit("HEAD")
+    except Missing:  # no repository, or one without a commit
+        head = Commit("", "")
+    return Baseline(".", head.sha, head.made_at)
+
+
+_NO_REPORT: Mapping[str, str] = {
+    "publication": "is what a run leaves for `publish`, not a report; name the safe-gate.json beside it",
+    "safe-batch": "is a SAFE v0 batch, not a report of safe-gate run; name a commit that contains its outputs",
+    "safe-output": "is a file of recorded outputs, not a report of safe-gate run; name a commit that contains it",
+    "synthesis-case": "is a file of Synthesis cases, not a report of safe-gate run; name a commit that contains it",
+    "rule-pack": "is a rule pack, not a report of safe-gate run",
+    "waivers": "is a file of waivers, not a report of safe-gate run",
+    "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
+}
+"""What a file is that is no report, by its kind as `files.kind_of` tells it."""
+
+
+def report(path: str) -> JsonObject:
+    """Return a report as a run wrote it: it has a verdict and fits its digests, and names every case once.
+
+    Raises CannotJudge for any other file.
+    """
+    place = Place(files.shown(Path(path)))
+    try:
+        found: JsonObject = files.document(path, "report")
+    except CannotJudge:
+        if (kind := files.kind_of(Path(path))) in _NO_REPORT:
+            raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
+        raise
+    if found["verdict"] == Verdict.ERROR:
+        words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
+        raise CannotJudge(Problem(place, f"{words}; name a report with a verdict"))
+    if found["provenance"].get("digests") != differences.digests(found):
+        words = "its digests are not those of its contents, so it is not what a run wrote; run again"
+        raise CannotJudge(Problem(place, words, "", "provenance.digests"))
+    if problems := tuple(_beyond_the_schema(found, place)):
+        raise CannotJudge(*problems)
+    return found
+
+
+def _beyond_the_schema(found: JsonObject, place: Place) -> Iterator[Problem]:
+    """Yield what no run writes, whatever its digests say: a day that there is none, a case twice."""
+    try:
+        datetime.fromisoformat(found["generated_at"])
+    except ValueError:
+        yield Problem(place, f"is {found['generated_at']}, which is no time", "", "generated_at")
+    for name, evaluator in EVALUATORS.items():
+        ids = Counter(result[evaluator.id_key] for result in (found[name] or {"results": ()})["results"])
+        for case_id, times in sorted(ids.items()):
+            if times > 1:
+                yield Problem(place, f"has this case {times} times; expected each once", case_id, f"{name}.results")
+
+
+def _ref(spec: str) -> str:
+    """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
+    if not spec or spec.startswith("-") or not spec.isprintable():
+        raise CannotJudge(Problem(Place(spec or "baseline"), f"is no .json file, and cannot be a git ref; {_EXPECTED}"))
+    return spec
+
+
+def _sources(context: Context, connect: Callable[[], Api], options: Options) -> Mapping[str, Callable[[], Repository]]:
+    """Return who is asked for a commit, in order: the clone, then GitHub."""
+
+    def github() -> Repository:
+        if not context.repository:
+            raise Missing("this is no job of GitHub Actions")
+        if not options.github_token:
+            raise Missing("there is no token: set github-token, which needs contents: read")
+        return Contents(connect(), context.repository)
+
+    return {"the clone": Clone, "GitHub": github}
+
+
+def _fetched(
+    spec: str, ref: str, selection: Selection, top: Path, sources: Mapping[str, Callable[[], Repository]]
+) -> Commit:
+    """Put the files of a commit below a folder, from the first source that has them all; return the commit."""
+    refusals: list[str] = []
+    for name, source in sources.items():
+        try:
+            asked = source()
+            commit = asked.commit(ref)
+            ref = commit.sha  # which another source calls the same
+            _put(asked, commit, selection, top)
+            return commit
+        except Missing as missing:
+            refusals.append(f"{name}: {missing}")
+    what = "is no .json file, and cannot be read as a commit"
+    if spec == "base":
+        what = f"is commit {ref}, which cannot be read"
+    words = f"{what} ({'; '.join(refusals)}); {_BRING}{'' if spec == 'base' else ', or correct the name'}"
+    raise CannotJudge(Problem(Place(spec), words))
+
+
+def _put(source: Repository, commit: Commit, selection: Selection, top: Path) -> None:
+    """Put the files of a commit below a folder. Raises CannotJudge for what cannot be read in full, and Missing."""
+    entries = source.entries(commit.sha, selection)
+    if links := [entry for entry in entries if entry.kind is not Kind.FILE]:
+        words = f"is a {{}} at commit {commit.sha[:12]}, which is not followed; correct the pattern that leads to it"
+        raise CannotJudge(*(Problem(Place(link.path), words.format(link.kind)) for link in links))
+    if (size := sum(entry.size for entry in entries)) > _MOST_BYTES:
+        words = f"has {size} bytes of files that the patterns name; expected at most {_MOST_BYTES}: narrow them"
+        raise CannotJudge(Problem(Place(f"commit {commit.sha[:12]}"), words))
+    for entry, data in zip(entries, source.contents(commit.sha, entries), strict=True):
+        _write(top, entry.path, data)
+
+
+def _write(top: Path, path: str, data: bytes) -> None:
+    """Write a file of a commit where it lies in the repository. Raises CannotJudge."""
+    parts = path.split("/")
+    words = "cannot be put into a folder"
+    if {"..", ".git"} & set(parts) or PurePath(*parts).parts != tuple(parts):
+        raise CannotJudge(Problem(Place(path), f"{words}: it leads out of it; correct the commit"))
+    if data.startswith(_LFS):
+        words = (
+            "is stored in Git LFS, and a commit contains only a pointer to it; name a report as the baseline instead"
+        )
+        raise CannotJudge(Problem(Place(path), words))
+    target = top.joinpath(*parts)
+    try:
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_bytes(data)
+    except OSError as error:
+        raise CannotJudge(Problem(Place(path), f"{words}: {error.strerror}")) from error

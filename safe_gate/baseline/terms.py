@@ -1,0 +1,157 @@
+"""Shell: what a run is judged by, found below a folder or recorded in a report. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+
+from safe_gate.baseline import comparison, replaced
+from safe_gate.baseline.source import Baseline, committed
+from safe_gate.core.digests import digest
+from safe_gate.core.model import CannotJudge, JsonObject
+from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
+from safe_gate.gate import weakening
+from safe_gate.gate.waivers import FATES
+from safe_gate.gate.weakening import WEAKER, Asked, Rule, Terms, settings_of
+from safe_gate.inputs import files, packs
+from safe_gate.inputs.files import HERE
+from safe_gate.scoring import measure
+from safe_gate.settings.options import Options
+
+
+def held_against(
+    base: Baseline | None,
+    head: Terms,
+    options: Options,
+    options_at: comparison.OptionsAt,
+    generated_at: str,
+    *,
+    root: Path = HERE,
+    left_out: Sequence[weakening.Weakening] = (),
+) -> dict[str, Any]:
+    """Return in what a run's terms ask for less than those of its base, in the shape of the report.
+
+    None stands for a base commit that there is not; the run's files lie below `root`. `left_out` comes first.
+    Raises CannotJudge with every problem of the base.
+    """
+    if base is None:
+        return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
+    before = of(base, options_at, root)
+    kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
+    return weakening.section(
+        [*left_out, *replaced.weakening(base, kept, options, root), *weakening.weakenings(before, head)],
+        comparison.named(base, options, generated_at),
+        partial=before.rules is None or head.rules is None,
+        fails=weakening.fails(before, head),
+        texts=options.text == "full",
+    )
+
+
+def of(base: Baseline, options_at: comparison.OptionsAt, head: Path | None = None) -> Terms:
+    """Return the terms of a report or of a commit, `head` as in `at`. Raises CannotJudge with every problem."""
+    if base.report is not None:
+        return of_report(base.report)
+    try:
+        return at(options_at(base.root), root=base.root, head=head)
+    except CannotJudge as error:
+        raise comparison.at_baseline(base, error) from None
+
+
+def of_report(report: JsonObject) -> Terms:
+    """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
+    results = ((name, result) for name in present(report) for result in report[name]["results"])
+    cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
+    for name, result in results:
+        cases[name][result[EVALUATORS[name].id_key]] = Asked(result["digests"]["case"], None)
+    waived = report["waivers"] or {}
+    return Terms(
+        settings_of(report),
+        cases,
+        None,
+        report["provenance"]["packs_sha256"],
+        [waiver for fate in FATES for waiver in waived.get(fate, ())],
+    )
+
+
+def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Terms:
+    """Return the terms under options, with the cases and a team's rule packs that lie below a folder.
+
+    A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
+    Reads the cases and scores none. Raises CannotJudge with every problem.
+    """
+    there = comparison.narrowed(options, root)
+    return Terms(
+        settings=_settings(options, _baseline(options, root, head or root)),
+        cases={
+            "safe_v0": _safe_v0(there, root) if there.safe_batch else {},
+            "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
+        },
+        rules=_rules(there, root),
+        packs_sha256=measure.rules_digest(there, root=root),
+        waivers=waivers_at(options, root=root),
+    )
+
+
+def _settings(options: Options, baseline: str) -> Mapping[str, Any]:
+    """Return the settings that judge; without a baseline, none is required."""
+    left_out = () if options.baseline else ("baseline_required",)
+    return {name: getattr(options, name) for name in WEAKER if name not in left_out} | {"baseline": baseline}
+
+
+def _baseline(options: Options, *folders: Path) -> str:
+    """Return the baseline that the settings name, nothing where that is a report which is in none of the folders."""
+    path = committed(options.baseline)
+    is_there = not path or any(files.exists(folder / path) for folder in folders)
+    return options.baseline if is_there else ""
+
+
+def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]:
+    """Return the waivers below a folder, none where their file is not there."""
+    path = options.waivers if files.exists(root / options.waivers) else ""
+    known = files.waivers(path, root=root)
+    return tuple(known[1]["waivers"]) if known else ()
+
+
+def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
+    def asked(case: safe_v0.Case) -> tuple[str, Asked]:
+        asks = {**case.asks(), "patient_payload": case.given, "cluster": case.cluster or None}
+        return case.test_id, Asked(case.digests()["case"], asks)
+
+    return _by_id(measure.safe_v0_cases(options, root=root), asked, options)
+
+
+def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
+    def asked(case: synthesis.Case) -> tuple[str, Asked]:
+        asks = {**case.asks(), "user": digest(case.user), "cluster": case.cluster or None}
+        return case.id, Asked(case.digests()["case"], asks)
+
+    cases = files.synthesis_cases(
+        options.synthesis_cases, root=root, cluster_key=options.cluster_key, bounds=files.Bounds.of(options)
+    )
+    return _by_id(cases, asked, options)
+
+
+def _by_id(items: Iterable[Any], asked: Callable[[Any], tuple[str, Asked]], options: Options) -> dict[str, Asked]:
+    intake = measure.Intake(items)
+    cases = dict(map(asked, intake.cases()))
+    if intake.problems:
+        raise CannotJudge(*measure.as_shown(intake.problems, options))
+    return cases
+
+
+def _rules(options: Options, root: Path) -> dict[str, Rule]:
+    """Return the rules that there are, whether or not they are switched off."""
+    own = packs.check(options.rules, root=root)
+    return {id_: rule for pack in (*packs.shipped(), *own) for id_, rule in _rules_of(pack)}
+
+
+def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
+    """Yield the rules of a pack, each with the digest of what decides its hits and whether it can let a reply pass.
+
+    It can if its group speaks for a reply, or says of the message that nothing in the reply counts.
+    """
+    around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
+    lets_pass = pack["group"] in synthesis.IN_FAVOUR or synthesis.GROUPS[pack["group"]][0] == "message"
+    for rule in pack["rules"]:
+        yield rule["id"], Rule(digest({**around, "rule": rule}), lets_pass)

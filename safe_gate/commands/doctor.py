@@ -1,0 +1,125 @@
+"""Shell: what a run would read and what would keep it from starting, for `doctor`. Scores, writes and asks nothing."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from functools import partial
+from pathlib import Path
+from typing import NoReturn
+
+from safe_gate.baseline import source
+from safe_gate.core.figures import plural
+from safe_gate.core.model import CannotJudge, Problem, Untrusted
+from safe_gate.inputs import batches, files
+from safe_gate.publish import delivery, handover
+from safe_gate.publish.effects import Effects
+from safe_gate.publish.preview import Facts
+from safe_gate.run import judging
+from safe_gate.scoring import cluster, measure, shards
+from safe_gate.settings.options import Options
+
+
+def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
+    """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
+    if options.mode == "publish":
+        return _of_another_run(options, effects)
+    searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
+    if options.safe_batch:
+        expand = partial(
+            batches.expand_batches,
+            base=Path(options.safe_test_dir),
+            leave_out=(options.config, options.waivers),
+            outputs=options.safe_outputs,
+        )
+        searches["safe-batch"] = options.safe_batch, lambda patterns: expand(patterns)[:2]
+        searches["safe-outputs"] = options.safe_outputs, files.expand
+    if options.synthesis_cases:
+        searches["synthesis-cases"] = options.synthesis_cases, files.expand
+    if searches and options.rules:
+        searches["rules"] = options.rules, partial(files.expand, suffix=".json")
+    if not searches:
+        return [("nothing", "")], [measure.nothing_to_judge()]
+    problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
+    if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
+        searches["shards"] = options.shards, files.expand
+    facts: Facts = [
+        (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
+        for name, (patterns, search) in searches.items()
+        for pattern in patterns
+    ]
+    if options.safe_batch and (skipped := expand(options.safe_batch).skipped):
+        own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(files.shown, skipped))}"
+        facts.append(("skipped", Untrusted(own)))
+    problems += measure.as_shown(tuple(_unfit(options, effects)), options)
+    judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
+    for facts_of in judged_by:  # a shard is judged by nobody
+        try:
+            facts += facts_of()
+        except CannotJudge as error:
+            problems += measure.as_shown(error.problems, options)
+    return facts, problems
+
+
+def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
+    """Return what `publish` would read, and what keeps it from being published."""
+    problems: list[Problem] = []
+    try:
+        delivery.left_behind(options, effects.context)
+    except CannotJudge as error:
+        problems += error.problems
+    return [("the report of another run", Untrusted((Path(options.report_dir) / handover.NAME).as_posix()))], problems
+
+
+def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
+    """Yield what keeps a run from starting beside its files: a shard, rules, dask or a base commit it cannot have."""
+    checks: list[Callable[[], object]] = [lambda: judging.refuse_base_elsewhere(options, effects)]
+    if options.shard:
+        checks.append(lambda: shards.Shard.named(options.shard))
+    else:
+        checks.append(lambda: judging.refuse_itself(options))
+    if options.mode == "merge":
+        checks.append(lambda: shards.read(options.shards))
+    elif options.synthesis_cases and options.engine == "dask":
+        checks.append(lambda: cluster.checked(options.scheduler))
+    if options.synthesis_cases and not files.expand(options.rules, suffix=".json")[1]:
+        checks.append(lambda: measure.synthesis_rules(options))
+    for check in checks:
+        try:
+            check()
+        except CannotJudge as error:
+            yield from error.problems
+
+
+def _waivers(options: Options) -> Facts:
+    """Return what is in the file of waivers, nothing if there is none. Raises CannotJudge."""
+    known = files.waivers(options.waivers)
+    if known is None:
+        return []
+    file, content = known
+    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(content['waivers']), 'waiver')}"))]
+
+
+class _NotAsked(Exception):
+    """A run would ask GitHub here."""
+
+
+def _baseline(options: Options, effects: Effects) -> Facts:
+    """Return what a run would be compared with, as far as it is at hand. Raises CannotJudge where that is not sound."""
+    if not options.baseline:
+        return []
+
+    def connect() -> NoReturn:
+        raise _NotAsked
+
+    patterns, context = source.patterns_of(options), effects.context
+    try:
+        with source.opened(options.baseline, patterns, context, connect, options, folder=effects.folder) as base:
+            if base is None:
+                words = "no baseline yet"
+            else:
+                words = "a report" if base.report is not None else f"commit {base.commit[:7]}, in the clone"
+            if source.is_replaced(options):
+                words += ", which the run's own replaces"
+    except _NotAsked:
+        words = "not in the clone; a run would ask GitHub for it"
+    return [("baseline", Untrusted(f"{options.baseline}: {words}"))]

@@ -1,0 +1,1 @@
+"""Values, text, statistics, digests and validation, which every other room uses. Pure."""

@@ -1,0 +1,218 @@
+"""A value held against a JSON Schema: every fault, in words a person can act on.
+
+Pure. `jsonschema_rs` says in a microsecond whether a value is valid (draft 2020-12). Only of one that
+is not `jsonschema` finds the faults, and has the last word; the words are ours, because the library's
+own quote whole values, which may be a megabyte or hostile.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from functools import cached_property, reduce
+from itertools import islice
+from operator import getitem
+from typing import TYPE_CHECKING, Any
+
+from safe_gate.core.figures import plural
+from safe_gate.core.jsontext import Path
+
+if TYPE_CHECKING:
+    import jsonschema
+
+LONGEST_QUOTE = 40
+"""The most characters of a value that a problem quotes."""
+
+_MOST_FAULTS = 1_000
+"""So many faults of one value, and fields that are not known, are told."""
+
+_COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes their square
+_Name = Callable[[Any], str]
+"""How a message names the value it is about."""
+
+_TYPES = {
+    "string": "text",
+    "number": "a number",
+    "integer": "a whole number",
+    "boolean": "true or false",
+    "null": "null",
+    "array": "a list",
+    "object": "an object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Fault:
+    """One way in which a value breaks its schema: where inside the value, and what was expected.
+
+    `text_free` is the message without the value it may quote, empty if it never does.
+    """
+
+    path: Path
+    message: str
+    text_free: str = ""
+
+    @property
+    def field(self) -> str:
+        """The path as people write it.
+
+        >>> Fault(("expected", "checks", 2), "").field
+        'expected.checks[2]'
+        """
+        return "".join(f"[{p}]" if isinstance(p, int) else f".{p}" for p in self.path).removeprefix(".")
+
+
+class Schema:
+    """A JSON Schema ready to judge values."""
+
+    def __init__(self, schema: Mapping[str, Any]) -> None:
+        import jsonschema_rs  # what validates nothing needs none of it
+
+        self._schema = schema
+        self._quick = jsonschema_rs.Draft202012Validator(dict(schema), validate_formats=True)
+        self.properties = tuple(schema.get("properties", {}))
+
+    def part(self, *keys: str) -> Schema:
+        """Return the schema of a part of the values, which stands below these keys."""
+        return Schema({**reduce(getitem, keys, self._schema), "$defs": self._schema["$defs"]})
+
+    def faults(self, value: Any) -> tuple[Fault, ...]:
+        """Return every fault of a value, in the order of their places; none if it is valid."""
+        if self._is_plainly_valid(value):
+            return ()
+        definitions = self._schema.get("$defs", {})
+        found = {
+            fault
+            for error in islice(self._validator.iter_errors(value), _MOST_FAULTS)
+            for fault in _faults(error, definitions)
+        }
+        return tuple(sorted(found, key=lambda f: ([str(part).zfill(9) for part in f.path], f.message)))
+
+    def _is_plainly_valid(self, value: Any) -> bool:
+        """Tell whether a value is valid, as far as that can be told quickly: half a surrogate pair is too much."""
+        try:
+            return self._quick.is_valid(value)
+        except ValueError:
+            return False
+
+    @cached_property
+    def _validator(self) -> jsonschema.protocols.Validator:
+        import jsonschema  # takes longer to import than most runs to validate
+
+        def pattern(_: Any, expression: str, value: Any, __: Any) -> Iterator[jsonschema.ValidationError]:
+            # `$` is the end, as in JavaScript: Python's may stand before a line break, too.
+            if isinstance(value, str) and not re.search(expression.replace("$", r"\Z"), value):
+                yield jsonschema.ValidationError("")
+
+        form = jsonschema.FormatChecker(("date",))  # no schema asks for another
+        kind: type[jsonschema.protocols.Validator]
+        kind = jsonschema.validators.extend(jsonschema.Draft202012Validator, {"pattern": pattern})  # type: ignore[no-untyped-call]
+        return kind(self._schema, format_checker=form)
+
+
+def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True) -> str:
+    """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing.
+
+    A mapping says how each of its keys, which are compared, is shown. The word is in quotes if `quoted`.
+    """
+    import difflib  # only what is wrong needs it
+
+    shown = known if isinstance(known, Mapping) else {one: one for one in known}
+    close = difflib.get_close_matches(word[:_COMPARED], sorted(shown), n=1)
+    if not close or len(shown[close[0]]) > _COMPARED:
+        return ""
+    found = shown[close[0]]
+    return f" (did you mean {json.dumps(found) if quoted else found}?)"
+
+
+def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:
+    path: Path = tuple(error.absolute_path)
+    keyword = str(error.validator)
+    schema = error.schema if isinstance(error.schema, Mapping) else {}
+    value: Any = error.instance
+    asked: Any = error.validator_value
+    if keyword == "additionalProperties":
+        known = list(schema.get("properties", {}))
+        allowed = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
+        unknown = (key for key in value if key not in known and not any(one.search(key) for one in allowed))
+        for key in islice(unknown, _MOST_FAULTS):
+            extra = "; your own names start with x_" if allowed else ""
+            yield Fault((*path, key), f"is not a known field{suggestion(key, known)}{extra}")
+    elif keyword == "required":
+        for key in asked:
+            if key not in value:
+                wanted = schema.get("properties", {}).get(key, {})
+                shapes = [
+                    definitions.get(s.get("$ref", "").rpartition("/")[2], s) for s in wanted.get("oneOf", [wanted])
+                ]
+                yield Fault((*path, key), f"is missing; expected {' or '.join(map(_expected, shapes))}")
+    elif keyword == "oneOf" and value is not None and len(shapes := _but_null(asked)) == 1:
+        for inner in error.context or ():
+            if inner.schema_path[0] in shapes:
+                yield from _faults(inner, definitions)
+    else:
+        word = _WORDINGS.get(keyword)
+        expected = "" if keyword == "uniqueItems" else f"; expected {_expected(schema)}"
+        names = quote, masked
+        found, hidden = (word(value, asked, name) if word else f"breaks the rule {keyword}" for name in names)
+        yield Fault(path, found + expected, hidden + expected)
+
+
+def _but_null(shapes: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Return the places of the shapes a value may have that are not null."""
+    return [place for place, shape in enumerate(shapes) if shape.get("type") != "null"]
+
+
+def _expected(schema: Mapping[str, Any]) -> str:
+    """Say what a schema asks for: its own description, else its values or its type."""
+    if "description" in schema:
+        return str(schema["description"]).rstrip(".")
+    if "enum" in schema:
+        return "one of " + ", ".join(json.dumps(value) for value in schema["enum"])
+    kinds = schema.get("type", "another value")
+    return " or ".join(_TYPES.get(kind, kind) for kind in ([kinds] if isinstance(kinds, str) else kinds))
+
+
+def quote(value: Any) -> str:
+    """Return a value as JSON, cut to 40 characters; of a list or an object how many entries it has."""
+    if isinstance(value, list):
+        return f"a list of {len(value)}"
+    if isinstance(value, dict):
+        return f"an object of {len(value)}"
+    shown = json.dumps(value, ensure_ascii=False)
+    return shown if len(shown) <= LONGEST_QUOTE else shown[:LONGEST_QUOTE] + "…"
+
+
+def masked(value: Any) -> str:
+    """Return what a value is, without a word of it."""
+    if isinstance(value, str):
+        return f"text of {plural(len(value), 'character')}"
+    return quote(value) if isinstance(value, bool | list | dict | None) else "a number"
+
+
+def _enum(value: Any, allowed: list[Any], name: _Name) -> str:
+    near = name is quote and isinstance(value, str)  # what a text is close to would give it away
+    hint = suggestion(value, [a for a in allowed if isinstance(a, str)]) if near else ""
+    return f"{name(value)} is not allowed{hint}"
+
+
+_WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
+    "type": lambda value, _, name: f"is {name(value)}",
+    "enum": _enum,
+    "minLength": lambda value, _, name: f"is {name(value)}, which is too short",
+    "maxLength": lambda value, most, _: f"has {len(value)} characters, more than {most}",
+    "pattern": lambda value, _, name: f"is {name(value)}",
+    "format": lambda value, _, name: f"is {name(value)}",
+    "oneOf": lambda *_: "does not have exactly one of the shapes it may have",
+    "minItems": lambda value, least, _: f"has fewer than {least} entries" if value else "is an empty list",
+    "uniqueItems": lambda *_: "has the same entry twice",
+    "minProperties": lambda _value, least, _: f"has fewer than {least} entries",
+    "exclusiveMinimum": lambda value, least, name: f"is {name(value)}, not more than {least}",
+    "exclusiveMaximum": lambda value, most, name: f"is {name(value)}, not less than {most}",
+    "maxProperties": lambda value, most, _: f"has {len(value)} entries, more than {most}",
+    "maxItems": lambda value, most, _: f"has {len(value)} entries, more than {most}",
+    "minimum": lambda value, least, name: f"is {name(value)}, less than {least}",
+    "maximum": lambda value, most, name: f"is {name(value)}, more than {most}",
+}

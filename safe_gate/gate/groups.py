@@ -1,0 +1,36 @@
+"""The groups of cases that rules of their own name: archetypes of SAFE v0, tags of Synthesis. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from safe_gate.core.model import JsonObject
+from safe_gate.evaluators import EVALUATORS
+
+Limits = Mapping[str, Mapping[str, Mapping[str, float]]]
+"""Limits by evaluator, by the group's name and by rule."""
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A group that rules name, with its `figures` in an evaluator's part of the report, empty if it has no cases."""
+
+    evaluator: str
+    name: str
+    limits: Mapping[str, float]
+    cases: int
+    figures: JsonObject
+
+    def has(self, result: JsonObject) -> bool:
+        """Tell whether a case is in the group, by its entry of `results[]`."""
+        return self.name in EVALUATORS[self.evaluator].grouping.groups_of(result)
+
+
+def named(report: JsonObject, limits: Limits) -> Iterator[Group]:
+    """Yield the groups with limits of each evaluator that ran, by name."""
+    for evaluator, facts in EVALUATORS.items():
+        by_name = limits.get(evaluator, {}) if report[evaluator] is not None else {}
+        for name, own in sorted(by_name.items()):
+            found = facts.grouping.figures(report[evaluator]).get(name, {})
+            yield Group(evaluator, name, own, found.get(facts.grouping.size, 0), found)

@@ -1,0 +1,430 @@
+"""In what the gate asks for less than it did: the terms of two runs held against each other. Pure.
+
+A run's terms are what it is judged by: its settings, its rules, what is asked of every case, and waivers.
+What asks for more is not told. Where it cannot be seen which way a change goes, it is told: a reviewer
+sees a harmless change rather than misses another.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import asdict, dataclass, field
+from enum import StrEnum
+from typing import Any
+
+from safe_gate.core.figures import plural
+from safe_gate.core.model import JsonObject, RuleOutcome
+from safe_gate.evaluators import EVALUATORS, without_texts
+
+
+class What(StrEnum):
+    """What became of a part of the terms."""
+
+    LOWERED = "lowered"
+    RAISED = "raised"
+    SOFTENED = "softened"
+    SWITCHED_OFF = "switched off"
+    SWITCHED_ON = "switched on"
+    DROPPED = "dropped"
+    REPLACED = "replaced"
+    CHANGED = "changed"
+    ADDED = "added"
+    PROLONGED = "prolonged"
+
+
+@dataclass(frozen=True, slots=True)
+class Weakening:
+    """One way in which the gate asks for less.
+
+    `kind` is `setting`, `rule`, `waiver`, or the evaluator of a case; `id` names the setting (as the
+    action's input), the rule or the case, `field` the part of it, "" for all of it. `before` and `after`
+    are JSON values, None where there is none to show.
+    """
+
+    kind: str
+    id: str
+    field: str
+    what: What
+    before: Any = None
+    after: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule: the digest of what it says, and whether its hits can let a reply pass."""
+
+    sha256: str
+    lets_pass: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a case: the digest of the case, and `Case.asks()`, None where only the digest is known.
+
+    With that comes what of a case is given to it, or says which cases it counts with, and is in no `asks()`.
+    """
+
+    digest: str
+    asks: JsonObject | None
+
+
+@dataclass(frozen=True, slots=True)
+class Terms:
+    """What a run is judged by, as far as it is known.
+
+    `settings` are by the names of options: one that either run does not have is not compared. `cases`
+    are by evaluator and id. `rules` are the shipped and a team's own by id, None where only the digest
+    of all, `packs_sha256`, is known. `waivers` are the entries of the waivers' file.
+    """
+
+    settings: Mapping[str, Any]
+    cases: Mapping[str, Mapping[str, Asked]]
+    rules: Mapping[str, Rule] | None
+    packs_sha256: str
+    waivers: Sequence[JsonObject] = field(default=())
+
+
+def weakenings(base: Terms, head: Terms) -> list[Weakening]:
+    """Return in what the head's terms ask for less than the base's: settings, rules, waivers, cases.
+
+    >>> base, head = (Terms({"min_pass_rate": limit}, {}, {}, "") for limit in (0.9, 0.8))
+    >>> [(one.id, one.what.value, one.before, one.after) for one in weakenings(base, head)]
+    [('min-pass-rate', 'lowered', 0.9, 0.8)]
+    >>> weakenings(head, base)
+    []
+    """
+    return [
+        *_settings(base.settings, head.settings),
+        *_rules(base, head),
+        *_waivers(base.waivers, head.waivers),
+        *_cases(base, head),
+    ]
+
+
+# --- settings -----------------------------------------------------------------------------------
+
+Judgement = Callable[[Any, Any], What | None]
+"""What a change of a value does to the gate, None if it asks for no less. No value (None) is no limit."""
+
+
+def _lower(before: Any, after: Any) -> What | None:
+    if before is None or (after is not None and after >= before):
+        return None
+    return What.SWITCHED_OFF if after is None else What.LOWERED
+
+
+def _higher(before: Any, after: Any) -> What | None:
+    if before is None or (after is not None and after <= before):
+        return None
+    return What.SWITCHED_OFF if after is None else What.RAISED
+
+
+def _on(before: Any, after: Any) -> What | None:
+    return What.SWITCHED_ON if after and not before else None
+
+
+def _off(before: Any, after: Any) -> What | None:
+    return What.SWITCHED_OFF if before and not after else None
+
+
+def _added(before: Any, after: Any) -> What | None:
+    return What.ADDED if after and not before else None
+
+
+def _dropped(before: Any, after: Any) -> What | None:
+    return What.DROPPED if before and not after else None
+
+
+def _any(before: Any, after: Any) -> What | None:
+    return What.CHANGED if before != after else None
+
+
+def _any_once_set(before: Any, after: Any) -> What | None:
+    return _dropped(before, after) or (_any(before, after) if before else None)
+
+
+def _along(*scale: str) -> Judgement:
+    """Return the judgement of a choice, given the choices from the strictest to the weakest, equals in one text."""
+    place = {choice: index for index, alike in enumerate(scale) for choice in alike.split()}
+
+    def judged(before: Any, after: Any) -> What | None:
+        return What.SOFTENED if place[after] > place[before] else None
+
+    return judged
+
+
+WEAKER: Mapping[str, Judgement] = {
+    "min_pass_rate": _lower,
+    "max_fail_labels": _higher,
+    "max_unexpected_failures": _higher,
+    "max_unexpected_passes": _higher,
+    "max_not_english": _higher,
+    "max_no_reply": _higher,
+    "max_disguised": _higher,
+    "max_vacuous": _higher,
+    "min_group": _higher,
+    "tags": _any,
+    "min_label_accuracy": _lower,
+    "min_label_accuracy_agency_language": _lower,
+    "min_label_accuracy_unverifiable_reassurance": _lower,
+    "min_label_accuracy_topic_pivot": _lower,
+    "cr_pass": _lower,
+    "cr_review": _lower,
+    "ah_pass": _lower,
+    "ah_review": _lower,
+    "ac_pass": _lower,
+    "ac_review": _lower,
+    "cr_weight": _any,
+    "ah_weight": _any,
+    "ac_weight": _any,
+    "strict_ah": _off,
+    "safe_match": _any,
+    "archetypes": _any,
+    "profile": _any,
+    "sensitivity": _along("strict", "balanced", "lenient"),
+    "rules_off": _added,
+    "rule_weights": _any,
+    "baseline": _any_once_set,
+    "baseline_required": _off,
+    "allow_removed": _on,
+    "protect": _dropped,
+    "max_regressions": _higher,
+    "max_score_drop": _higher,
+    "min_drop": _higher,
+    "alpha": _lower,
+    "cluster_key": _any,
+    "on_weakened": _along("fail", "warn"),
+    "policy_ref": _along("base", "head"),
+    "comment": _along("always changes", "on-failure", "never"),
+}
+"""What a change of each setting that judges, or tells of it, does to the gate; of lists and mappings, of each entry."""
+
+Path = tuple[str, ...]
+"""Which part of a setting: the entry of a list, the keys that lead to a member of a mapping, () for all of it."""
+
+
+def in_force(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any, Any]]:
+    """Yield what two runs' settings come to: name, part, and both values; None is no value.
+
+    An archetype's own weight or threshold stands where there is one, else the general one.
+    """
+    for name in WEAKER:
+        if name in before and name in after:
+            own = [dict(_parts(settings[name])) for settings in (before, after)]
+            for path in sorted({*own[0], *own[1]}):
+                was, is_ = (
+                    parts.get(path, _general(name, path, settings))
+                    for parts, settings in zip(own, (before, after), strict=True)
+                )
+                yield name, path, was, is_
+
+
+def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
+    if isinstance(value, Mapping):
+        for key, member in value.items():
+            yield from (((key, *path), leaf) for path, leaf in _parts(member))
+    elif isinstance(value, list | tuple):
+        yield from (((entry,), True) for entry in value)
+    elif value is not None:
+        yield (), value
+
+
+def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
+    """Return what holds for an archetype that says nothing of its own; None for all else that is not set."""
+    match name, *path:
+        case "archetypes", _, "weights", metric:
+            return settings.get(f"{metric.lower()}_weight")
+        case "archetypes", _, "thresholds", metric, level:
+            return settings.get(f"{metric.lower()}_{level}")
+    return None
+
+
+def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
+    for name, path, was, is_ in in_force(before, after):
+        if what := _judgement(name, path)(was, is_):
+            is_entry = path and (was is True or is_ is True)
+            yield Weakening(
+                "setting",
+                name.replace("_", "-"),
+                ".".join(path),
+                what,
+                None if is_entry else was,
+                None if is_entry else is_,
+            )
+
+
+def _judgement(name: str, path: Path) -> Judgement:
+    """Return what judges a part of a setting: a group's own limit by its name, which is that of the general one."""
+    last = path[-1] if path and name in ("archetypes", "tags") else ""
+    if last == "optional":
+        return _on
+    if last.startswith("min-") or last in ("pass", "review"):
+        return _lower
+    return _higher if last.startswith("max-") else WEAKER[name]
+
+
+# --- rules --------------------------------------------------------------------------------------
+
+
+def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
+    if base.rules is None or head.rules is None:
+        if base.packs_sha256 != head.packs_sha256:
+            yield Weakening("rule", "", "", What.CHANGED, base.packs_sha256[:12], head.packs_sha256[:12])
+        return
+    for one in sorted(base.rules.keys() | head.rules.keys()):
+        was, is_ = base.rules.get(one), head.rules.get(one)
+        if is_ is None:
+            yield Weakening("rule", one, "", What.DROPPED)
+        elif was is None:
+            if is_.lets_pass:
+                yield Weakening("rule", one, "", What.ADDED)
+        elif was.sha256 != is_.sha256:  # the rest follows from settings, which are told
+            yield Weakening("rule", one, "", What.CHANGED)
+    off, still_off = ({*terms.settings.get("rules_off", ())} for terms in (base, head))
+    for one in sorted(off - still_off):
+        if any(rule.lets_pass for name, rule in head.rules.items() if name == one or name.startswith(f"{one}/")):
+            yield Weakening("rule", one, "", What.SWITCHED_ON)
+
+
+# --- waivers ------------------------------------------------------------------------------------
+
+
+def _waivers(base: Sequence[JsonObject], head: Sequence[JsonObject]) -> Iterator[Weakening]:
+    before, after = ({_waived(one): one["expires"] for one in waivers} for waivers in (base, head))
+    for key, until in sorted(after.items()):
+        was = before.get(key)
+        if was is None or until > was:
+            yield Weakening("waiver", *key, What.PROLONGED if was else What.ADDED, was, until)
+
+
+def _waived(waiver: JsonObject) -> tuple[str, str]:
+    """Return what a waiver is about: a case, and a check or a metric of it."""
+    return waiver["id"], waiver.get("check") or waiver["metric"]
+
+
+# --- cases --------------------------------------------------------------------------------------
+
+
+def _cases(base: Terms, head: Terms) -> Iterator[Weakening]:
+    settings = base.settings, head.settings
+    named = {group for one in settings for key in ("protect", "archetypes", "tags") for group in one.get(key) or ()}
+    for name in EVALUATORS:
+        now = head.cases.get(name, {})
+        for case_id, was in sorted(base.cases.get(name, {}).items(), key=lambda case: case[0]):
+            if case_id not in now:
+                yield Weakening(name, case_id, "", What.DROPPED)
+            elif was != now[case_id]:
+                yield from _asked(name, case_id, was, now[case_id], settings, named)
+
+
+def _asked(
+    name: str,
+    case_id: str,
+    before: Asked,
+    after: Asked,
+    settings: Sequence[Mapping[str, Any]],
+    named: Set[str],
+) -> Iterator[Weakening]:
+    """Yield in what less is asked of a case; `named` are the groups that either's settings name."""
+    if before.asks is None or after.asks is None:
+        if before.digest != after.digest:
+            yield Weakening(name, case_id, "", What.CHANGED)
+        return
+    keys = {one.get("cluster_key") for one in settings}
+    for key, was in before.asks.items():
+        is_ = after.asks[key]
+        if key == "cluster" and len(keys) > 1:  # the setting itself is told
+            continue
+        if key == EVALUATORS[name].groups_key:
+            yield from (Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, settings, named))
+        elif isinstance(was, Mapping):
+            for part in sorted(was):
+                if part not in is_ or was[part] != is_[part]:
+                    what = What.CHANGED if part in is_ else What.DROPPED
+                    yield Weakening(name, case_id, f"{key}.{part}", what, was[part], is_.get(part))
+        elif isinstance(was, list):
+            if gone := _less(was, is_):
+                new = _less(is_, was)
+                yield Weakening(name, case_id, key, What.REPLACED if new else What.DROPPED, gone, new)
+        elif was is not None and was != is_:
+            yield Weakening(name, case_id, key, What.CHANGED)
+
+
+def _groups(
+    name: str, before: Any, after: Any, settings: Sequence[Mapping[str, Any]], named: Set[str]
+) -> Iterator[tuple[What, Any, Any]]:
+    """Yield what a change of a case's groups takes away, where something is asked of them by name.
+
+    That is by `protect` or by limits of their own; a group may also say that the case is meant to fail, and a case
+    more may thin out the failures of a group whose rate the base limits.
+    """
+    if isinstance(before, str):  # its one group, left for another
+        if before != after and named & {before, after}:
+            yield What.CHANGED, before, after
+        return
+    is_excused = EVALUATORS[name].is_excused
+    was_profile, profile = (one.get("profile", "standard") for one in settings)
+    gone, new = _less(before, after), _less(after, before)
+    if is_excused(after, profile) and not is_excused(before, profile):  # another profile is told itself
+        yield What.ADDED, None, [group for group in new if is_excused([group], profile)]
+    rated = settings[0].get("tags") or {}
+    if thinned := [group for group in new if any(limit.startswith("min-") for limit in rated.get(group, ()))]:
+        yield What.ADDED, None, thinned
+    passes_count = any(one.get("max_unexpected_passes") is not None for one in settings)
+    must_pass = passes_count and not is_excused(after, profile)
+    if lost := [group for group in gone if group in named or (must_pass and is_excused([group], was_profile))]:
+        yield What.DROPPED, lost, None
+
+
+def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:
+    """Return what is left of texts when others are taken out of them, each as often as it occurs there."""
+    return sorted((Counter(these) - Counter(those)).elements())
+
+
+# --- in the report ------------------------------------------------------------------------------
+
+
+def section(
+    found: Sequence[Weakening], against: JsonObject | None, *, partial: bool, fails: bool, texts: bool
+) -> dict[str, Any]:
+    """Return what was found in the shape of the report.
+
+    `against` is what the terms were held against, None where there was nothing; `partial` says that it
+    is a report, which has limits and digests alone. Without `texts` a hash stands for each recorded one.
+    """
+    findings = [asdict(one) for one in found]
+    return {
+        "against": against,
+        "partial": partial,
+        "on_weakened": "fail" if fails else "warn",
+        "findings": findings if texts else [_withheld(one) for one in findings],
+    }
+
+
+def _withheld(finding: dict[str, Any]) -> dict[str, Any]:
+    """Return a finding without the recorded texts that a case asks for."""
+    if finding["kind"] not in EVALUATORS:
+        return finding
+    shown = {when: without_texts(finding["kind"], {finding["field"]: finding[when]}) for when in ("before", "after")}
+    return finding | {when: value[finding["field"]] for when, value in shown.items()}
+
+
+def judge(weakened: JsonObject) -> tuple[RuleOutcome, ...]:
+    """Return the outcome of the rule `on-weakened` on the report's section, none where it only warns."""
+    if weakened["on_weakened"] != "fail" or weakened["against"] is None:
+        return ()
+    ways = len(weakened["findings"])
+    words = plural(ways, "way in which the gate itself got weaker", "ways in which the gate itself got weaker")
+    return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, f"{words}, 0 allowed"),)
+
+
+def fails(base: Terms, head: Terms) -> bool:
+    """Tell whether a weaker gate breaks the run: if either side says so, or a change could let itself pass."""
+    return "fail" in (base.settings.get("on_weakened"), head.settings.get("on_weakened"))
+
+
+def settings_of(report: JsonObject) -> dict[str, Any]:
+    """Return the settings that a report records, by the names of options."""
+    policy = report["provenance"]["policy"]
+    return {name: policy[name] for name in WEAKER if name in policy}

@@ -1,0 +1,231 @@
+"""Conversations as tools write them: the last exchange of one, and the text of a message."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+from safe_gate.importers.formats._rows import NotACase
+
+EARLIER, NOT_TEXT, SYSTEM = "earlier turns", "parts that are not text", "system messages"
+"""What is left out of a case, in the plural."""
+
+_ROLES = {
+    "user": "user",
+    "human": "user",
+    "assistant": "assistant",
+    "ai": "assistant",
+    "gpt": "assistant",
+    "chatgpt": "assistant",
+    "bard": "assistant",
+    "bing": "assistant",
+    "bot": "assistant",
+    "model": "assistant",
+    "system": "system",
+    "developer": "system",
+    "tool": "tool",
+    "function": "tool",
+    "function_call": "tool",
+    "function-call": "tool",
+    "function_response": "tool",
+    "observation": "tool",
+}
+_ROLE_KEYS = ("role", "from", "type")
+_TEXT_KEYS = ("content", "value", "parts", "text")
+
+
+class Exchange(NamedTuple):
+    """The last exchange of a conversation; `assistant` is None where a message of the user ends it."""
+
+    user: str
+    assistant: str | None
+    left_out: tuple[str, ...]
+
+
+class _Message(NamedTuple):
+    role: str
+    text: str | None
+    is_whole: bool
+
+
+def is_message(value: Any) -> bool:
+    """Tell whether a value is a message: an object with a role that is known and a place for content."""
+    return _role(value) is not None and any(key in _unwrapped(value) for key in (*_TEXT_KEYS, "tool_calls"))
+
+
+def are_messages(value: Any) -> bool:
+    """Tell whether a value is a list of messages, of at least one."""
+    return isinstance(value, list) and bool(value) and is_message(value[0])
+
+
+def exchange(messages: Any) -> Exchange:
+    """Return the last exchange of a conversation: a reply, and what the user wrote since the reply before it.
+
+    Messages of the system and of tools are passed over, and so are calls of tools. Several messages of the user are
+    joined by a blank line. Raises NotACase for what is no conversation.
+    """
+    if not isinstance(messages, list):
+        raise NotACase("has no messages; expected a list of messages with role and content")
+    known = [_message(one, index) for index, one in enumerate(messages)]
+    told = [one for one in known if one.role == "user" or (one.role == "assistant" and one.text is not None)]
+    reply = None
+    if told and told[-1].role == "assistant":
+        reply = told.pop()
+    elif known and known[-1].role == "assistant":
+        raise NotACase("ends with a message without text; expected a reply")
+    since = next((place for place in range(len(told), 0, -1) if told[place - 1].role == "assistant"), 0)
+    asked = told[since:]
+    if not asked:
+        raise NotACase("has no message of the user before the last reply")
+    left_out = (
+        *((EARLIER,) if since else ()),
+        *((SYSTEM,) if any(one.role == "system" for one in known) else ()),
+        *(() if all(one.is_whole for one in (*asked, *([reply] if reply else []))) else (NOT_TEXT,)),
+    )
+    return Exchange("\n\n".join(one.text or "" for one in asked), reply.text if reply else None, left_out)
+
+
+def ended(messages: Any) -> Exchange:
+    """Return the last exchange of a conversation, as `exchange` does. Raises NotACase where no reply ends it."""
+    found = exchange(messages)
+    if found.assistant is None:
+        raise NotACase("ends with a message of the user; expected a reply")
+    return found
+
+
+def parsed(value: Any) -> Any:
+    """Return what a text holds that is a JSON object or list, else the value as it is: `7` and `null` are text."""
+    if isinstance(value, str) and value.lstrip()[:1] in ("{", "["):
+        try:
+            found = json.loads(value)
+        except (ValueError, RecursionError):
+            return value
+        return found if isinstance(found, dict | list) else value
+    return value
+
+
+def text_of(content: Any) -> str | None:
+    """Return the text of a message's content: a text, or the text parts of a list, a line each. None for none."""
+    return _text(content)[0]
+
+
+def _message(value: Any, index: int) -> _Message:
+    role = _role(value)
+    if role is None:
+        known = "user, assistant, system or tool"
+        raise NotACase(f"has a message without a known role at index {index}; expected {known}")
+    fields = _unwrapped(value)
+    text, is_whole = _text(next((fields[key] for key in _TEXT_KEYS if fields.get(key) is not None), None))
+    return _Message(role, text, is_whole)
+
+
+def _role(value: Any) -> str | None:
+    if not isinstance(value, dict):
+        return None
+    fields = _unwrapped(value)
+    return next(
+        (
+            _ROLES[word.lower()]
+            for key in _ROLE_KEYS
+            if isinstance(word := fields.get(key), str) and word.lower() in _ROLES
+        ),
+        None,
+    )
+
+
+def _unwrapped(message: dict[str, Any]) -> dict[str, Any]:
+    """Return the fields of a message that LangChain wrote: they are in `kwargs` or `data`, the role in the class."""
+    inner = message.get("kwargs", message.get("data"))
+    if not isinstance(inner, dict) or "role" in message:
+        return message
+    name = message.get("id")
+    last = name[-1] if isinstance(name, list) and name and isinstance(name[-1], str) else ""
+    role = message.get("type") if last == "" else last.removesuffix("Chunk").removesuffix("Message").lower()
+    return {"role": role, **inner}
+
+
+def _text(content: Any) -> tuple[str | None, bool]:
+    """Return the text of a message's content, None for none, and whether it is all of it."""
+    if isinstance(content, str):
+        return content, True
+    if not isinstance(content, Sequence):
+        return None, content is None
+    found = [_part(part) for part in content]
+    kept = [part for part in found if part is not None]
+    return "\n".join(kept) if kept else None, len(kept) == len(found)
+
+
+def _part(part: Any) -> str | None:
+    if isinstance(part, str):
+        return part
+    if not isinstance(part, dict) or part.get("type", "text") not in ("text", "input_text", "output_text"):
+        return None
+    return next((part[key] for key in ("text", "content") if isinstance(part.get(key), str)), None)
+
+
+_ASKED = ("messages", "input", "question", "prompt", "user", "query", "instruction", "text", "content")
+_ANSWERED = (
+    "choices",
+    "generations",
+    "output",
+    "answer",
+    "response",
+    "completion",
+    "assistant",
+    "text",
+    "content",
+    "result",
+    "message",
+    "messages",
+)
+
+
+def recorded(given: Any, answer: Any) -> Exchange:
+    """Return the exchange of a recorded call: what was given to a model or an application, and what it answered.
+
+    Either may be text, a message, messages, JSON of these in a text, or an object that holds one under a common name.
+    Raises NotACase.
+    """
+    reply = reply_of(answer)
+    if reply is None:
+        raise NotACase("has no reply; expected text or a message in its output")
+    asked = _given(given)
+    if isinstance(asked, str):
+        return Exchange(asked, reply, ())
+    found = exchange([*asked, {"role": "assistant", "content": reply}])
+    return Exchange(found.user, reply, found.left_out)
+
+
+def reply_of(answer: Any) -> str | None:
+    """Return the text of a recorded answer, None where there is none."""
+    answer = parsed(answer)
+    if isinstance(answer, str):
+        return answer
+    if isinstance(answer, list) and answer:
+        return reply_of(answer[-1] if are_messages(answer) else answer[0])
+    if not isinstance(answer, dict):
+        return None
+    if is_message(answer):
+        return _message(answer, 0).text
+    found = next((answer[name] for name in _ANSWERED if answer.get(name) is not None), None)
+    return None if found is None else reply_of(found)
+
+
+def _given(given: Any) -> str | list[Any]:
+    given = parsed(given)
+    if isinstance(given, str):
+        return given
+    if are_messages(given):
+        return list(given)
+    if isinstance(given, list) and given and are_messages(given[0]):  # LangChain: a list of lists
+        return list(given[0])
+    if isinstance(given, dict):
+        if is_message(given) and "messages" not in given:
+            return [given]
+        inner = next((given[name] for name in _ASKED if given.get(name) is not None), None)
+        if inner is not None:
+            return _given(inner)
+        if len(given) == 1 and isinstance(only := next(iter(given.values())), str):
+            return only
+    raise NotACase("has no message of a user in its input")

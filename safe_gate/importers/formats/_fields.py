@@ -1,0 +1,169 @@
+"""Rows of named fields: the exchange by the names that people give to its two sides, or by a mapping."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Any
+
+from safe_gate.importers.formats._chat import are_messages, ended, parsed, text_of
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
+
+PAIRS = (
+    ("user", "assistant"),
+    ("prompt", "response"),
+    ("prompt", "completion"),
+    ("prompt", "output"),
+    ("prompt", "answer"),
+    ("input", "output"),
+    ("input", "response"),
+    ("question", "answer"),
+    ("question", "response"),
+    ("instruction", "completion"),
+    ("instruction", "response"),
+    ("instruction", "output"),
+    ("query", "response"),
+    ("query", "answer"),
+)
+"""The names of the two sides of an exchange that are known, the first pair first."""
+
+IDS = ("id", "ID", "case_id", "test_id", "row_id", "_id", "uuid")
+OUTPUT = ("signals", "summary", "followup_questions")
+"""The fields of a SAFE v0 output."""
+
+_STEP = re.compile(r"\[(\d+)\]")
+_MISSING: Any = object()
+
+
+def pair_of(value: Mapping[str, Any]) -> tuple[str, str] | None:
+    """Return the names of the two sides of an exchange in an object, in any case; None where it has no known pair."""
+    spelt = {key.strip().lower(): key for key in value}
+    return next(((spelt[user], spelt[reply]) for user, reply in PAIRS if {user, reply} <= spelt.keys()), None)
+
+
+def is_known(value: Any) -> bool:
+    """Tell whether an object has a known pair of fields, or the fields of a SAFE v0 output."""
+    return isinstance(value, dict) and (pair_of(value) is not None or is_output(value))
+
+
+def is_output(value: Any) -> bool:
+    """Tell whether an object has the fields of a SAFE v0 output, itself or in `output`."""
+    return isinstance(value, dict) and any(
+        isinstance(one, dict) and set(OUTPUT) <= one.keys() for one in (value, parsed(value.get("output")))
+    )
+
+
+def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield a row for each record by the names of its fields."""
+    return each(lambda value: iter([row(value, {})]), records)
+
+
+def mapped(records: Iterable[Record], mapping: Mapping[str, str]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield a row for each record, with fields where a mapping says."""
+    return each(lambda value: iter([row(value, mapping)]), records)
+
+
+def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
+    """Return the row of an object; `mapping` gives the path of a field by `id`, `user`, `assistant` or `tags`.
+
+    Raises NotACase where a field is missing or has no text.
+    """
+    id_ = id_at(value, mapping)
+    if "output" in mapping:
+        return Row(id_, "", at(value, mapping["output"]))
+    if mapping.keys() & OUTPUT or ("assistant" not in mapping and is_output(value)):
+        return Row(id_, "", output_of(value, mapping))
+    pair = pair_of(value)
+    if pair is None and not {"user", "assistant"} <= mapping.keys():
+        known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
+        raise NotACase(f"has no known pair of fields, but {known}; name them: --map user=FIELD,assistant=FIELD", id_)
+    user, reply = pair or ("", "")
+    said = _side(value, mapping.get("user", user), "user" in mapping)
+    answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
+    asked, left_out = (
+        said,
+        tuple(f"the field {json.dumps(key[:40])}" for key in value if key not in _used(user, reply, mapping)),
+    )
+    if are_messages(said):
+        found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])])
+        asked, answer, left_out = found.user, found.assistant, (*left_out, *found.left_out)
+    elif are_messages(answer):
+        answer = ended([{"role": "user", "content": ""}, *answer]).assistant
+    text = asked if isinstance(asked, str) else text_of(asked)
+    if text is None:
+        raise NotACase(f"has no text in {mapping.get('user', user)}", id_)
+    if answer is None:
+        raise NotACase(f"has no reply in {mapping.get('assistant', reply)}", id_)
+    if error := value.get("error"):
+        raise NotACase(f"is an error: {str(error)[:80]}", id_)
+    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out)
+
+
+def _used(user: str, reply: str, mapping: Mapping[str, str]) -> frozenset[str]:
+    """Return the fields at the top of an object that a case is made of."""
+    paths = (mapping.get("user", user), mapping.get("assistant", reply), *mapping.values())
+    return frozenset(one for path in paths for one in (path, re.split(r"[.\[]", path)[0])) | {"tags", "error", *IDS}
+
+
+def overlay(value: dict[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
+    """Return the id and the tags of an object that a mapping names, and no other. Raises NotACase."""
+    found: dict[str, Any] = {}
+    if "id" in mapping:
+        found["id"] = id_at(value, mapping)
+    if "tags" in mapping:
+        found["tags"] = tags_at(value, mapping["tags"])
+    return found
+
+
+def tags_at(value: dict[str, Any], path: str) -> tuple[str, ...]:
+    """Return the tags at a path, by default `tags`: of a list, of one in a text as JSON, or a text that is one tag."""
+    tags = at(value, path) if path else value.get("tags")
+    return (tags,) if isinstance(tags, str) and tags and parsed(tags) is tags else texts(parsed(tags))
+
+
+def id_at(value: dict[str, Any], mapping: Mapping[str, str]) -> str:
+    """Return the id of an object, "" for none; of a mapped one that is missing NotACase is raised."""
+    if "id" in mapping:
+        found = id_of(at(value, mapping["id"]))
+        if not found:
+            raise NotACase(f"has no id in {mapping['id']}")
+        return found
+    spelt = {key.strip(): key for key in value}
+    return next((id_of(value[spelt[name]]) for name in IDS if name in spelt and id_of(value[spelt[name]])), "")
+
+
+def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
+    """Return the SAFE v0 output of an object: under `output`, or its own fields, of which lists may be JSON."""
+    inner = parsed(value.get("output"))
+    if not mapping.keys() & OUTPUT and isinstance(inner, dict):
+        return inner
+    found = {name: at(value, mapping.get(name, name)) for name in OUTPUT}
+    return {name: one if name == "summary" else parsed(one) for name, one in found.items() if one is not _MISSING}
+
+
+def at(value: Any, path: str) -> Any:
+    """Return what stands at a path such as `choices[0].message.content`. Raises NotACase where there is nothing.
+
+    A key that is spelt as the whole path counts first. A text that is JSON is looked into.
+
+    >>> at({"a": [{"b": "x"}], "a.b": "y"}, "a[0].b"), at({"a.b": "y"}, "a.b")
+    ('x', 'y')
+    """
+    if isinstance(value, dict) and path in value:
+        return value[path]
+    for step in _STEP.sub(r".\1", path).strip(".").split("."):
+        inner = parsed(value)
+        if isinstance(inner, dict) and step in inner:
+            value = inner[step]
+        elif isinstance(inner, list) and step.isdigit() and int(step) < len(inner):
+            value = inner[int(step)]
+        else:
+            raise NotACase(f"has no field {path}; correct --map")
+    return value
+
+
+def _side(value: dict[str, Any], name: str, is_mapped: bool) -> Any:
+    found = at(value, name) if is_mapped else value.get(name)
+    inner = parsed(found)
+    return inner if are_messages(inner) else found

@@ -1,0 +1,90 @@
+"""Inspect logs: `.json`, or `.eval`, an archive of samples. Epochs are samples of one prompt.
+
+Source: `inspect_ai.log.EvalLog` and `EvalSample`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from safe_gate.importers.formats._chat import SYSTEM, exchange, text_of
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
+
+TITLE = "an Inspect log"
+PATHS = (("status",), ("samples",))
+_ATTACHMENT = "attachment://"
+
+
+def detects(record: Record) -> bool:
+    """Tell whether a record is a sample of a log."""
+    value = record.value
+    return isinstance(value, dict) and {"id", "epoch", "input"} <= value.keys()
+
+
+def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield each sample; that a log is not complete is a refusal of its own."""
+    samples = []
+    for record in records:
+        if record.path == ("status",) or record.name in ("header.json", "_journal/start.json"):
+            status = record.value.get("status") if isinstance(record.value, dict) else record.value
+            if isinstance(status, str) and status != "success":
+                yield Refused(
+                    f'has the status "{status[:40]}", so samples may be missing; expected "success"', "", record.line
+                )
+            continue
+        samples = [record]
+        yield from each(_read, samples)
+
+
+def _read(value: dict[str, Any]) -> Iterator[Row]:
+    id_ = id_of(value.get("id"))
+    if error := value.get("error"):
+        words = error.get("message") if isinstance(error, dict) else error
+        raise NotACase(f"is an error: {str(words)[:80]}", id_)
+    attached = value.get("attachments")
+    attachments = attached if isinstance(attached, dict) else {}
+    said = _resolved(value.get("input"), attachments)
+    reply = _resolved(_reply(value.get("output")), attachments)
+    if not isinstance(reply, str):
+        raise NotACase("has no reply; expected output.choices[0].message.content", id_)
+    user, left_out = _user(said, _resolved(value.get("messages"), attachments))
+    yield Row(id_, user, reply, (), {"x_epoch": value.get("epoch")}, left_out)
+
+
+def _user(said: Any, messages: Any) -> tuple[str, tuple[str, ...]]:
+    """Return what the user wrote before the last reply: the sample's input, unless turns followed it."""
+    replies = (
+        [one for one in messages if isinstance(one, dict) and one.get("role") == "assistant"]
+        if isinstance(messages, list)
+        else []
+    )
+    turns = [one for one in messages if isinstance(one, dict) and one.get("role") == "user"] if replies else []
+    if isinstance(said, str) and len(turns) <= 1:
+        return said, (SYSTEM,) if any(
+            one.get("role") == "system" for one in messages or () if isinstance(one, dict)
+        ) else ()
+    found = exchange(messages if len(turns) > 1 else said)
+    return found.user, found.left_out
+
+
+def _reply(output: Any) -> str | None:
+    if not isinstance(output, dict):
+        return None
+    choices = output.get("choices")
+    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
+        message = choices[0].get("message")
+        return text_of(message.get("content")) if isinstance(message, dict) else None
+    completion = output.get("completion")
+    return completion if isinstance(completion, str) and completion else None
+
+
+def _resolved(value: Any, attachments: dict[str, Any]) -> Any:
+    """Return a value with the texts that attachments hold in place of the references to them."""
+    if isinstance(value, str) and value.startswith(_ATTACHMENT):
+        return attachments.get(value.removeprefix(_ATTACHMENT), value)
+    if isinstance(value, list):
+        return [_resolved(one, attachments) for one in value]
+    if isinstance(value, dict):
+        return {key: _resolved(one, attachments) for key, one in value.items()}
+    return value

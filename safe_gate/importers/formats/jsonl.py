@@ -1,0 +1,13 @@
+"""JSON objects with named fields: one a line, in a list, or in a list that an object names `data` or `examples`."""
+
+from safe_gate.importers.formats import _fields
+from safe_gate.importers.formats._rows import Record
+
+TITLE, SHAPE = "JSON objects with named fields", "json"
+PATHS = (("data",), ("examples",), ("rows",))
+rows = _fields.rows
+
+
+def detects(record: Record) -> bool:
+    """Tell whether the fields name both sides of an exchange."""
+    return _fields.is_known(record.value)

@@ -1,0 +1,44 @@
+"""Langfuse exports: observations as JSON, JSONL or CSV, of which generations are read.
+
+An output that is not set is exported as an empty text, so that is taken for a reply that is missing.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from safe_gate.importers.formats._chat import parsed, recorded
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
+
+TITLE = "a Langfuse export"
+_MARKS = ("trace_id", "traceId", "trace_name", "traceName", "start_time", "startTime")
+
+
+def detects(record: Record) -> bool:
+    """Tell whether a record is an observation."""
+    value = record.value
+    is_observation = isinstance(value, dict) and {"type", "input", "output"} <= value.keys()
+    return is_observation and any(key in value for key in _MARKS)
+
+
+def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield each generation."""
+    return each(_read, records)
+
+
+def _read(value: dict[str, Any]) -> Iterator[Row | LeftOut]:
+    if value.get("type") != "GENERATION":
+        yield LeftOut("observations that are no generations")
+        return
+    id_ = id_of(value.get("id"))
+    if str(value.get("level", "")).upper() == "ERROR":
+        words = value.get("status_message") or value.get("statusMessage") or "unknown"
+        raise NotACase(f"is an error: {str(words)[:80]}", id_)
+    if value.get("output") in (None, ""):
+        raise NotACase("has no reply: its output is not set", id_)
+    try:
+        found = recorded(value.get("input"), value["output"])
+    except NotACase as error:
+        raise NotACase(str(error), id_) from None
+    yield Row(id_, found.user, found.assistant, texts(parsed(value.get("tags"))), {}, found.left_out)

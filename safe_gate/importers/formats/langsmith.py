@@ -1,0 +1,38 @@
+"""LangSmith: runs of a model, and examples of a data set, with `inputs` and `outputs`.
+
+Of a trace the runs of type `llm` are read: the chains and tools around them hold the same texts again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from safe_gate.importers.formats._chat import recorded
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
+
+TITLE = "a LangSmith export"
+
+
+def detects(record: Record) -> bool:
+    """Tell whether a record is a run or an example."""
+    return isinstance(record.value, dict) and {"inputs", "outputs"} <= record.value.keys()
+
+
+def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield each run of a model, and each example."""
+    return each(_read, records)
+
+
+def _read(value: dict[str, Any]) -> Iterator[Row | LeftOut]:
+    if value.get("run_type", "llm") != "llm":
+        yield LeftOut("runs of another type than llm")
+        return
+    id_ = id_of(value.get("id"))
+    if error := value.get("error"):
+        raise NotACase(f"is an error: {str(error)[:80]}", id_)
+    try:
+        found = recorded(value.get("inputs"), value.get("outputs"))
+    except NotACase as error:
+        raise NotACase(str(error), id_) from None
+    yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out)

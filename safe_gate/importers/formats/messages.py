@@ -1,0 +1,27 @@
+"""OpenAI chat: objects with `messages`, as for fine-tuning. The last exchange is the case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from safe_gate.importers.formats._chat import are_messages, ended
+from safe_gate.importers.formats._fields import id_at
+from safe_gate.importers.formats._rows import LeftOut, Record, Refused, Row, each, texts
+
+TITLE = "OpenAI chat messages"
+
+
+def detects(record: Record) -> bool:
+    """Tell whether a record holds a conversation."""
+    return isinstance(record.value, dict) and are_messages(record.value.get("messages"))
+
+
+def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield the last exchange of each conversation."""
+    return each(_read, records)
+
+
+def _read(value: dict[str, Any]) -> Iterator[Row]:
+    found = ended(value.get("messages"))
+    yield Row(id_at(value, {}), found.user, found.assistant, texts(value.get("tags")), {}, found.left_out)

@@ -1,0 +1,65 @@
+"""promptfoo results: the JSON of `promptfoo eval --output`, or its JSONL. Providers are samples of one prompt.
+
+Source: promptfoo's `EvaluateResult`. A failed assertion fills `error` too, so what says that there is no reply is the
+response.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from safe_gate.importers.formats._chat import are_messages, exchange, parsed
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
+
+TITLE = "promptfoo results"
+PATHS = (("results", "results"),)
+
+
+def detects(record: Record) -> bool:
+    """Tell whether a record is a result."""
+    value = record.value
+    return isinstance(value, dict) and {"prompt", "vars", "testCase"} <= value.keys() and "success" in value
+
+
+def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield the reply of each result."""
+    return each(_read, records)
+
+
+def _read(value: dict[str, Any]) -> Iterator[Row]:
+    case = value.get("testCase")
+    test: dict[str, Any] = case if isinstance(case, dict) else {}
+    id_ = _id(value, test)
+    answer = value.get("response")
+    response: dict[str, Any] = answer if isinstance(answer, dict) else {}
+    reply = response.get("output")
+    if error := response.get("error") or (value.get("error") if reply is None else None):
+        raise NotACase(f"is an error: {str(error)[:80]}", id_)
+    if reply is None:
+        raise NotACase("has no reply; expected response.output", id_)
+    prompt = value.get("prompt")
+    raw = prompt.get("raw") if isinstance(prompt, dict) else prompt
+    if not isinstance(raw, str):
+        raise NotACase("has no prompt; expected text in prompt.raw", id_)
+    provider = value.get("provider")
+    name = provider.get("label") or provider.get("id") if isinstance(provider, dict) else provider
+    extra = {"x_provider": name} if isinstance(name, str) else {}
+    if are_messages(messages := parsed(raw)):
+        found = exchange([*messages, {"role": "assistant", "content": ""}])
+        yield Row(id_, found.user, reply, (), extra, found.left_out)
+    else:
+        yield Row(id_, raw, reply, (), extra)
+
+
+def _id(value: dict[str, Any], test: dict[str, Any]) -> str:
+    """Return the id of a test: its own, its description or a digest of its variables, with the place of the prompt."""
+    data = test.get("metadata")
+    own = id_of(data.get("testCaseId")) if isinstance(data, dict) else ""
+    given = value.get("vars") or test.get("vars") or {}
+    digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode("utf-8")).hexdigest()[:16]
+    id_ = own or id_of(test.get("description")) or f"vars-{digest}"
+    place = value.get("promptIdx")
+    return f"{id_}/prompt-{place}" if isinstance(place, int) and place else id_

@@ -1,0 +1,31 @@
+"""ShareGPT: objects with `conversations` of `from` and `value`. The last exchange is the case."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from safe_gate.importers.formats._chat import are_messages, ended
+from safe_gate.importers.formats._fields import id_at
+from safe_gate.importers.formats._rows import LeftOut, Record, Refused, Row, each
+
+TITLE = "ShareGPT conversations"
+
+
+def detects(record: Record) -> bool:
+    """Tell whether a record holds a conversation."""
+    return isinstance(record.value, dict) and are_messages(_turns(record.value))
+
+
+def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield the last exchange of each conversation."""
+    return each(_read, records)
+
+
+def _turns(value: dict[str, Any]) -> Any:
+    return value.get("conversations", value.get("conversation"))
+
+
+def _read(value: dict[str, Any]) -> Iterator[Row]:
+    found = ended(_turns(value))
+    yield Row(id_at(value, {}), found.user, found.assistant, (), {}, found.left_out)

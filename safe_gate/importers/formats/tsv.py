@@ -1,0 +1,12 @@
+"""TSV: a header and rows, with tabs between fields."""
+
+from safe_gate.importers.formats import _fields
+from safe_gate.importers.formats._rows import Record
+
+TITLE, SHAPE = "TSV", "tabs"
+rows = _fields.rows
+
+
+def detects(record: Record) -> bool:
+    """Tell whether the header names both sides of an exchange."""
+    return _fields.is_known(record.value)

@@ -1,0 +1,241 @@
+"""Shell: the records of an open file of any shape that can be imported, and the format that they are of.
+
+Reads the file. Archives that Inspect compresses with zstd need Python 3.14 or `backports.zstd` (the extra `zstd`).
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from io import TextIOWrapper
+from itertools import islice
+from typing import Any, BinaryIO, NamedTuple
+
+from safe_gate.importers import formats, parquet, records
+from safe_gate.importers.formats import Format, Record, Refused
+from safe_gate.importers.records import NotReadable
+
+_HEAD = 1 << 16
+_FIRST_LINE = 4 << 20  # a longer one is taken for a document in one line
+_LOOKED_AT = 20
+_SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
+_HEADERS = ("header.json", "_journal/start.json")
+_DIGITS = re.compile(r"(\d+)")
+_ZSTD = 93
+_OF_TEXT = ("commas", "tabs")
+_SHAPES = {"lines": "json", "document": "json"}
+_ROWS = 50
+
+
+class Guess(NamedTuple):
+    """What a file looks like: its shape, and the format of its first records, None if no format knows them.
+
+    `fields` are the names in the record that was detected, else in the first one.
+    """
+
+    shape: str
+    format: Format | None
+    fields: tuple[str, ...] = ()
+
+    @property
+    def title(self) -> str:
+        """The format in a sentence."""
+        words = self.format.title if self.format else "an unknown format"
+        inside = {"commas": "CSV", "tabs": "TSV", "columns": "Parquet"}.get(self.shape, "")
+        return words if not inside or words == inside else f"{words} as {inside}"
+
+
+def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
+    """Return what a file looks like by its content; `wanted` is the format that is asked for, if any.
+
+    Raises NotReadable for what is in none of the shapes, or is broken where it begins.
+    """
+    shape = _shape(file, wanted)
+    if wanted is not None:
+        return Guess(shape, wanted)
+    fields: tuple[str, ...] = ()
+    is_refused = False
+    for one in islice(read(file, shape), _LOOKED_AT):
+        if isinstance(one, Refused):
+            is_refused = True
+            continue
+        if found := formats.detected(one):
+            return Guess(shape, found, tuple(one.value))
+        if isinstance(one.value, dict) and not fields:
+            fields = tuple(one.value)
+    return Guess(shape, general(shape) if is_refused and not fields else None, fields)
+
+
+def general(shape: str) -> Format | None:
+    """Return the format of rows with named fields in a shape, whatever their names."""
+    shape = _SHAPES.get(shape, shape)
+    return next((one for one in formats.formats().values() if one.shape == shape), None)
+
+
+def read(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
+    """Yield the records of a file from its start. Raises NotReadable where it breaks off or is broken.
+
+    ModuleNotFoundError where a library is missing.
+    """
+    file.seek(0)
+    if shape == "lines":
+        yield from _lines(file)
+    elif shape == "document":
+        for found in records.document(_chunks(_text(file)), formats.paths()):
+            yield Record(found.line, found.value, found.path)
+    elif shape == "columns":
+        yield from _columns(file)
+    elif shape == "archive":
+        yield from _archive(file)
+    else:
+        yield from _table(file, shape)
+
+
+def _shape(file: BinaryIO, wanted: Format | None) -> str:
+    head = file.read(_HEAD)
+    if head.startswith((b"\xff\xfe", b"\xfe\xff")):
+        raise NotReadable("looks like UTF-16; save the file as UTF-8", 0)
+    if head.startswith(b"\x1f\x8b"):
+        raise NotReadable("is compressed with gzip; unpack it first", 0)
+    if b"\n" not in head and len(head) == _HEAD:  # a first line that is long, or all in one line
+        head += file.readline(_FIRST_LINE)
+    found = records.shape(head)
+    asked = wanted.shape if wanted is not None else ""
+    if asked in _OF_TEXT and found in ("", *_OF_TEXT):  # one column has no delimiter to tell
+        return asked
+    if not found:
+        raise NotReadable("begins as none of JSON, CSV, TSV, Parquet and .eval", 1)
+    if wanted is not None and asked not in ("", _SHAPES.get(found, found)):
+        raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format", 0)
+    return "document" if found == "lines" and _is_document(head) else found
+
+
+def _is_document(head: bytes) -> bool:
+    """Tell whether the first line is a whole document, whose records are inside."""
+    first = head.removeprefix(b"\xef\xbb\xbf").lstrip().partition(b"\n")[0]
+    try:
+        value = json.loads(first)
+    except (ValueError, RecursionError):
+        return False
+    return any(isinstance(_at(value, path), list) for path in formats.paths())
+
+
+def _at(value: object, path: tuple[str, ...]) -> object:
+    for key in path:
+        value = value.get(key) if isinstance(value, dict) else None
+    return value
+
+
+def _lines(file: BinaryIO) -> Iterator[Record | Refused]:
+    number = 0
+    while line := file.readline(records.MOST + 1):
+        number += 1
+        if len(line) > records.MOST:
+            raise NotReadable(f"has a line of more than {records.MOST} bytes", number)
+        content = line.removeprefix(b"\xef\xbb\xbf") if number == 1 else line
+        if not content.strip():
+            continue
+        try:
+            yield Record(number, json.loads(content.decode("utf-8")))
+        except UnicodeDecodeError:
+            yield Refused("is not UTF-8; save the file as UTF-8", "", number)
+        except (ValueError, RecursionError) as error:
+            words = error.msg.lower() if isinstance(error, json.JSONDecodeError) else "it cannot be held"
+            yield Refused(f"is not valid JSON: {words}", "", number)
+
+
+def _text(file: BinaryIO) -> TextIOWrapper:
+    return TextIOWrapper(file, encoding="utf-8-sig", errors="strict", newline="")
+
+
+def _chunks(text: TextIOWrapper) -> Iterator[str]:
+    try:
+        while chunk := text.read(_HEAD):
+            yield chunk
+    except UnicodeDecodeError as error:
+        raise _not_utf_8(error) from None
+    finally:
+        text.detach()  # whoever opened the file closes it
+
+
+def _not_utf_8(error: UnicodeDecodeError) -> NotReadable:
+    return NotReadable(f"is not UTF-8: byte 0x{error.object[error.start]:02x}; save the file as UTF-8", 0)
+
+
+def _table(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
+    text = _text(file)
+    try:
+        delimiter = "\t" if shape == "tabs" else _delimiter(text)
+        for found in records.table(text, delimiter):
+            if isinstance(found, NotReadable):
+                yield Refused(str(found), "", found.line)
+            else:
+                yield Record(found.line, found.value, (), shape)
+    except UnicodeDecodeError as error:
+        raise _not_utf_8(error) from None
+    finally:
+        text.detach()
+
+
+def _delimiter(text: TextIOWrapper) -> str:
+    found = records.delimiter_of(text.read(_HEAD).replace("\t", " "))
+    text.seek(0)
+    return found or ","
+
+
+def _columns(file: BinaryIO) -> Iterator[Record | Refused]:
+    number = 0
+    try:
+        for _, data in parquet.batches(file, _ROWS):
+            for line in parquet.lines(data):
+                number += 1
+                if isinstance(line, parquet.NotReadable):
+                    yield Refused(f"is a row that JSON cannot hold: {line}", "", number)
+                else:
+                    yield Record(number, json.loads(line), (), "columns")
+    except parquet.NotReadable as error:
+        raise NotReadable(f"is no Parquet file that can be read: {error}", 0) from None
+
+
+def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
+    """Yield the header and the samples of an archive, samples by their ids and epochs in the order of numbers."""
+    archive, broken = _zip(file)
+    try:
+        with archive:
+            names = [one for one in archive.infolist() if _SAMPLE.fullmatch(one.filename)]
+            headers = [one for one in names if one.filename == _HEADERS[0]] or names
+            for one in sorted(names, key=lambda entry: _in_numbers(entry.filename)):
+                if one.filename in _HEADERS and one is not headers[0]:
+                    continue
+                if one.file_size > records.MOST:
+                    yield Refused(f"has {one.filename} of more than {records.MOST} bytes")
+                    continue
+                yield Record(0, json.loads(archive.read(one)), (), "archive", one.filename)
+    except broken as error:
+        raise NotReadable(f"is no archive that can be read: {str(error)[:100]}", 0) from None
+
+
+def _in_numbers(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
+
+
+def _zip(file: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
+    """Open an archive with a library that knows its compression, and return what it raises for broken ones.
+
+    Raises ModuleNotFoundError where zstd is needed and there is none.
+    """
+    import zipfile
+    import zlib
+
+    common = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RecursionError)
+    try:
+        archive = zipfile.ZipFile(file)
+    except common as error:
+        raise NotReadable(f"is no archive that can be read: {error}", 0) from None
+    if not any(one.compress_type == _ZSTD for one in archive.infolist()) or hasattr(zipfile, "ZIP_ZSTANDARD"):
+        return archive, common
+    from backports import zstd
+    from backports.zstd import zipfile as with_zstd
+
+    return with_zstd.ZipFile(file), (*common, with_zstd.BadZipFile, zstd.ZstdError)

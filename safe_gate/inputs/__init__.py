@@ -1,0 +1,1 @@
+"""Cases, batches, packs and outputs, read from files, globs, commits and Parquet."""

@@ -1,0 +1,339 @@
+"""Shell: recorded exchanges of other tools as cases or outputs of ours, for `import`. Reads files.
+
+Rows are kept in a spool until all are read: only then it is known which ids repeat, and whether anything is wrong.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
+from safe_gate.core.validate import Schema, suggestion
+from safe_gate.importers import shapes
+from safe_gate.importers.formats import Format, LeftOut, NotACase, Record, Refused, Row, formats
+from safe_gate.importers.formats._chat import parsed
+from safe_gate.importers.formats._fields import mapped, overlay
+from safe_gate.importers.records import NotReadable
+from safe_gate.inputs import files, spool
+
+AUTO = "auto"
+FORMATS = (AUTO, *formats())
+"""What `--from` takes."""
+
+CHECKS = ("unverifiable_reassurance", "topic_pivot")
+"""The checks of imported cases: seven of eight ordinary replies fail `agency_language`, so a team asks for that."""
+
+TARGETS = {
+    "synthesis": ("id", "user", "assistant", "tags"),
+    "safe_v0": ("id", "test_id", "output", "signals", "summary", "followup_questions"),
+}
+"""The fields that a mapping may fill, by evaluator."""
+
+_LONGEST_ID = 180  # leaves room for the number of a sample
+_MOST_KINDS = 50
+_PAIR = re.compile(r",\s*(?=\w+=)")
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case."""
+
+    evaluator: str = "synthesis"
+    format: str = AUTO
+    mapping: Mapping[str, str] = field(default_factory=dict)
+    checks: tuple[str, ...] = CHECKS
+    tags: tuple[str, ...] = ()
+
+
+@dataclass(slots=True)
+class Imported:
+    """What became of the records of all files: rows as a spool, what was found in each file, and what is wrong."""
+
+    rows: spool.Spool
+    problems: Problems
+    found: list[tuple[str, str, int]]
+    """Of each file its path, its format, and how many rows came of it."""
+    left_out: Counter[str]
+    """How many rows each kind of thing was left out of, or was left out as a whole."""
+    ids: spool.Store
+    repeated: spool.Store
+    """The ids that more than one row has, with how many of them are written."""
+    count: int = 0
+    """How many rows became cases."""
+    is_whole: bool = True
+    """Whether every file could be read to its end: what is wrong else is with single records."""
+
+
+def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
+    """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge."""
+    found: dict[str, str] = {}
+    for pair in (one for word in words for one in _PAIR.split(word)):
+        name, equals, path = (part.strip() for part in pair.partition("="))
+        known = TARGETS[evaluator]
+        if not (equals and path and name in known):
+            hint = suggestion(name, known) if equals else ""
+            expected = f"expected FIELD=PATH with one of the fields {', '.join(known)}"
+            raise CannotJudge(Problem(Place("--map"), f"has {json.dumps(pair[:40])}{hint}; {expected}"))
+        if name in found:
+            raise CannotJudge(Problem(Place("--map"), f"names {name} twice; keep one"))
+        found[name] = path
+    return {"id" if name == "test_id" else name: path for name, path in found.items()}
+
+
+def read(patterns: Sequence[str], request: Request) -> Imported:
+    """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
+    schema, key = _schema(request), _ID[request.evaluator]
+    paths, problems = files.expand(patterns, ".*")
+    result = Imported(spool.Spool(), Problems(), [], Counter(), spool.Store(), spool.Store())
+    for problem in problems:
+        _break(result, problem)
+    guesses = [(path, guess) for path in paths if (guess := _guess(path, request, result)) is not None]
+    asked = spool.Store()  # halves of exchanges whose replies are elsewhere
+    for path, guess in guesses:
+        if guess.format and guess.format.joins:
+            _take_halves(path, guess, request, result, asked)
+    for path, guess in guesses:
+        name, before = files.shown(path), result.count
+        for item in _rows(path, guess, request, result):
+            made = item if isinstance(item, Problem) else _made(item, asked, name, request, schema)
+            if isinstance(made, Problem):
+                result.problems.add(made)
+                if made.case_id:  # it uses up the number of a sample, so that the samples after it keep theirs
+                    _keep({key: _short(made.case_id)}, key, result)
+                    asked.pop(made.case_id)
+            elif made is not None:
+                _keep(made[0], key, result)
+                _count(result, made[1])
+                result.count += 1
+        result.found.append((name, guess.title, result.count - before))
+    for id_, half in asked.items():
+        result.problems.add(Problem(Place(half["path"], half["line"]), "has no response in these files", id_))
+    return result
+
+
+def _made(
+    row: Row, asked: spool.Store, name: str, request: Request, schema: Schema
+) -> tuple[JsonObject, tuple[str, ...]] | Problem | None:
+    """Return the line of ours that a row becomes, and what is left out of it; None for a half that waits."""
+    joined = _joined(row, asked, name)
+    if not isinstance(joined, Row):
+        return joined
+    entry = _entry(joined, request)
+    why, field_ = _unfit(entry, request, schema)
+    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, joined.left_out)
+
+
+def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
+    """Return a row with both its halves: that of a reply with what it answers. None for a half that waits for it."""
+    if row.assistant is None:
+        return None
+    if row.user is not None:
+        return row
+    half = asked.pop(row.id)
+    if half is None:
+        return Problem(Place(name, row.line), "answers no request of these files, or one that has a response", row.id)
+    return replace(row, user=half["user"], left_out=tuple(half["left_out"]))
+
+
+def _keep(entry: JsonObject, key: str, result: Imported) -> None:
+    """Keep a line of ours, or the id alone of a sample that is none, and note whether the id repeats."""
+    place = len(result.rows)
+    if result.ids.setdefault(entry[key], place) != place:
+        result.repeated.setdefault(entry[key], 0)
+    result.rows.take(spool.lines([entry]))
+
+
+def lines(imported: Imported, request: Request) -> Iterator[str]:
+    """Yield cases or outputs as lines; of repeated ids the samples in file order as `ID#1`, `ID#2`."""
+    key = _ID[request.evaluator]
+    for entry in imported.rows:
+        id_ = entry[key]
+        if (number := imported.repeated.get(id_)) is not None:
+            imported.repeated.pop(id_)
+            imported.repeated.setdefault(id_, number + 1)
+            entry = {**entry, key: f"{id_}#{number + 1}"}  # noqa: PLW2901 - a copy
+        if len(entry) > 1:
+            yield _json(entry) + "\n"
+
+
+_ID = {"synthesis": "id", "safe_v0": "test_id"}
+_KIND = {"synthesis": "synthesis-case", "safe_v0": "safe-output"}
+
+
+def _schema(request: Request) -> Schema:
+    if request.format not in FORMATS:
+        hint = suggestion(request.format, FORMATS)
+        words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(FORMATS)}"
+        raise CannotJudge(Problem(Place("--from"), words))
+    schema = files.load_schema(_KIND[request.evaluator])
+    if request.evaluator == "synthesis":
+        case = {"id": "a", "user": "", "assistant": "", "checks": list(request.checks), "tags": list(request.tags)}
+        if faults := schema.faults(case):
+            raise CannotJudge(*(Problem(Place("--checks"), one.message) for one in faults))
+    return schema
+
+
+def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | None:
+    name = files.shown(path)
+    wanted = formats()[request.format] if request.format != AUTO else None
+    try:
+        with files.open_regular(path) as file:
+            guess = shapes.guess(file, wanted)
+            is_mapped = bool(request.mapping.keys() - {"id", "tags"})
+            if guess.format is None and is_mapped:
+                return guess._replace(format=shapes.general(guess.shape))
+            if guess.format is not None:
+                return guess
+            shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
+            words = f"has no format that is known, but records with {shown}; name the fields by --map, or name --from"
+            words = words if shown else "has no records to import"
+            _break(result, Problem(Place(name), words))
+    except OSError as error:
+        _break(result, files.unreadable(path, error))
+    except NotReadable as error:
+        _break(result, Problem(Place(name, error.line), str(error)))
+    except ModuleNotFoundError as error:
+        _break(result, _missing(name, error))
+    return None
+
+
+def _missing(name: str, error: ModuleNotFoundError) -> Problem:
+    extra = "dask" if error.name == "pyarrow" else "zstd"
+    words = f"needs {error.name}, which is not installed; install the extra: pip install 'safe-gate[{extra}]'"
+    return Problem(Place(name), words)
+
+
+def _take_halves(path: Path, guess: shapes.Guess, request: Request, result: Imported, asked: spool.Store) -> None:
+    """Keep what the user says in each request of a file by its id, until the reply comes."""
+    name = files.shown(path)
+    for item in _rows(
+        path, guess, request, Imported(result.rows, Problems(), [], Counter(), result.ids, result.repeated)
+    ):
+        if isinstance(item, Problem) or item.user is None or item.assistant is not None:
+            continue
+        half = {"user": item.user, "left_out": list(item.left_out), "path": name, "line": item.line}
+        if asked.setdefault(item.id, half) is not half:
+            result.problems.add(Problem(Place(name, item.line), "has the custom_id of an earlier request", item.id))
+
+
+def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -> Iterator[Row | Problem]:
+    """Yield the rows of a file, and a problem for each record that cannot become one."""
+    name = files.shown(path)
+    refused: list[Refused] = []
+    current: list[Record] = []
+    own = {target: path for target, path in request.mapping.items() if target in ("id", "tags")}
+    chosen = guess.format
+    assert chosen is not None  # noqa: S101 - `_guess` leaves out files of no format
+
+    def kept() -> Iterator[Record]:
+        for one in shapes.read(file, guess.shape):
+            if isinstance(one, Refused):
+                refused.append(one)
+            elif not one.path or one.path in chosen.paths:
+                current[:] = [one]
+                yield one
+
+    try:
+        with files.open_regular(path) as file:
+            for item in _read(chosen, kept(), request.mapping):
+                yield from (_problem(name, one) for one in refused)
+                refused.clear()
+                if isinstance(item, LeftOut):
+                    _count(result, (item.what,))
+                    continue
+                try:
+                    found = item if chosen.shape else replace(item, **_overlay(item, current[0], own))
+                except NotACase as error:
+                    found = Refused(str(error), item.id, item.line)
+                yield _problem(name, found, current[0].name) if isinstance(found, Refused) else found
+            yield from (_problem(name, one) for one in refused)
+    except OSError as error:
+        _break(result, files.unreadable(path, error))
+    except NotReadable as error:
+        _break(result, Problem(Place(name, error.line), f"{error}; what follows is not read"))
+    except ModuleNotFoundError as error:
+        _break(result, _missing(name, error))
+
+
+def _read(chosen: Format, records: Iterator[Record], mapping: Mapping[str, str]) -> Iterator[Row | Refused | LeftOut]:
+    """Yield the rows of records: as their format says, or where a mapping names a side, as that says."""
+    is_mapped = mapping.keys() - {"id", "tags"} or (mapping and chosen.shape)
+    return mapped(records, mapping) if is_mapped else chosen.rows(records)
+
+
+def _overlay(item: Row | Refused, record: Record, own: Mapping[str, str]) -> Mapping[str, Any]:
+    """Return the id, and of a row the tags, that a mapping names in its record. Raises NotACase."""
+    is_row = isinstance(item, Row)
+    return overlay(record.value, own if is_row else {name: path for name, path in own.items() if name == "id"})
+
+
+def _problem(name: str, one: Refused, document: str = "") -> Problem:
+    field_ = f"in {document}: " if document and not one.line else ""
+    return Problem(Place(name, one.line), f"{field_}{one.why}", one.id)
+
+
+def _break(result: Imported, problem: Problem) -> None:
+    """Note that a file could not be read to its end."""
+    result.problems.add(problem)
+    result.is_whole = False
+
+
+def _count(result: Imported, kinds: Sequence[str]) -> None:
+    """Count what is left out; of kinds beyond the first ones the sum."""
+    for kind in kinds:
+        known = kind in result.left_out or len(result.left_out) < _MOST_KINDS
+        result.left_out[kind if known else "other fields"] += 1
+
+
+def _entry(row: Row, request: Request) -> JsonObject:
+    """Return a row as a line of ours, not yet held against its schema."""
+    if request.evaluator == "safe_v0":
+        return {"test_id": _short(row.id), "output": parsed(row.assistant), **row.extra}
+    user = row.user or ""
+    id_ = _short(row.id) or f"user-{_digest(user)}"
+    tags = tuple(dict.fromkeys((*request.tags, *row.tags)))
+    case = {"id": id_, "user": user, "assistant": row.assistant, "checks": list(request.checks)}
+    return {**case, **({"tags": list(tags)} if tags else {}), **row.extra}
+
+
+def _unfit(entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
+    """Return why a line is not one of ours, and the field that is wrong; two empty texts for a valid one."""
+    if request.evaluator == "safe_v0" and not entry["test_id"]:
+        return "has no id; name it: --map test_id=FIELD", ""
+    if request.evaluator == "synthesis" and isinstance(entry["assistant"], dict):
+        hint = "; it is a SAFE v0 output: set --evaluator safe_v0" if "signals" in entry["assistant"] else ""
+        return f"has a reply that is an object; expected text{hint}", ""
+    for fault in schema.faults(entry):
+        return fault.message, fault.field
+    if long := files.long_text(entry, files.BOUNDS.text):
+        return files.too_long(files.BOUNDS.text, "max-text"), long
+    return "", ""
+
+
+def _short(id_: str) -> str:
+    """Return an id, of a long one the beginning and a digest: a case's has at most 200 characters."""
+    return id_ if len(id_) <= _LONGEST_ID else f"{id_[:150]}-{_digest(id_)}"
+
+
+def _digest(text: str) -> str:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
+
+
+def _json(entry: JsonObject) -> str:
+    text = json.dumps(entry, ensure_ascii=False)
+    return text if text.isascii() or _is_utf_8(text) else json.dumps(entry)
+
+
+def _is_utf_8(text: str) -> bool:
+    try:
+        text.encode("utf-8")
+    except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
+        return False
+    return True

@@ -1,0 +1,125 @@
+"""Shell: a commit's files out of the clone that the working folder lies in. Runs `git`, which only reads.
+
+Nothing of the user's or the system's configuration counts, and nothing that a repository's own could
+make git run: no hook, pager, prompt or signature's program, no fetch of objects that are missing.
+"""
+
+from __future__ import annotations
+
+import os
+import posixpath
+import re
+import shutil
+import subprocess
+import time
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from tempfile import TemporaryFile
+from typing import IO
+
+from safe_gate.inputs.trees import Commit, Entry, Kind, Missing, Selection, two_commits
+
+_LAST_SECOND = 253_402_300_799  # of the year 9999
+_PATIENCE = 120  # seconds for one command
+_OPTIONS = (
+    *("--no-pager", "--no-replace-objects"),
+    *("-c", "safe.directory=*"),  # in a container the checkout is another user's
+    *("-c", "protocol.allow=never"),  # before git 2.45 there is no GIT_NO_LAZY_FETCH
+    *("-c", "core.fsmonitor=false", "-c", "log.showSignature=false"),
+)
+_ENVIRON = {
+    "GIT_CONFIG_NOSYSTEM": "1",
+    "GIT_CONFIG_GLOBAL": os.devnull,
+    "GIT_NO_LAZY_FETCH": "1",
+    "GIT_OPTIONAL_LOCKS": "0",
+    "GIT_TERMINAL_PROMPT": "0",
+    "LC_ALL": "C",
+}
+_KEPT = ("PATH", "SYSTEMROOT")
+_KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
+_SUFFIX = re.compile(r"[~^:]|@\{")  # what may stand behind a ref's name
+
+
+class Clone:
+    """The repository that the working folder lies in."""
+
+    def commit(self, ref: str) -> Commit:
+        """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git.
+
+        Raises CannotJudge for a tag by the name of a branch elsewhere: git would take it.
+        """
+        sha = _git("rev-parse", "--verify", "--quiet", "--end-of-options", f"{ref}^{{commit}}").decode().strip()
+        if twins := _twins(_SUFFIX.split(ref, maxsplit=1)[0]):
+            raise two_commits(ref, twins)
+        seconds = _git("show", "-s", "--format=%ct", "--end-of-options", sha).decode().strip()
+        is_time = seconds.isdigit() and int(seconds) <= _LAST_SECOND  # a commit may claim any
+        return Commit(sha, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds))) if is_time else "")
+
+    def entries(self, commit: str, selection: Selection) -> list[Entry]:
+        """Return what patterns meet at a commit. Raises Missing."""
+        listed = [_entry(line) for line in _git("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0") if line]
+        leads_into = cache(selection.leads_into)  # asked of a folder once: most hold nothing that is named
+        met = [one for one in listed if leads_into(posixpath.dirname(one.path)) and selection.meets(one)]
+        found = [entry for entry in met if entry.kind is Kind.FILE]
+        sizes = _git("cat-file", "--batch-check=%(objectsize)", data=_blobs(found)).splitlines()
+        if any(not size.isdigit() for size in sizes):  # `<id> missing`
+            raise Missing("it does not have all files of the commit")
+        files = [replace(entry, size=int(size)) for entry, size in zip(found, sizes, strict=True)]
+        return [entry for entry in met if entry.kind is not Kind.FILE] + files
+
+    def contents(self, commit: str, files: Sequence[Entry]) -> Iterator[bytes]:  # noqa: ARG002 - blobs have ids
+        """Yield the bytes of a commit's files, in their order. Raises Missing."""
+        with TemporaryFile() as file:
+            _git("cat-file", "--batch=%(objectsize)", data=_blobs(files), into=file)
+            file.seek(0)
+            for _ in files:
+                yield file.read(int(file.readline()))
+                file.readline()
+
+
+def _twins(name: str) -> list[str]:
+    """Return a tag and the branches of one name, here or fetched, if they are at different commits."""
+    kinds = ("tags", "heads", "remotes", "remotes/*")
+    named = _git("for-each-ref", "--format=%(refname)", *(f"refs/{kind}/{name}" for kind in kinds))
+    found = [one for one in os.fsdecode(named).splitlines() if one.endswith(f"/{name}")]  # it names what is below, too
+    if f"refs/tags/{name}" not in found:
+        return []
+    commits = _git("rev-parse", *(f"{one}^{{commit}}" for one in found)).split()
+    return found if len(set(commits)) > 1 else []
+
+
+def _entry(line: bytes) -> Entry:
+    facts, _, path = line.partition(b"\t")
+    mode, _, blob = facts.split(b" ")
+    return Entry(os.fsdecode(path), _KINDS.get(mode, Kind.SUBMODULE), blob.decode())
+
+
+def _blobs(files: Sequence[Entry]) -> bytes:
+    return b"".join(f"{file.blob}\n".encode() for file in files)
+
+
+def _git(*arguments: str, data: bytes = b"", into: IO[bytes] | None = None) -> bytes:
+    """Return what a command says, or nothing if that goes into a file. Raises Missing unless it succeeds."""
+    program = shutil.which("git")
+    if program is None:
+        raise Missing("git is not installed")
+    kept = {name: os.environ[name] for name in _KEPT if name in os.environ}
+    try:
+        done = subprocess.run(  # noqa: S603 - a list, no shell; what a user wrote stands behind --end-of-options
+            [program, *_OPTIONS, *arguments],
+            input=data,
+            stdout=into or subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_ENVIRON | kept,
+            timeout=_PATIENCE,
+            check=False,
+        )
+    except OSError:
+        raise Missing("git cannot be run") from None
+    except subprocess.TimeoutExpired:
+        raise Missing(f"git took more than {_PATIENCE} s") from None
+    if done.returncode:
+        said = done.stderr.decode("utf-8", "replace").strip().split("\n")[0]
+        raise Missing(said.removeprefix("fatal: ")[:200] or "it does not have the commit")
+    return done.stdout or b""

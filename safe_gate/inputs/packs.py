@@ -1,0 +1,278 @@
+"""Shell: the rule packs of a run: those that ship, a team's own, less what is switched off. Reads files."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import cache, lru_cache
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.evaluators import synthesis
+from safe_gate.inputs import files
+from safe_gate.inputs.files import HERE
+
+Pack = dict[str, Any]
+SPEC = "spec"
+"""The profile that counts the specification's rules alone, by its formulas."""
+
+LEAST_PRECISION: Mapping[str, tuple[float, float]] = {
+    "strict": (0.9, 0.7),
+    "balanced": (0.8, 0.8),
+    "lenient": (0.7, 0.9),
+}
+"""By sensitivity, the least precision of the learned rules that count, in favour of a reply and against it."""
+
+
+def load(
+    profile: str = "standard",
+    sensitivity: str = "balanced",
+    own: Sequence[str] = (),
+    off: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    *,
+    root: Path = HERE,
+) -> synthesis.Rules:
+    """Return everything a Synthesis verdict depends on besides the case.
+
+    `own` are a team's pack files, `off` ids of rules or packs that do not count, as those do not whose weight is 0. The
+    profile `spec` leaves out what the specification does not have. Raises CannotJudge with every problem of a pack: its
+    shape, a phrase that cannot be read, an id that is taken, a text that a rule promises to hit or miss and does not.
+    `root` is that of `files.expand`.
+    """
+    recipe = [profile, sensitivity, check(own, root=root), list(off), dict(weights or {})]
+    return made(json.dumps(recipe))
+
+
+@lru_cache(maxsize=4)
+def made(recipe: str) -> synthesis.Rules:
+    """Return the rules that `load` returned with this recipe: all they follow from besides the packs that ship.
+
+    A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge as `load`.
+    """
+    profile, sensitivity, own, off, weights = json.loads(recipe)
+    found = replace(rules(selected(own, off, weights), profile, sensitivity), recipe=recipe)
+    shipped.cache_clear()  # megabytes that hardly anything asks for again
+    return found
+
+
+def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None = None) -> list[Pack]:
+    """Return the packs that ship and a team's own, less what is switched off. Raises CannotJudge for unknown ids."""
+    packs = [*shipped(), *own]
+    weights = weights or {}
+    _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights)}, packs)
+    kept = (_without(pack, off, weights) for pack in packs)
+    return [pack for pack in kept if pack]
+
+
+def rules(packs: Sequence[Pack], profile: str = "standard", sensitivity: str = "balanced") -> synthesis.Rules:
+    """Return packs made ready to score by."""
+    spelling = _spelling()
+    by_field: dict[str, list[synthesis.Rule]] = {"user": [], "assistant": []}
+    for pack in packs:
+        for rule in pack["rules"]:
+            if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
+                by_field[pack["field"]].append(synthesis.Rule.of(rule, pack))
+    return synthesis.Rules(
+        books={field: synthesis.Book(some, classes(), spelling) for field, some in by_field.items()},
+        patterns=tuple(_patterns(pack) for pack in packs if any("pattern" in rule for rule in pack["rules"])),
+        spelling=spelling,
+        languages=_languages(),
+        checks={name: synthesis.Check.of(name, data) for name, data in _checks(profile).items()},
+        by_clause=profile != SPEC,
+        words=cache(lambda: synthesis.words_of(packs, classes())),
+    )
+
+
+def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> bool:
+    """Tell whether a rule counts under a profile and a sensitivity; a team's own has no origin and always does.
+
+    The rules of the specification count under the profile `spec`, in `standard` only those that say so.
+    """
+    origin = rule.get("origin")
+    if origin is None or not isinstance(origin, dict):
+        return origin is None or (origin == SPEC) == (profile == SPEC) or bool(rule.get("standard"))
+    if profile == SPEC:
+        return False
+    inside, total = origin["learned"]
+    return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in synthesis.IN_FAVOUR])
+
+
+def _checks(profile: str) -> JsonObject:
+    checks: JsonObject = _data("checks.json")[SPEC if profile == SPEC else "standard"]
+    return checks
+
+
+def _patterns(pack: Pack) -> Any:
+    """Return a pack's patterns, compiled. Raises ValueError as `patterns.compile_pack`."""
+    from safe_gate.evaluators.synthesis import patterns  # RE2, which only these need
+
+    return patterns.compile_pack(pack, _data("pattern_classes.json"))
+
+
+@cache
+def shipped() -> tuple[Pack, ...]:
+    """Return the packs that ship, in the order of their names."""
+    return tuple(json.loads(file.read_text("utf-8")) for file in _pack_files())
+
+
+def check(own: Sequence[str], *, root: Path = HERE) -> list[Pack]:
+    """Return a team's packs. Raises CannotJudge with every problem of them."""
+    found: list[Pack] = []
+    problems: list[Problem] = []
+    taken = {rule["id"] for pack in shipped() for rule in pack["rules"]} | {p["pack"] for p in shipped()}
+    for path in files.rule_packs(own, root=root):
+        place = Place(files.shown(path, root))
+        try:
+            pack = files.document(place.path, "rule-pack", root=root)
+        except CannotJudge as error:
+            problems += error.problems
+            continue
+        ids = [pack["pack"], *(rule["id"] for rule in pack["rules"])]
+        doubled = [one for index, one in enumerate(ids) if one in taken or one in ids[:index]]
+        problems += [Problem(place, "is the id of another rule or pack; choose one of its own", one) for one in doubled]
+        taken.update(ids)
+        problems += _misfits(place, pack)
+        broken = [*_broken_promises(place, pack), *_foreign_ids(place, pack)]
+        problems += broken or _too_large(place, pack)
+        found.append(pack)
+    if problems:
+        raise CannotJudge(*problems)
+    return found
+
+
+def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
+    """Yield a problem if the group serves another check or looks in another field."""
+    check_, field = synthesis.GROUPS[pack["group"]]
+    if (pack["check"], pack["field"]) != (check_, field):
+        words = f"serves {check_} and looks in {field}; the pack says {pack['check']} and {pack['field']}"
+        yield Problem(place, words, pack["pack"], f"group {pack['group']}")
+
+
+def digest(
+    own: Sequence[str] = (),
+    off: Sequence[str] = (),
+    weights: Mapping[str, float] | None = None,
+    *,
+    root: Path = HERE,
+) -> str:
+    """Return the SHA-256 of all packs and what they build on, of what is switched off and of set weights."""
+    sha256 = hashlib.sha256()
+    names = ("checks.json", "classes.json", "languages.json", "lexicon.json", "pattern_classes.json")
+    data = [_folder().joinpath(name) for name in names]
+    for file in (*data, *_pack_files(), *files.rule_packs(own, root=root)):
+        sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
+    sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
+    sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
+    return sha256.hexdigest()
+
+
+def _foreign_ids(place: Place, pack: Pack) -> Iterator[Problem]:
+    for rule in pack["rules"]:
+        if not rule["id"].startswith(pack["pack"] + "/"):
+            yield Problem(place, f"expected an id that begins with its pack's: {pack['pack']}/...", rule["id"], "id")
+
+
+def _too_large(place: Place, pack: Pack) -> Iterator[Problem]:
+    """Yield a problem if patterns that can each run cannot run together."""
+    try:
+        _patterns(pack)
+    except ValueError as error:
+        yield Problem(place, f"cannot run: {error}", pack["pack"])
+
+
+def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
+    """Yield a problem for each phrase that cannot be read and each text a rule does not treat as it promises."""
+    for rule in pack["rules"]:
+        try:
+            missed, struck = broken_promises(pack, rule)
+        except ValueError as error:
+            yield Problem(place, f"cannot run: {error}", rule["id"])
+            continue
+        for text in missed:
+            words, hidden = (f"does not hit {name(text)}, which it promises to hit" for name in (quote, masked))
+            yield Problem(place, words, rule["id"], "hit", hidden)
+        for text, matched in struck:
+            words, hidden = (
+                f"hits {name(text)}, which it promises to miss: matched {name(matched)}" for name in (quote, masked)
+            )
+            yield Problem(place, words, rule["id"], "miss", hidden)
+
+
+def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the `hit` texts that a rule of a pack, alone, does not hit, and the `miss` texts that it does.
+
+    The latter each with what it matches first. Raises ValueError for a phrase or pattern that cannot be read.
+    """
+    own = {key: value for key, value in rule.items() if key != "origin"}  # which counts under every profile
+    alone = rules([{**pack, "rules": [own]}])
+    return synthesis.broken_promises(rule, alone, pack["group"])
+
+
+def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:
+    """Raise CannotJudge for ids that a setting names and nothing has."""
+    known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
+    problems = [
+        Problem(Place(setting), f"matches no rule and no pack{suggestion(one, sorted(known))}", one)
+        for setting, ids in given.items()
+        for one in ids
+        if one not in known
+    ]
+    if problems:
+        raise CannotJudge(*problems)
+
+
+def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pack | None:
+    """Return a pack less the rules that are switched off, None if nothing is left.
+
+    A rule that weighs 0 is off, the nearest weight first: one that is set for it or its pack, its own, its pack's.
+    """
+    if pack["pack"] in off:
+        return None
+
+    def is_on(rule: JsonObject) -> bool:
+        own = rule.get("weight", pack.get("weight", 1))
+        return rule["id"] not in off and bool(weights.get(rule["id"], weights.get(pack["pack"], own)))
+
+    rules = [rule for rule in pack["rules"] if is_on(rule)]
+    return {**pack, "rules": rules} if rules else None
+
+
+@cache
+def classes() -> dict[str, list[str]]:
+    """Return the word classes by name."""
+    found: dict[str, list[str]] = _data("classes.json")
+    return found
+
+
+@cache
+def _spelling() -> synthesis.Spelling:
+    return synthesis.Spelling.of(_data("lexicon.json"))
+
+
+@cache
+def _languages() -> synthesis.Languages:
+    return synthesis.Languages.of(_data("languages.json"), _vocabulary())
+
+
+def _vocabulary() -> frozenset[str]:
+    """Return the words of English that the classes and the spelling know."""
+    lexicon = _data("lexicon.json")
+    members = (word for some in classes().values() for word in some if word.isalpha())
+    return frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
+
+
+def _data(name: str) -> Any:
+    return json.loads(_folder().joinpath(name).read_text("utf-8"))
+
+
+def _folder() -> Path:
+    return Path(synthesis.__file__).parent
+
+
+def _pack_files() -> list[Path]:
+    return sorted(_folder().joinpath("packs").glob("*.json"))

@@ -1,0 +1,158 @@
+"""Shell: what a run has too much of to hold in memory, kept in temporary files. Touches the temporary folder.
+
+A little is held in memory all the same: a run of few cases touches no file.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from io import BytesIO
+from typing import IO, TYPE_CHECKING, Any
+from weakref import finalize
+
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, View
+
+if TYPE_CHECKING:
+    from sqlite3 import Cursor
+
+_IN_MEMORY = 4 << 20
+"""Bytes of a spool that need no file."""
+
+_FEW = 2_000
+"""Keys of a store that need no file."""
+
+_encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
+
+
+class Spool(View[JsonObject]):
+    """JSON objects in the order they were added, read again whenever they are looked at."""
+
+    def __init__(self) -> None:
+        super().__init__(self._read)
+        self._file: IO[bytes] = BytesIO()
+        self._size = self._length = 0
+
+    def take(self, some: bytes) -> None:
+        """Add objects, as `lines`. Raises CannotJudge where there is no room for them."""
+        try:
+            if self._size > _IN_MEMORY and isinstance(self._file, BytesIO):
+                self._spill(self._file)
+            self._file.seek(self._size)
+            self._file.write(some)
+            self._file.flush()  # that there is no room must be found here, not by whoever reads
+        except OSError as error:
+            raise _no_room(error) from None
+        self._size += len(some)
+        self._length = len(self) + some.count(b"\n")
+
+    def _spill(self, held: BytesIO) -> None:
+        from tempfile import TemporaryFile  # slow to import, and few runs are so large
+
+        self._file = TemporaryFile()  # noqa: SIM115 - it is open as long as the spool lives
+        finalize(self, _close, self._file)
+        self._file.write(held.getbuffer())
+
+    def _read(self) -> Iterator[JsonObject]:
+        place = 0  # of this reader: there may be others
+        while place < self._size:
+            self._file.seek(place)
+            line = self._file.readline()
+            place += len(line)
+            yield json.loads(line)
+
+
+def lines(entries: Iterable[JsonObject]) -> bytes:
+    r"""Return objects as a spool keeps them, each a line: who worked them out can spare the spool the work.
+
+    >>> lines([{"a": "\xe9"}, {}])
+    b'{"a":"\\u00e9"}\n{}\n'
+    """
+    return b"".join(f"{_encoded(entry)}\n".encode("ascii") for entry in entries)
+
+
+def _close(file: IO[bytes]) -> None:
+    with suppress(OSError):  # what could not be written was said when it was to be
+        file.close()
+
+
+class Store:
+    """JSON values by text, in the order in which their keys came."""
+
+    def __init__(self) -> None:
+        self._kept: dict[str, Any] | _OnDisk = {}
+
+    def setdefault(self, key: str, value: Any) -> Any:
+        """Return what a key has: this very value if it had none. Raises CannotJudge where there is no room for it."""
+        if isinstance(self._kept, dict) and len(self._kept) >= _FEW:
+            self._kept = _OnDisk(self._kept)
+        return self._kept.setdefault(key, value)
+
+    def get(self, key: str) -> Any:
+        """Return what a key has; None if it has nothing."""
+        return self._kept.get(key)
+
+    def pop(self, key: str) -> Any:
+        """Return what a key has, which is taken out; None if it has nothing."""
+        return self._kept.pop(key, None)
+
+    def items(self) -> Iterable[tuple[str, Any]]:
+        """Return keys with what they have."""
+        return self._kept.items()
+
+    def __bool__(self) -> bool:
+        return any(True for _ in self.items())
+
+
+class _OnDisk:
+    """What a store does, done by a database in a file that goes with it (SQLite, "Temporary Databases")."""
+
+    def __init__(self, kept: Mapping[str, Any]) -> None:
+        import sqlite3
+
+        self._broken = sqlite3.Error
+        self._database = sqlite3.connect("", isolation_level=None)
+        finalize(self, self._database.close)
+        self._run("PRAGMA journal_mode = OFF")
+        self._run("CREATE TABLE kept (key BLOB UNIQUE, value TEXT)")
+        self._run("BEGIN")
+        for key, value in kept.items():
+            self.setdefault(key, value)
+
+    def _run(self, statement: str, *values: Any) -> Cursor:
+        try:
+            return self._database.execute(statement, values)
+        except self._broken as error:
+            raise _no_room(error) from None
+
+    def setdefault(self, key: str, value: Any) -> Any:
+        if self._run("INSERT OR IGNORE INTO kept VALUES (?, ?)", _blob(key), _encoded(value)).rowcount:
+            return value
+        return self.get(key)
+
+    def pop(self, key: str, _default: None) -> Any:
+        value = self.get(key)
+        self._run("DELETE FROM kept WHERE key = ?", _blob(key))
+        return value
+
+    def items(self) -> Iterator[tuple[str, Any]]:
+        try:
+            for key, value in self._database.execute("SELECT key, value FROM kept ORDER BY rowid"):
+                yield key.decode("utf-8", "surrogatepass"), json.loads(value)
+        except self._broken as error:
+            raise _no_room(error) from None
+
+    def get(self, key: str) -> Any:
+        row = self._run("SELECT value FROM kept WHERE key = ?", _blob(key)).fetchone()
+        return json.loads(row[0]) if row else None
+
+
+def _blob(key: str) -> bytes:
+    return key.encode("utf-8", "surrogatepass")  # half a surrogate pair is no text to SQLite
+
+
+def _no_room(error: Exception) -> CannotJudge:
+    why = getattr(error, "strerror", None) or error
+    words = f"takes no more: {why}; make room in it, or name another folder by the variable TMPDIR"
+    return CannotJudge(Problem(Place("the temporary folder"), words))

@@ -1,0 +1,143 @@
+"""Which files of a commit patterns name, without a file system: what is to be fetched before anything can be read.
+
+Pure. Says yes rather than no: what is fetched is matched again by `files` as in the working folder.
+"""
+
+from __future__ import annotations
+
+import posixpath
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from enum import StrEnum
+from fnmatch import fnmatchcase
+from itertools import accumulate, pairwise
+from operator import or_
+from typing import NamedTuple
+
+from safe_gate.core.model import CannotJudge, Place, Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Commit:
+    """A commit: its full id, and when it was made (ISO 8601 in UTC, "" where that is not known)."""
+
+    sha: str
+    made_at: str
+
+
+class Kind(StrEnum):
+    """What an entry of a tree is; links and submodules are not followed."""
+
+    FILE = "file"
+    LINK = "symbolic link"
+    SUBMODULE = "submodule"
+
+
+@dataclass(frozen=True, slots=True)
+class Entry:
+    """A file of a commit, or a link or submodule in its place: its path from the repository's root, its blob's id."""
+
+    path: str
+    kind: Kind
+    blob: str
+    size: int = 0
+
+
+class Missing(Exception):
+    """A commit or some of its objects are not here; the words say of the place that was asked why not."""
+
+
+def two_commits(ref: str, names: Sequence[str]) -> CannotJudge:
+    """Return the refusal of a ref that is a tag and a branch elsewhere: who may push no branch may push a tag."""
+    words = f"is a tag and a branch at different commits ({', '.join(names)}); write out which of them is meant"
+    return CannotJudge(Problem(Place(ref), words))
+
+
+class Pattern(NamedTuple):
+    """A path or a glob, and whether it means batches: of what meets a wildcard at its end JSON alone is read."""
+
+    path: str
+    is_batch: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The files that patterns name in a repository, each pattern as its segments from the root.
+
+    Of `narrow` ones JSON alone is meant, and the file whose name is the pattern. `left` are folders that they go
+    through and leave by `..`: behind a link that leads elsewhere.
+
+    >>> chosen = Selection.of([Pattern("clinical/*_batch_*", is_batch=True), Pattern("../shared/**/*.jsonl")], "evals")
+    >>> chosen.has("evals/clinical/I25_batch_1.json"), chosen.has("evals/clinical/I25_batch_1.outputs.jsonl")
+    (True, True)
+    >>> chosen.has("shared/a/b/c.jsonl"), chosen.has("evals/clinical/README.md"), chosen.has("evals/c.jsonl")
+    (True, False, False)
+    >>> chosen.leads_into("evals"), chosen.leads_into("shared/a"), chosen.leads_into("docs")
+    (True, True, False)
+    """
+
+    patterns: tuple[tuple[str, ...], ...]
+    narrow: frozenset[tuple[str, ...]]
+    left: tuple[tuple[str, ...], ...] = ()
+
+    @classmethod
+    def of(cls, patterns: Iterable[Pattern], folder: str) -> Selection:
+        """Return what patterns name that start from a folder of the repository; a suffix `.json` may be left out."""
+        patterns = tuple(patterns)
+        paths = {(posixpath.normpath(posixpath.join(folder, one.path)), one.is_batch) for one in patterns if one.path}
+        narrow = {path for path, is_batch in paths if is_batch and path.endswith(("*", "?", "]"))}
+        narrow -= {path for path, is_batch in paths if not is_batch}
+        named = {path for path, _ in paths}
+        return cls(
+            tuple(tuple(path.split("/")) for path in sorted(named | {f"{path}.json" for path in named})),
+            frozenset(tuple(path.split("/")) for path in narrow),
+            tuple(sorted({left for one in patterns for left in _left(folder, one.path)})),
+        )
+
+    def has(self, path: str) -> bool:
+        """Tell whether a path is a file that is named, or the outputs beside a batch that is."""
+        stem = path.removesuffix(".outputs.jsonl")
+        names = {path} if stem == path else {path, f"{stem}.json"}
+        is_json, own = path.lower().endswith((".json", ".jsonl")), tuple(path.split("/"))
+        patterns = [one for one in self.patterns if is_json or one not in self.narrow or one == own]
+        if stem != path:  # of a batch with another suffix
+            names.add(stem)
+            patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]
+        return any(_names(pattern, name.split("/")) for pattern in patterns for name in names)
+
+    def leads_into(self, folder: str) -> bool:
+        """Tell whether something below a folder may be named, or a path goes through it; "" is the root."""
+        parts = folder.split("/") if folder else []
+        return any(_leads_into(pattern, parts) for pattern in (*self.patterns, *self.left))
+
+    def meets(self, entry: Entry) -> bool:
+        """Tell whether an entry is a file that is named, or a link or submodule that a pattern might follow."""
+        return self.has(entry.path) or (entry.kind is not Kind.FILE and self.leads_into(entry.path))
+
+
+def _left(folder: str, path: str) -> Iterator[tuple[str, ...]]:
+    """Yield each folder that a path goes through and leaves by `..`, with a wildcard for what lies in it."""
+    parts = [part for part in path.split("/") if part not in ("", ".")]
+    for place, (inner, part) in enumerate(pairwise(parts), 1):
+        if part == ".." != inner:
+            yield (*posixpath.normpath(posixpath.join(folder, *parts[:place])).split("/"), "*")
+
+
+def _names(pattern: tuple[str, ...], path: list[str]) -> bool:
+    reached = [True, *(False for _ in path)]  # whether the pattern so far names the first so many parts
+    for segment in pattern:
+        if segment == "**":
+            reached = list(accumulate(reached, or_))
+        else:
+            reached = [False, *(was and _fits(name, segment) for was, name in zip(reached, path, strict=False))]
+    return reached[-1]
+
+
+def _leads_into(pattern: tuple[str, ...], folder: list[str]) -> bool:
+    if not folder or not pattern:
+        return bool(pattern)
+    return pattern[0] == "**" or (_fits(folder[0], pattern[0]) and _leads_into(pattern[1:], folder[1:]))
+
+
+def _fits(name: str, segment: str) -> bool:
+    return name == segment or fnmatchcase(name, segment)

@@ -1,0 +1,1 @@
+"""What a report can be checked by, and checking it."""

@@ -1,0 +1,109 @@
+"""What a report can be held against: digests of all that its verdict follows from, and where two reports differ. Pure.
+
+Each digest is a SHA-256, and `all` is one over all of them, the rules' outcomes and the verdict: two
+reports with the same `all` are of the same cases, outputs, rules, settings and engine, and found the
+same. The order of files and of cases, how cases are shared out among files and where they stand change
+none. What a report adds up from its results (means, counts, worst cases) is in no digest of its own.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any, NamedTuple
+
+from safe_gate.core.digests import addend, digest, of_all, of_sum
+from safe_gate.core.model import JsonObject
+from safe_gate.evaluators import EVALUATORS, present
+
+_WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
+
+_OF_THE_RUN = re.compile(
+    r"(/generated_at|/safe_v0/generated_at|/provenance/(commit|digests)"
+    r"|/(safe_v0|synthesis)/results/\d+/source|/safe_v0/failure_analysis/worst_performers/\d+/source)(/.*)?"
+)
+"""What of a report does not follow from what its cases' files hold and its settings say: when and where it was made."""
+
+
+class Difference(NamedTuple):
+    """A value that two reports do not share: its JSON Pointer (RFC 6901), and what either has there, as text."""
+
+    pointer: str
+    first: str
+    second: str
+
+
+def digests(report: JsonObject) -> dict[str, str]:
+    """Return the digests of a report: `rules`, `policy`, `cases`, `outputs`, `results`, and `all` of them.
+
+    `rules` is of all that scores follow from besides the cases: engine, rule packs, profile, thresholds
+    and weights. `policy` is of the settings as they are recorded, lists in no order.
+    """
+    policy = report["provenance"]["policy"]
+    sums = dict.fromkeys(("cases", "outputs", "results"), 0)
+    for name in present(report):
+        for result in report[name]["results"]:
+            of = EVALUATORS[name].outcome(result)
+            sums["cases"] += addend(digest([name, of.id, of.case]))
+            sums["outputs"] += addend(digest([name, of.id, of.output]))
+            told = {key: value for key, value in result.items() if key not in _WHERE}
+            sums["results"] += addend(digest([name, told]))
+    found = {
+        "rules": digest(
+            {
+                "engine": report["tool"],
+                "packs": report["provenance"]["packs_sha256"],
+                "synthesis": [policy["profile"], policy["sensitivity"]],
+                "safe_v0": report["safe_v0"]["policy"] if report["safe_v0"] else None,
+            }
+        ),
+        "policy": digest(
+            {key: of_all(map(digest, value)) if isinstance(value, list) else value for key, value in policy.items()}
+        ),
+        **{name: of_sum(total) for name, total in sums.items()},
+    }
+    return {**found, "all": digest({**found, "judged": [report["verdict"], report["rules"]]})}
+
+
+def with_digests(report: JsonObject) -> dict[str, Any]:
+    """Return a report with its digests in its provenance."""
+    return {**report, "provenance": {**report["provenance"], "digests": digests(report)}}
+
+
+def differences(report: JsonObject, anew: JsonObject) -> Iterator[Difference]:
+    """Yield where a report differs from one made anew, but for when and where it was made and what was added to it."""
+    made = {key: value for key, value in report.items() if key in anew}
+    return (one for one in _differences("", made, anew) if not _OF_THE_RUN.fullmatch(one.pointer))
+
+
+def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:
+    if first == second:
+        return
+    if isinstance(first, Mapping) and isinstance(second, Mapping):
+        for key in [*first, *(key for key in second if key not in first)]:
+            step = key.replace("~", "~0").replace("/", "~1")
+            yield from _differences(f"{pointer}/{step}", first.get(key, _NOTHING), second.get(key, _NOTHING))
+        return
+    if _is_list(first) and _is_list(second):
+        for index, pair in enumerate(zip(first, second, strict=False)):
+            yield from _differences(f"{pointer}/{index}", *pair)
+        if len(first) == len(second):
+            return
+    yield Difference(pointer, _shown(first), _shown(second))
+
+
+_NOTHING = object()
+
+
+def _is_list(value: Any) -> bool:
+    return isinstance(value, Sequence) and not isinstance(value, str)
+
+
+def _shown(value: Any) -> str:
+    """Return a value as JSON, one that holds others by how many: it may be as long as a report."""
+    if value is _NOTHING:
+        return "nothing"
+    if isinstance(value, Mapping) or _is_list(value):
+        return f"{'a list' if _is_list(value) else 'an object'} of {len(value)}"
+    return json.dumps(value, ensure_ascii=False)

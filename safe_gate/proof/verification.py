@@ -1,0 +1,229 @@
+"""A report held against itself and against the files it names: is it what safe-gate makes of them? Reads files.
+
+A report holds if its digests are those of its own contents, its input files have the SHA-256 it
+names, and scoring and judging them by the settings it records gives the same report. What the files
+cannot tell is left out: when and at which commit it was made and, said aloud, what a baseline or a
+person added.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from enum import StrEnum
+from glob import escape
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from safe_gate import __version__
+from safe_gate.core.figures import enumerated, plural
+from safe_gate.core.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
+from safe_gate.inputs import files
+from safe_gate.proof import differences
+from safe_gate.settings.options import OFF, Options, settings
+
+MOST_DIFFERENCES = 10
+
+Make = Callable[[Options, str, JsonObject], tuple[JsonObject, Sequence[Problem]]]
+"""What makes a report by settings, a time, and what was held against an earlier state, as it is recorded.
+
+With it come the problems that keep it from a verdict, if any.
+"""
+
+
+class Standing(StrEnum):
+    """What became of a report that was to be verified."""
+
+    HOLDS = "HOLDS"
+    DOES_NOT_HOLD = "DOES NOT HOLD"
+    NOT_CHECKED = "NOT CHECKED"
+
+
+@dataclass(frozen=True, slots=True)
+class Verification:
+    """What was found: the report's digests, one a row, what a reader must know besides, and why it stands so."""
+
+    standing: Standing
+    digests: Table
+    remarks: tuple[Phrase, ...]
+    reason: str
+
+
+def verify(path: str, make: Make) -> Verification:
+    """Return whether a report holds; `make` scores and judges. Raises CannotJudge where that cannot be found out."""
+    report = _read(path)
+    recorded, contents = report["provenance"]["digests"], differences.digests(report)
+    changed, gone = changed_and_gone(report)
+    anew = {} if changed or gone else _anew(path, report, make)
+    made = differences.digests(anew) if anew else {}
+    differing = [*islice(differences.differences(report, anew), MOST_DIFFERENCES + 1)] if anew else []
+    if contents != recorded:
+        standing, reason = Standing.DOES_NOT_HOLD, "the digests it records are not those of its contents"
+    elif changed:
+        standing, reason = Standing.DOES_NOT_HOLD, f"{plural(len(changed), 'file')} changed since it was made"
+    elif gone:
+        where = "verify it in the folder it was made in, with the files it names"
+        standing, reason = Standing.NOT_CHECKED, f"{plural(len(gone), 'file')} cannot be read; {where}"
+    elif differing or made != recorded:
+        standing, reason = Standing.DOES_NOT_HOLD, "its files give another report"
+    else:
+        standing, reason = Standing.HOLDS, _same(report)
+    rows = (
+        (name, one[:12], _held(one, contents[name]), _held(one, made[name]) if made else "not computed")
+        for name, one in recorded.items()
+    )
+    return Verification(
+        standing,
+        Table(("Digest", "Recorded", "Its contents", "Its files"), "<<<<", tuple(rows)),
+        (*changed, *gone, *_told_apart(differing), *_not_recomputed(report, anew)),
+        reason,
+    )
+
+
+def _read(path: str) -> JsonObject:
+    """Return a report that has a verdict and digests, of this version. Raises CannotJudge for any other."""
+    place = Place(files.shown(Path(path)))
+    try:
+        report: JsonObject = files.document(path, "report")
+    except CannotJudge:
+        if (version := _version(files.content(path))) not in ("", __version__):
+            raise CannotJudge(_of_another(place, version)) from None
+        raise
+    if (version := _version(report)) != __version__:
+        raise CannotJudge(_of_another(place, version))
+    if report["verdict"] == Verdict.ERROR:
+        raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
+    if "digests" not in report["provenance"]:
+        raise CannotJudge(
+            Problem(place, "has no digests; expected what safe-gate run writes", "", "provenance.digests")
+        )
+    return report
+
+
+def _version(content: Any) -> str:
+    """Return the version that a document says it was made by, "" if it says none."""
+    tool = content.get("tool") if isinstance(content, dict) else None
+    version = tool.get("version") if isinstance(tool, dict) else None
+    return version if isinstance(version, str) else ""
+
+
+def _of_another(place: Place, version: str) -> Problem:
+    words = (
+        f"was made by safe-gate {version}, which this one, {__version__}, cannot recompute; verify it with {version}"
+    )
+    return Problem(place, words, "", "tool.version")
+
+
+def changed_and_gone(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
+    """Return a sentence for each file of a report that is no longer what was read, and for each that cannot be read."""
+    changed: list[Phrase] = []
+    gone: list[Phrase] = []
+    for file in _files(report):
+        try:
+            sha256 = files.sha256(file["path"])
+        except CannotJudge as error:
+            why = error.problems[0].message
+            gone.append((Untrusted(file["path"]), f" {why}; the report read SHA-256 {file['sha256']}"))
+            continue
+        if sha256 != file["sha256"]:
+            gives = f" is another file now: SHA-256 {sha256}, the report read {file['sha256']}"
+            changed.append((Untrusted(file["path"]), gives))
+    return changed, gone
+
+
+def _files(report: JsonObject) -> list[JsonObject]:
+    """Return the files that a report was made from, each with its path and its SHA-256."""
+    return [*report["provenance"]["inputs"], *([known] if (known := _waivers(report)) else [])]
+
+
+def _waivers(report: JsonObject) -> JsonObject | None:
+    """Return the file of waivers that a report was judged by, None if it was none or is another commit's."""
+    known: JsonObject | None = None if "policy_commit" in report["provenance"] else report["waivers"]
+    return known
+
+
+def _same(report: JsonObject) -> str:
+    """Return in words what is the same anew, and what was not held against anything."""
+    same = plural(len(_files(report)), "file gives the same report", "files give the same report")
+    recorded = [name for name in _of_an_earlier_state(report) if report[name]]
+    stands = "stands" if len(recorded) == 1 else "stand"
+    return f"{same}; {enumerated(recorded)} {stands} as recorded" if recorded else same
+
+
+def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
+    """Return the report that a report's files and settings give. Raises CannotJudge if they give none.
+
+    What follows from an earlier state stands as it is recorded, and is judged again.
+    """
+    options, recorded = _options(path, report), {name: report[name] for name in _of_an_earlier_state(report)}
+    if report["waivers"] is None:
+        recorded["waivers"] = None  # a file of the default's name may have been made since
+    commit = report["provenance"].get("policy_commit")
+    if options.rules and commit:
+        words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
+        raise CannotJudge(Problem(Place(files.shown(Path(path))), words, "", "provenance.policy_commit"))
+    anew, problems = make(options, report["generated_at"], recorded)
+    if problems:
+        raise CannotJudge(*problems)
+    provenance = {**anew["provenance"], **({"policy_commit": commit} if commit else {})}
+    return {**anew, **recorded, "provenance": provenance}
+
+
+def _of_an_earlier_state(report: JsonObject) -> Iterator[str]:
+    """Yield what of a report follows from files of an earlier state, with `policy_commit` its waivers too."""
+    yield from (name for name in ("comparison", "weakened") if name in report)
+    if "policy_commit" in report["provenance"]:
+        yield "waivers"
+
+
+def _options(path: str, report: JsonObject) -> Options:
+    """Return the settings that a report records, held to what a config file may say, and its files by their kinds."""
+    from safe_gate.settings.sources import read
+
+    policy, name = report["provenance"]["policy"], files.shown(Path(path))
+    config: dict[str, Any] = {}
+    for setting in settings():
+        value = policy.get(setting.name)
+        if value is None and setting.can_be_off and setting.name in policy:
+            value = OFF
+        if value is not None:
+            inner = config
+            for key in setting.key[:-1]:
+                inner = inner.setdefault(key, {})
+            inner[setting.key[-1]] = value
+    if faults := files.load_schema("config").faults(config):
+        raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
+    options = read({}, {}, lambda _: Config(name, config), command="verify")
+
+    def paths(kind: str, suffix: str = "") -> tuple[str, ...]:
+        """Return the files of a kind, as globs that name nothing else: as a glob c[1].jsonl names c1.jsonl too."""
+        named = (file["path"] for file in report["provenance"]["inputs"] if file["kind"] == kind)
+        return tuple(escape(path) if path.lower().endswith(suffix) else path for path in named)
+
+    return replace(
+        options,
+        safe_batch=paths("safe-batch", ".json"),  # no glob of batches names others
+        safe_outputs=paths("safe-output"),
+        synthesis_cases=paths("synthesis-case"),
+        waivers=known["path"] if (known := _waivers(report)) else "",
+    )
+
+
+def _held(recorded: str, found: str) -> str:
+    return "holds" if found == recorded else f"gives {found[:12]}"
+
+
+def _told_apart(differing: Sequence[differences.Difference]) -> Iterator[Phrase]:
+    for one in differing[:MOST_DIFFERENCES]:
+        yield (Untrusted(one.pointer), " is ", Untrusted(one.first), ", its files give ", Untrusted(one.second))
+    if differing[MOST_DIFFERENCES:]:
+        yield ("... and more",)
+
+
+def _not_recomputed(report: JsonObject, anew: JsonObject) -> Iterator[Phrase]:
+    """Yield what of a report no file of it tells: what a baseline or a person added."""
+    earlier = (name for name in _of_an_earlier_state(report) if report[name])
+    added = sorted({*(report.keys() - anew.keys()), *earlier})
+    if anew and added:
+        yield (f"Not recomputed: {', '.join(added)}.",)

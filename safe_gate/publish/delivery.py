@@ -1,0 +1,334 @@
+"""Shell: a report told to GitHub: annotations, comment, job summary, step outputs, and what is left for later.
+
+Nothing here changes a verdict: what fails is a warning. Touches the world through `Effects` alone, but for
+the file that `publication.py` describes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from safe_gate.core.model import CannotJudge, JsonObject, Origin, Place, Problem, Untrusted, Verdict
+from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
+from safe_gate.github.event import NO_RUN, Context
+from safe_gate.inputs import files
+from safe_gate.publish import handover, preview
+from safe_gate.publish.effects import Effects
+from safe_gate.publish.handover import Publication
+from safe_gate.render import jsonreport
+from safe_gate.render.untrusted import plain
+from safe_gate.settings.options import Options
+
+
+def tell(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    options: Options,
+    paths: Sequence[str],
+    effects: Effects,
+) -> None:
+    """Tell GitHub. Whatever fails here is a warning: the verdict is already decided.
+
+    The comment comes last: nothing else may be lost to a server that holds up the job until it is killed.
+    """
+    from safe_gate.render import markdown
+
+    _warn_of_loss(options, effects)
+    options = _as_loud_as_before(options, report)
+    context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
+    annotations = commands.annotated(report, problems, effects.folder)
+    draft, file = None, ""
+    if options.dry_run:
+        _rehearse(report, problems, annotations, options, origin, effects)
+    elif context.in_actions:
+        for one in annotations:
+            effects.out(one.command())
+        draft = _draft(report, problems, options, context, origin, job=context.job)
+        file = "" if options.shard else _leave_behind(report, draft, options, effects)
+    if context.summary_file and not options.dry_run:
+        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
+        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
+    are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
+    posted = comment.Posted(preview.no_comment(options, context))
+    if draft:
+        posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        if context.broken_event_file and posted.status == "skipped-no-pull-request":
+            why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
+            _warn(f"The comment was not posted: {why}", effects)
+    if are_written:
+        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+
+
+def _paths(written: Sequence[str]) -> dict[str, str]:
+    """Return the step outputs that name reports: those that steps most often read, and all, one a line."""
+    ends = {"report-json": "/safe-gate.json", "report-markdown": "/safe-gate.md"}
+    named = {name: next((path for path in written if f"/{path}".endswith(end)), "") for name, end in ends.items()}
+    return {**named, "reports": "\n".join(written)}
+
+
+def _as_loud_as_before(options: Options, report: JsonObject) -> Options:
+    """Return settings that post a comment as the base commit's do: a change may not hide that it weakens the gate."""
+    findings = report["weakened"]["findings"] if report.get("weakened") else ()
+    before = next((one["before"] for one in findings if (one["kind"], one["id"]) == ("setting", "comment")), None)
+    return replace(options, comment=before) if before else options
+
+
+def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:
+    """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
+    _warn_of_loss(options, effects)
+    context = effects.context
+    if context.summary_file and not options.dry_run:
+        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, (f"{said}\n",)), effects)
+    values = {
+        **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
+        "verdict": "unjudged",
+        **_paths([path]),
+        "report-json": path,
+        "comment-file": "",
+        "comment-status": preview.no_comment(options, context),
+        "comment-url": "",
+    }
+    _write_outputs(values, effects)
+
+
+_REFUSED = {
+    Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
+    Refusal.PERMISSION: (
+        "skipped-permissions",
+        "; this is normal with a read-only token (forks, Dependabot), otherwise the job needs pull-requests: write",
+    ),
+    Refusal.NOT_FOUND: (
+        "skipped-permissions",
+        "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
+    ),
+    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
+    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
+    Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
+}
+"""The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
+
+_NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for status, _ in _REFUSED.values())}
+"""What `publish`, which has nothing else to do, calls an error."""
+
+
+_INSTALLATION = "ghs_"
+"""How a token starts that is a job's own or an App's: GitHub does not tell those whose they are."""
+
+
+def _draft(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    options: Options,
+    context: Context,
+    origin: Origin,
+    *,
+    job: str,
+) -> comment.Draft:
+    """Return the comment for a report, in lengths that GitHub may take."""
+    from safe_gate.render import markdown
+
+    result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
+    marker = comment.Marker(
+        gate=comment.gate_name(context.workflow, origin.gate or job),
+        head=context.head_sha,
+        run=context.run,
+        result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
+    )
+    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin))
+    return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
+
+
+def _post(
+    draft: comment.Draft,
+    options: Options,
+    effects: Effects,
+    pull_request: Callable[[Api], int | None],
+    without: str,
+) -> comment.Posted:
+    """Post the comment where there is one to post; its status is `without` where no pull request is found."""
+    context = effects.context
+    if skipped := preview.no_comment(options, context):
+        return comment.Posted(skipped)
+    try:
+        api = effects.connect(context.api_url, options, effects.out, "publish_timeout")
+        number = pull_request(api)
+        if number is None:
+            return comment.Posted(without)
+        may_ask = not options.github_token.startswith(_INSTALLATION)
+        posted = comment.post(api, context.repository, number, draft, options.comment_author, may_ask=may_ask)
+    except ApiError as error:
+        status, advice = _REFUSED.get(error.refusal, ("failed", ""))
+        _warn(f"The comment was not posted: {error}{advice}", effects)
+        return comment.Posted(status)
+    if posted.warning:
+        _warn(posted.warning, effects)
+    return posted
+
+
+def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
+    """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
+    path = Path(options.report_dir) / handover.NAME
+    body = draft.marker.above(draft.bodies[0])
+    try:
+        left = handover.as_json(report, effects.context, effects.folder, options.gate_id, body)
+        files.write(path, jsonreport.pieces(left))
+    except CannotJudge as error:
+        _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
+        return ""
+    return files.shown(path)
+
+
+def _rehearse(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    annotations: Sequence[commands.Annotation],
+    options: Options,
+    origin: Origin,
+    effects: Effects,
+) -> None:
+    """Print what would be published, in a form in which it does nothing."""
+    from safe_gate.render import console, markdown
+
+    effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
+    planned = preview.channels(replace(options, dry_run=False), effects.context)
+    effects.out(console.facts("Without it there would be", planned))
+    for one in annotations:
+        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
+        effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
+    _show(markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin), effects)
+
+
+def _show(body: str, effects: Effects) -> None:
+    effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
+
+
+def _warn_of_loss(options: Options, effects: Effects) -> None:
+    if lost := preview.lost_reports(options, effects.context):
+        words = f"The reports in {options.report_dir} lie {lost}; set report-dir to a folder of the workspace"
+        _warn(words, effects)
+
+
+def _write_outputs(values: Mapping[str, str], effects: Effects) -> bool:
+    """Write step outputs, if there are any; return whether more of them may follow."""
+    file = effects.context.output_file
+    return bool(file) and _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
+
+
+def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
+    """Return whether an action succeeded; warn where it did not."""
+    try:
+        action()
+    except OSError as error:
+        _warn(f"Could not write {what}: {error.strerror or error}", effects)
+        return False
+    return True
+
+
+def _warn(message: str, effects: Effects) -> None:
+    """Warn of something that could not be published, as an annotation where there is a runner."""
+    text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
+    if effects.context.in_actions:
+        effects.out(commands.Annotation("warning", text, "SAFE Gate").command())
+    else:
+        effects.err(f"safe-gate: warning: {text}")
+
+
+def step_outputs(report: JsonObject) -> dict[str, str]:
+    """Return the step outputs that follow from a report; empty where nothing was measured.
+
+    `pass-rate` and `label-accuracy` are fractions from 0 to 1, like the limits of their rules.
+    """
+    safe, synthesis_part = report["safe_v0"], report["synthesis"]
+    summary = synthesis_part["summary"] if synthesis_part else None
+    labels = summary["label_accuracy"] if summary else {"total": 0}
+    return {
+        "verdict": report["verdict"],
+        "pass-rate": str(safe["pass_rates"]["overall"]) if safe else "",
+        "unexpected-failures": str(summary["unexpected_failures"]) if summary else "",
+        "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
+        "total-cases": str((safe["total_cases"] if safe else 0) + (summary["cases"] if summary else 0)),
+    }
+
+
+def post_later(options: Options, effects: Effects) -> bool:
+    """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
+
+    Pull request, commit, run and workflow are those of the event and of GitHub's own answers; a run
+    whose commit is no longer the head of a pull request is not posted. Returns whether the comment is
+    as it should be. Raises CannotJudge with every problem of what was left.
+    """
+    try:
+        found, context, draft = left_behind(options, effects.context)
+    except CannotJudge as error:
+        tell_of_refusal(error.problems, options, effects)
+        raise
+    if options.dry_run:
+        effects.out("Dry run: step outputs are written; the comment is not.")
+        _show(draft.bodies[0], effects)
+    are_written = _write_outputs(step_outputs(found.report), effects)
+    posted = _post(
+        draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
+    )
+    effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
+    if posted.status == "skipped-outdated":
+        effects.out(_moved_on(context, posted))
+    if are_written:
+        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+    return posted.status not in _NOT_POSTED
+
+
+def left_behind(options: Options, context: Context) -> tuple[Publication, Context, comment.Draft]:
+    """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
+    path = Path(options.report_dir) / handover.NAME
+    place = Place(files.shown(path))
+    try:
+        found = handover.read(path)
+        if problems := tuple(_strangers(found, place, context)):
+            raise CannotJudge(*problems)
+        # A job that was not run again left it in an earlier attempt.
+        theirs = replace(context.of_trigger(), run=found.run)
+        origin = theirs.origin(found.folder, options.gate_id or found.gate)
+        return found, theirs, _draft(found.report, found.problems, options, theirs, origin, job=found.job)
+    except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
+        words = "has impossible figures; expected a file that safe-gate run wrote"
+        raise CannotJudge(Problem(place, words)) from None
+
+
+def _moved_on(context: Context, posted: comment.Posted) -> str:
+    """Return why a comment is outdated: a newer run has written it, or the head is no longer that of the run."""
+    if posted.url:
+        return "A newer run has written it."
+    label, repository, head = (
+        plain(Untrusted(text)) for text in (context.subject.head_label, context.repository, context.head_sha)
+    )
+    return f"No open pull request of {label or repository} has the head {head}."
+
+
+def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effects) -> None:
+    """Annotate what keeps a run's comment from being posted, and say in the step outputs that it was not."""
+    if effects.context.in_actions and not options.dry_run:
+        for annotation in commands.of_refusal(problems, effects.folder):
+            effects.out(annotation.command())
+    _write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
+
+
+def _strangers(found: Publication, place: Place, context: Context) -> Iterator[Problem]:
+    """Yield what keeps a file from being published: it must be of the run that the event tells of."""
+    subject = context.subject
+    if context.event != "workflow_run":
+        event = context.event or "no GitHub event"
+        yield Problem(Place("publish"), f"was started by {event}; expected workflow_run, the only trusted event")
+    elif subject.trigger == NO_RUN:
+        words = "names no run that started this workflow; expected the event of a workflow_run in GITHUB_EVENT_PATH"
+        yield Problem(Place(context.broken_event_file or "the event file"), words)
+    elif found.run.id != subject.trigger.id or found.run > subject.trigger:
+        expected = f"run {subject.trigger.id}, attempt {subject.trigger.attempt} or earlier"
+        words = (
+            f"is of run {found.run.id}, attempt {found.run.attempt}; expected {expected}, which started this workflow"
+        )
+        yield Problem(place, words)
+    elif found.head_sha != subject.head_sha:
+        yield Problem(place, f"is of commit {found.head_sha}; expected {subject.head_sha}, that of the run")

@@ -1,0 +1,127 @@
+"""What a run leaves behind for a trusted workflow to publish, and how that is read without trust.
+
+A pull request from a fork may write anything into the file. So nothing of it is published as it
+stands: the report is held against its schema, judged again by our own rules, and drawn anew.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
+from safe_gate.gate import regression, waivers
+from safe_gate.gate import rules as gate_rules
+from safe_gate.github.event import Context, Run
+from safe_gate.inputs import files
+from safe_gate.proof import differences
+from safe_gate.render.report import problems_in
+
+NAME = "safe-gate.comment.json"
+"""The file's name in the report folder."""
+
+_LARGEST = 200_000_000  # bytes: somebody else's file must not fill the memory of a trusted job
+_SHAPE = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Publication:
+    """A run's result as its file has it, the report judged again. The rest is the file's word alone."""
+
+    gate: str
+    job: str
+    pull_request: int | None
+    head_sha: str
+    run: Run
+    folder: str
+    report: JsonObject
+    problems: tuple[Problem, ...]
+
+
+def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, body: str) -> dict[str, Any]:
+    """Return the file's content, in the shape of `schemas/publication.schema.json`."""
+    return {
+        "publication": _SHAPE,
+        "gate": gate_id,
+        "job": context.job,
+        "event": context.event,
+        "pull_request": context.subject.pull_request,
+        "head_sha": context.head_sha,
+        "base_sha": context.subject.base_sha,
+        "run_id": context.run.id,
+        "run_attempt": context.run.attempt,
+        "folder": folder,
+        "body": body,
+        "report": report,
+    }
+
+
+def read(path: Path) -> Publication:
+    """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
+    name = files.shown(path)
+    if not files.exists(path):
+        raise CannotJudge(Problem(Place(name), _MISSING))
+    try:
+        content = _content(path, name)
+    except CannotJudge as error:
+        for problem in error.problems:
+            if problem.field in _VERSIONS:
+                raise CannotJudge(replace(problem, message=_OTHER)) from None
+        raise
+    report = content["report"]
+    problems = problems_in(report)
+    return Publication(
+        gate=content["gate"],
+        job=content["job"],
+        pull_request=content["pull_request"],
+        head_sha=content["head_sha"],
+        run=Run(content["run_id"], content["run_attempt"]),
+        folder=content["folder"],
+        report=_judged_again(report, problems, name),
+        problems=problems,
+    )
+
+
+_VERSIONS = ("publication", "report.schema_version")
+_OTHER = "was made by another version of safe-gate; expected the same version in the workflow that ran and this one"
+_MISSING = "is not there; expected the artifact that the run left behind, downloaded into report-dir"
+
+
+def _content(path: Path, name: str) -> JsonObject:
+    content: JsonObject = files.document(str(path), "publication", largest=_LARGEST)
+    if faults := files.load_schema("report").faults(content["report"]):
+        raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
+    return content
+
+
+def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
+    """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
+    report = {**report, "waivers": _waivers_again(report, name)}
+    outcomes = gate_rules.judge(report, _policy(report["provenance"]["policy"], name))
+    verdict = Verdict.ERROR if problems else gate_rules.verdict(outcomes)
+    if verdict != report["verdict"]:
+        words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"
+        raise CannotJudge(Problem(Place(name), words, "", "report.verdict"))
+    judged = {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+    return judged if verdict is Verdict.ERROR else differences.with_digests(judged)
+
+
+def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:
+    """Return the waivers of a report sorted out anew, by the report's own results and its day."""
+    found = report["waivers"]
+    if found is None:
+        return None
+    listed = [waiver for fate in waivers.FATES for waiver in found[fate]]
+    if any(waivers.twins(listed)):
+        raise CannotJudge(Problem(Place(name), "waives one failure twice; expected each once", "", "report.waivers"))
+    return {**found, **waivers.sorted_out(listed, report, report["generated_at"][:10])}
+
+
+def _policy(policy: Mapping[str, Any], name: str) -> gate_rules.Policy:
+    limits = {name: policy.get(name) for name in gate_rules.LIMITS}
+    for key, limit in limits.items():
+        if not isinstance(limit, int | float | None):
+            raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
+    return gate_rules.Policy(limits, policy["min_group"], policy["groups"], regression.Guards.of(policy))

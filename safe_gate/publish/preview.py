@@ -1,0 +1,129 @@
+"""What a run would publish, and what it knows beforehand: facts for `doctor` and `--dry-run`.
+
+Pure: from the options and the context alone. Nobody is asked what a token may do.
+"""
+
+from __future__ import annotations
+
+import json
+import posixpath
+from collections.abc import Mapping
+from typing import Any
+
+from safe_gate.core.model import Untrusted, Words
+from safe_gate.github.event import Context
+from safe_gate.settings.options import Options, Setting, settings
+
+_IN_CONTAINER = "/github/workspace"
+"""GITHUB_WORKSPACE in the container of an action, and nowhere else."""
+
+_KEPT = (f"{_IN_CONTAINER}/", "/github/runner_temp/")
+"""The machine's folders in that container; the runner spells paths of theirs in inputs so."""
+
+Facts = list[tuple[str, Words]]
+"""Named facts in reading order."""
+
+_REASONS = {
+    "skipped-shard": "this is one shard of a run, and merge posts it",
+    "skipped-off": "comment is never",
+    "skipped-no-pull-request": "there is no pull request",
+    "skipped-no-token": "there is no token",
+    "skipped-dry-run": "this is a dry run",
+}
+
+
+def no_comment(options: Options, context: Context) -> str:
+    """Return the status of a comment that is not even tried, or nothing if it is."""
+    if options.shard:
+        return "skipped-shard"
+    if options.comment == "never":
+        return "skipped-off"
+    if not context.may_have_pull_request or not context.repository:
+        return "skipped-no-pull-request"
+    if not options.github_token:
+        return "skipped-no-token"
+    return "skipped-dry-run" if options.dry_run else ""
+
+
+def lost_reports(options: Options, context: Context) -> str:
+    """Return what becomes of reports that an action's container keeps to itself, or nothing."""
+    path = posixpath.normpath(posixpath.join(context.workspace, options.report_dir))
+    if context.workspace != _IN_CONTAINER or f"{path}/".startswith(_KEPT):
+        return ""
+    return "outside the workspace, where no later step finds them: they are deleted with the action's container"
+
+
+def channels(options: Options, context: Context) -> Facts:
+    """Return what a run would publish where, and why not where it would not."""
+    skipped = no_comment(options, context)
+    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {_subject(context)}"
+    if not skipped and context.is_read_only:
+        comment += "; GitHub will refuse it unless you set your own token"
+    dry = "no: this is a dry run" if options.dry_run else ""
+    annotations = "of problems only: merge makes the others" if options.shard else "yes"
+    if options.mode == "publish":
+        return [("comment", comment), ("step outputs", _step_outputs(context))]
+    return [
+        ("comment", comment),
+        ("annotations", dry or (annotations if context.in_actions else "no: this is not a GitHub Actions job")),
+        ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
+        ("step outputs", _step_outputs(context)),
+        ("reports", Untrusted(", ".join(filter(None, (f"in {options.report_dir}", lost_reports(options, context)))))),
+        ("recorded text", "shown" if options.text == "full" else "hidden: hashes replace it"),
+    ]
+
+
+def _step_outputs(context: Context) -> str:
+    return "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"
+
+
+def github_facts(options: Options, context: Context, folder: str) -> Facts:
+    """Return what a run knows of GitHub from its environment and the event file."""
+    token = "none"
+    if options.github_token:
+        token = "read-only, if it is the job's own" if context.is_read_only else "given; it needs pull-requests: write"
+    broken = context.broken_event_file
+    return [
+        ("event", Untrusted(context.event) if context.event else "none"),
+        *((("event file", Untrusted(f"{broken} cannot be read as a JSON object")),) if broken else ()),
+        ("repository", Untrusted(context.repository) if context.repository else "none"),
+        ("pull request", _pull_request(context) + ", from a fork" * context.from_fork),
+        ("commit", Untrusted(context.head_sha) if context.head_sha else "unknown"),
+        ("base commit", Untrusted(context.subject.base_sha) if context.subject.base_sha else "unknown"),
+        ("working folder", Untrusted(folder) if folder else "the repository's root"),
+        ("API", Untrusted(context.api_url)),
+        ("token", token),
+    ]
+
+
+def _subject(context: Context) -> str:
+    number = context.subject.pull_request
+    return "the open pull request with this head, if any" if number is None else f"pull request #{number}"
+
+
+def _pull_request(context: Context) -> str:
+    if context.subject.pull_request is None:
+        return "not named: the open one with this head" if context.may_have_pull_request else "none"
+    return f"#{context.subject.pull_request}"
+
+
+def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:
+    """Return a row a setting: its name, its value, the kind of source it came from, its name there."""
+    rows: list[tuple[Words, ...]] = []
+    for setting in settings():
+        source, name = origins.get(setting.name, ("default", ""))
+        value = _value(setting, getattr(options, setting.name))
+        rows.append((setting.input, value, source, Untrusted(name) if name else ""))
+    return rows
+
+
+def _value(setting: Setting, value: Any) -> Words:
+    if value is None or value in ("", ()):
+        return "off" if setting.low is not None and not setting.is_mapping else ""
+    if setting.secret:
+        return "(not shown)"
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    if isinstance(value, tuple):
+        return Untrusted(" ".join(value))
+    return Untrusted(json.dumps(value) if isinstance(value, Mapping) else str(value))

@@ -1,0 +1,239 @@
+"""Shell: a run's cases shared out among jobs, and what the jobs made of them read together. Reads files.
+
+A shard holds the results of its cases and what they were scored by: no totals, no rule, no verdict. Whoever
+merges shards reads the inputs again, takes each case's result out of them, and goes on as any run does.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections import Counter
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from safe_gate import __version__
+from safe_gate.core.figures import plural
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.inputs import files
+from safe_gate.inputs.spool import Store
+from safe_gate.proof import differences
+
+Recount = Callable[[JsonObject], JsonObject]
+"""As `measure.Recount`."""
+
+_SHAPE = 1
+_DIGEST = re.compile('"[0-9a-f]{40,64}"')
+_NAMED = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Part `index`, counted from 1, of a run in so many parts."""
+
+    index: int
+    of: int
+
+    @classmethod
+    def named(cls, text: str) -> Shard:
+        """Return the shard that a setting names, such as `2/4`. Raises CannotJudge."""
+        found = _NAMED.fullmatch(text)
+        if not found or int(found[1]) > int(found[2]):
+            words = "expected INDEX/COUNT, the index from 1 to the count, the count at most 9999, such as 2/4"
+            shown, hidden = (f"is {name(text)}; {words}" for name in (quote, masked))
+            raise CannotJudge(Problem(Place("shard"), shown, text_free=hidden))
+        return cls(int(found[1]), int(found[2]))
+
+    @property
+    def name(self) -> str:
+        """The name of its file in the report folder."""
+        return f"safe-gate.shard-{self.index}-of-{self.of}.json"
+
+    def has(self, evaluator: str, case_id: str) -> bool:
+        """Tell whether a case is in the shard: by its id alone, so that no other case moves it.
+
+        >>> [Shard(index, 3).has("synthesis", "EMP-001") for index in (1, 2, 3)]
+        [False, False, True]
+        """
+        return _index(evaluator, case_id, self.of) == self.index
+
+    def source(
+        self, evaluator: str, case_id: str, score: Callable[[], JsonObject], _recount: Recount
+    ) -> JsonObject | None:
+        """Return the entry of a case that is in the shard: a `measure.EntrySource`."""
+        return score() if self.has(evaluator, case_id) else None
+
+
+def _index(evaluator: str, case_id: str, of: int) -> int:
+    """Return which of so many shards a case is in, counted from 1."""
+    key = f"{evaluator}/{case_id}".encode("utf-8", "surrogatepass")
+    return int.from_bytes(hashlib.sha256(key).digest(), "big") % of + 1
+
+
+def as_json(
+    shard: Shard, found: Mapping[str, tuple[Sequence[JsonObject], int]], provenance: JsonObject
+) -> dict[str, Any]:
+    """Return a shard's file, in the shape of `schemas/shard.schema.json`. It is the same whenever it is made.
+
+    `found` holds by evaluator the entries of the shard, and how many cases there are in all.
+    """
+    return {
+        "schema_version": _SHAPE,
+        "tool": {"name": "safe-gate", "version": __version__},
+        "shard": {"index": shard.index, "of": shard.of, "cases": {name: cases for name, (_, cases) in found.items()}},
+        **{name: found[name][0] if name in found else None for name in EVALUATORS},
+        "provenance": provenance,
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class Shards:
+    """All shards of one run: their entries by evaluator and id, and what each was made by, by its file's name.
+
+    `names` are those of the files, in the order of the shards.
+    """
+
+    entries: Mapping[str, Store]
+    terms: Mapping[str, Mapping[str, Any]]
+    names: Sequence[str]
+
+    def source(
+        self, evaluator: str, case_id: str, _score: Callable[[], JsonObject], recount: Recount
+    ) -> JsonObject | Problem | None:
+        """Return the entry of a case that some shard holds: a `measure.EntrySource`. Raises nothing.
+
+        An entry that contradicts itself, or its case, is a problem.
+        """
+        entry: JsonObject | None = self.entries[evaluator].get(case_id)
+        if entry is None:
+            return None
+        first = next(differences.differences({"": entry}, {"": recount(entry)}), None)
+        if first is None:
+            return entry
+        name = self.names[_index(evaluator, case_id, len(self.names)) - 1]
+        given, advice = "its evidence and its case give", "the shard was changed, so run it again"
+        words = f"is {first.first}, but {given} {first.second}; {advice}"
+        field = first.pointer.strip("/").replace("/", ".")
+        return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
+
+    def strangers(self, provenance: JsonObject) -> Iterator[Problem]:
+        """Yield a problem for each thing in which shards are not of the run that merges them, at the first such one."""
+        ours, told = _terms(provenance), set[tuple[str, str]]()
+        for name, theirs in self.terms.items():
+            for term in {**theirs, **ours}:
+                there, here = (_text(terms[term]) if term in terms else "not there" for terms in (theirs, ours))
+                if there != here and (term, there) not in told:
+                    told.add((term, there))
+                    sides = f"is {_shown(there)} in this shard, {_shown(here)} in the run that merges it"
+                    words = f"{sides}; expected one and the same"
+                    yield Problem(Place(name), words, "", term)
+
+
+def read(patterns: Sequence[str]) -> Shards:
+    """Return the shards that paths and globs name. Raises CannotJudge unless they are one whole, each there once."""
+    if not patterns:
+        words = "is not set, so there is nothing to merge; expected the files that runs with `shard` wrote"
+        raise CannotJudge(Problem(Place("shards"), words))
+    paths, problems = files.expand(patterns, ".json")
+    parts: dict[str, JsonObject] = {}
+    terms: dict[str, Mapping[str, Any]] = {}
+    entries = {name: Store() for name in EVALUATORS}
+    counts = Counter[str]()
+    for path in paths:
+        try:
+            found = document(str(path))
+        except CannotJudge as error:
+            problems += error.problems
+            continue
+        parts[files.shown(path)], terms[files.shown(path)] = found["shard"], _terms(found["provenance"])
+        shard = Shard(found["shard"]["index"], found["shard"]["of"])
+        for name in present(found):
+            counts[name] += len(found[name])
+            for entry in found[name]:
+                case_id = entry[EVALUATORS[name].id_key]
+                entries[name].setdefault(case_id, entry)
+                if not shard.has(name, case_id):
+                    words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
+                    problems.append(Problem(Place(files.shown(path)), f"{words}; run the shard again", case_id))
+    if problems := problems or [*_no_whole(parts)] or [*_uncounted(parts, counts)]:
+        raise CannotJudge(*problems)
+    return Shards(entries, terms, sorted(parts, key=lambda name: int(parts[name]["index"])))
+
+
+def _uncounted(shards: Mapping[str, JsonObject], counts: Mapping[str, int]) -> Iterator[Problem]:
+    """Yield a problem for each number of cases, as shards say how many the run has, that is below that of results."""
+    for name, shard in shards.items():
+        for evaluator, cases in shard["cases"].items():
+            if cases < counts[evaluator]:
+                found = plural(counts[evaluator], "result")
+                words = f"is {cases}, but all shards together have {found}; run the shards again"
+                yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
+
+
+def document(path: str) -> JsonObject:
+    """Return a shard's file, its results held against the report's schema. Raises CannotJudge with every problem."""
+    found: JsonObject = files.document(path, "shard")
+    place, report = Place(files.shown(Path(path))), files.load_schema("report")
+    if (version := found["tool"]["version"]) != __version__:
+        words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
+        raise CannotJudge(Problem(place, words, "", "tool.version"))
+    parts: dict[str, tuple[str, ...]] = {name: ("$defs", name, "properties", "results") for name in present(found)}
+    parts["provenance"] = "properties", "provenance"
+    faults = [
+        Fault((name, *fault.path), fault.message, fault.text_free)
+        for name, keys in parts.items()
+        for fault in report.part(*keys).faults(found[name])
+    ]
+    if faults:
+        raise CannotJudge(*(Problem(place, fault.message, "", fault.field, fault.text_free) for fault in faults))
+    return found
+
+
+def _no_whole(shards: Mapping[str, JsonObject]) -> Iterator[Problem]:
+    """Yield what keeps shards, as their files say which they are, from being one whole.
+
+    That is another number of parts, one that is there twice or not at all.
+    """
+    first: dict[int, str] = {}
+    of = 0
+    for name, shard in shards.items():
+        of = of or shard["of"]
+        if shard["of"] != of:
+            words = f"is of a run in {plural(shard['of'], 'shard')}, {next(iter(shards))} of one in {of}"
+            yield Problem(Place(name), words, "", "shard.of")
+        elif first.setdefault(shard["index"], name) != name:
+            words = f"is shard {shard['index']} of {of}, as {first[shard['index']]} is; expected each once"
+            yield Problem(Place(name), words, "", "shard.index")
+    missing = [index for index in range(1, of + 1) if index not in first]
+    if missing:
+        named = ", ".join(map(str, missing[:_MOST_NAMED])) + " and more" * (len(missing) > _MOST_NAMED)
+        words = f"are not all there: {plural(len(missing), 'shard')} of {of} missing ({named}); run what did not finish"
+        yield Problem(Place("shards"), words)
+
+
+def _terms(provenance: JsonObject) -> dict[str, Any]:
+    """Return by a name for readers what all shards of a run share with the run that merges them."""
+    return {
+        "commit": provenance["commit"],
+        **{f"input {file['path']}": file["sha256"] for file in provenance["inputs"]},
+        **{name.replace("_", "-"): value for name, value in provenance["policy"].items()},
+        "rule packs": provenance["packs_sha256"],
+        "commit of the policy": provenance.get("policy_commit", ""),
+    }
+
+
+def _text(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
+
+
+def _shown(text: str) -> str:
+    """Return a text that may be long, with the start of its SHA-256 where it is cut: others may start as it does."""
+    if len(text) <= LONGEST_QUOTE or _DIGEST.fullmatch(text):
+        return text
+    return f"{text[:LONGEST_QUOTE]}... (SHA-256 {hashlib.sha256(text.encode()).hexdigest()[:12]})"

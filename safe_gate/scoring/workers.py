@@ -1,0 +1,93 @@
+"""Shell: a function applied to many items by several processes, in the order of the items. Starts processes."""
+
+from __future__ import annotations
+
+import os
+import signal
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from itertools import chain, islice
+from typing import Any, TypeVar
+
+from safe_gate.core.model import CannotJudge, Place, Problem
+
+Item = TypeVar("Item")
+Result = TypeVar("Result")
+
+
+def cores() -> int:
+    """Return how many processors this process may use."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes: int) -> Iterator[Result]:
+    """Yield what a function returns for each item, in order, worked out by so many processes.
+
+    A single item is not worth starting one. Where the system cannot fork there is one process. Raises CannotJudge if
+    they cannot be started, and if a process dies.
+    """
+    stream = iter(items)
+    head = list(islice(stream, 2))
+    if processes == 1 or len(head) < 2 or not hasattr(os, "fork"):
+        yield from map(function, chain(head, stream))
+        return
+    first, stream = head[0], chain(head[1:], stream)
+    from concurrent.futures import Future, ProcessPoolExecutor
+    from concurrent.futures.process import BrokenProcessPool
+    from multiprocessing import active_children, get_context
+
+    # Forked, so that rules are compiled already and a function need not be sent; there are no threads yet.
+    context = get_context("fork")
+    waiting: deque[Future[Any]] = deque()
+    # An interrupt waits until they have started: half a pool cannot be ended. They never hear of it.
+    heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
+    try:
+        pool = ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,))
+        waiting.append(pool.submit(_apply, first))
+    except (OSError, RuntimeError) as error:  # too many processes, open files or threads
+        for process in active_children():  # the end of this one would wait for those that have started
+            process.kill()
+            process.join()
+        signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+        why = getattr(error, "strerror", None) or error
+        words = f"their processes cannot be started: {why}; set fewer jobs and run again"
+        raise CannotJudge(Problem(Place("jobs"), words)) from None
+    with pool:
+        try:
+            signal.pthread_sigmask(signal.SIG_SETMASK, heard)
+            for item in stream:
+                waiting.append(pool.submit(_apply, item))
+                if len(waiting) > 2 * processes:
+                    yield waiting.popleft().result()
+            while waiting:
+                yield waiting.popleft().result()
+        except KeyboardInterrupt:
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would end this before its processes
+            pool.shutdown(cancel_futures=True)
+            raise
+        except BrokenProcessPool:
+            words = "a process that scored cases died, perhaps for want of memory; set fewer jobs and run again"
+            raise CannotJudge(Problem(Place("jobs"), words)) from None
+
+
+_taken: list[Callable[[Any], Any]] = []
+
+
+def _take(function: Callable[[Any], Any]) -> None:
+    from threading import Thread
+
+    _taken[:] = [function]
+    Thread(target=_end_with_parent, daemon=True).start()
+
+
+def _end_with_parent() -> None:
+    """End this process when the one it works for has ended: one that was killed could not tell it to."""
+    from multiprocessing import parent_process
+
+    if parent := parent_process():
+        parent.join()
+        os._exit(1)
+
+
+def _apply(item: Any) -> Any:
+    return _taken[0](item)

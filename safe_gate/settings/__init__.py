@@ -1,0 +1,1 @@
+"""What the user may set, and where they set it."""
