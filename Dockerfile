@@ -2,12 +2,12 @@
 # support page); exec form, because a shell would drop variables with hyphens in their names.
 FROM python:3.13-slim AS build
 WORKDIR /src
-COPY requirements.txt requirements-build.txt ./
+COPY requirements-image.txt requirements-build.txt ./
 RUN python -m venv /opt/build \
  && /opt/build/bin/pip install --no-cache-dir --disable-pip-version-check --require-hashes -r requirements-build.txt
 RUN python -m venv --without-pip /opt/safe-gate \
  && /opt/build/bin/pip --python /opt/safe-gate install --no-cache-dir --disable-pip-version-check --require-hashes \
-      --only-binary :all: -r requirements.txt
+      --only-binary :all: -r requirements-image.txt
 COPY pyproject.toml README.md LICENSE ./
 COPY schemas schemas
 COPY safe_gate safe_gate

@@ -59,8 +59,9 @@ LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upg
 
 lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) pyproject.toml --output-file requirements.txt
+	$(LOCK) pyproject.toml --extra otel --output-file requirements-image.txt
 	$(LOCK) --group build --output-file requirements-build.txt
-	$(LOCK) pyproject.toml --extra dask --extra zstd --group dev --output-file requirements-dev.txt
+	$(LOCK) pyproject.toml --extra dask --extra otel --extra zstd --group dev --output-file requirements-dev.txt
 
 clean:
 	rm -rf $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache

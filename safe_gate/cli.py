@@ -22,8 +22,10 @@ from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.settings.options import WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
+    from safe_gate.core.model import JsonObject
     from safe_gate.github import Api
     from safe_gate.publish.effects import Effects, Timeout
+    from safe_gate.sinks.events import Run
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -496,9 +498,10 @@ def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     command = arguments["command"]
     flags = [word.partition("=")[0] for word in unknown if word.startswith("-")]
     shown = " ".join(unknown)
-    if any("token" in flag.lower() for flag in flags):  # what follows may be secret, and comments quote a problem
-        shown = " ".join(flags)
-        hint = "; the token is set by the variable SAFE_GATE_GITHUB_TOKEN"
+    if any(re.search("token|secret|sink", flag.lower()) for flag in flags):
+        shown = " ".join(flags)  # what follows may be secret, and comments quote a problem
+    if any(re.search("token|secret", flag.lower()) for flag in flags):
+        hint = "; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET"
     elif not flags:
         hint = f"; files are named by {_FILES_BY[command]}" if command in _FILES_BY else ""
     elif any(flags[0] in names for setting in settings() for names in setting.flags.values()):
@@ -568,6 +571,7 @@ def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run"
         connect=_connect,
         write_outputs=files.write_outputs,
         append_summary=files.append_summary,
+        deliver=_deliver,
         folder=repository.working_folder(environ.get("GITHUB_WORKSPACE", "")),
     )
 
@@ -583,6 +587,12 @@ def _client(
     from safe_gate.github.client import Client  # `requests` only where there is something to post
 
     return Client(api_url, token, ca_bundle=ca_bundle, say=say, seconds=seconds, sleep=time.sleep)
+
+
+def _deliver(report: JsonObject, run: Run, options: Options) -> Sequence[str]:
+    from safe_gate import sinks
+
+    return sinks.deliver(report, run, options, time.sleep)
 
 
 def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:

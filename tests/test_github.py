@@ -448,6 +448,7 @@ def test_every_output_says_what_the_report_says(gate: Gate) -> None:
         "unexpected-failures": "1",
         "label-accuracy": "",
         "total-cases": "1",
+        "sink-status": "",
         "report-json": "reports/safe-gate.json",
         "report-markdown": "reports/safe-gate.md",
         "reports": "reports/safe-gate.json\nreports/safe-gate.md",

@@ -240,7 +240,9 @@ def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
 def test_a_token_on_the_command_line_is_refused_and_quoted_nowhere(safe_gate: SafeGate, flag: str) -> None:
     ran = safe_gate("run", *flag.split(), "--nonsense", "x")
     assert ran.code == 3
-    assert "--nonsense; the token is set by the variable SAFE_GATE_GITHUB_TOKEN; see" in ran.err
+    assert (
+        "--nonsense; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET; see" in ran.err
+    )
     written = [path.read_text("utf-8") for path in Path("reports").iterdir()]
     assert written
     assert "s3cr3t" not in "".join([ran.log, *written])

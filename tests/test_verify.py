@@ -112,6 +112,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
     timeouts = {"publish_timeout", "fetch_timeout"}
     readers = {"follow_links"}
+    sinks = {name for name in names if name.startswith("sink_")} | {"allow_insecure"}
     shell = {
         "allow_head_checkout",
         "import_map",
@@ -124,7 +125,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
         "shard",
         "shards",
     }
-    assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | shell
+    assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | sinks | shell
 
 
 def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:

@@ -411,6 +411,13 @@ class Judgement:
     evidence: tuple[Phrase, ...] = ()
     hits: tuple[JsonObject, ...] = ()
 
+    @property
+    def outcome(self) -> str:
+        """The label for programs: pass, review, fail or not_applicable, for metrics and checks alike."""
+        return {"passes": "pass", "fails": "fail", "not applicable": "not_applicable"}.get(
+            self.label, self.label.lower()
+        )
+
 
 class Explained(NamedTuple):
     """What a metric or check is called, what it asks of a case in a sentence, and what to do about a failure."""

@@ -76,6 +76,18 @@ class Evaluator(NamedTuple):
         judged: Iterator[Judgement] = self._module("section").judgements(part, result)
         return judged
 
+    def result_event(
+        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the type and the data of the event that tells of a result; recorded text only `with_text`."""
+        module = self._module("event")
+        return module.RESULT, module.result(result, judgements, with_text=with_text)
+
+    def batch_events(self, part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield the type, the name and the data of an event for each batch of its part of the report."""
+        told: Iterator[tuple[str, str, dict[str, Any]]] = self._module("event").batches(part)
+        return told
+
     @property
     def explained(self) -> Mapping[str, Explained]:
         """What readers are told of each metric or check, by its name."""

@@ -11,16 +11,15 @@ import json
 import re
 import time
 from collections.abc import Callable, Iterator, Mapping
-from concurrent.futures import Future
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from threading import Thread
-from typing import Any, NamedTuple, TypeVar
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
 
+from safe_gate.core.deadline import within
 from safe_gate.github import ApiError, Refusal
 
 _MOST_PAGES = 100  # of 100 comments each: a server whose pages never end must not hold the job
@@ -43,8 +42,6 @@ class _Media(NamedTuple):
 _JSON = _Media("application/vnd.github+json", 50_000_000, 30)  # a hundred of the longest comments are 26 MB
 _RAW = _Media("application/vnd.github.raw+json", 100_000_000, 300)  # GitHub gives no larger files
 _SHORTEST_TOKEN = 16
-
-Given = TypeVar("Given")
 
 
 class _Answer(NamedTuple):
@@ -172,7 +169,7 @@ class Client:
         """Return the answer to one request, whatever its status. Raises ApiError if none comes in time."""
         started, is_last = self._clock(), self._left <= media.longest
         try:
-            return _within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
+            return within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
         except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
             refusal = Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
@@ -226,25 +223,6 @@ class Client:
         self._say(f"Asking GitHub again in {seconds:.0f} s.")
         self._sleep(seconds)
         return True
-
-
-def _within(seconds: float, action: Callable[[], Given]) -> Given:
-    """Return what an action returns, or raise what it raises. Raises TimeoutError if it takes longer than `seconds`.
-
-    An action that takes longer goes on in its thread unheard, and does not keep the process from ending.
-    """
-    if seconds <= 0:
-        raise TimeoutError
-    outcome: Future[Given] = Future()
-
-    def act() -> None:
-        try:
-            outcome.set_result(action())
-        except BaseException as error:  # noqa: BLE001 - raised where it is waited for
-            outcome.set_exception(error)
-
-    Thread(target=act, daemon=True).start()
-    return outcome.result(timeout=seconds)
 
 
 _MEANINGS = {

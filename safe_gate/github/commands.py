@@ -20,7 +20,7 @@ MOST = 10
 
 _MOST_RULES = 4
 _MESSAGE_LIMIT = 4_096  # the runner cuts at so many UTF-16 units; UTF-8 never has fewer bytes
-_LEVELS = {"error": MOST, "warning": MOST - 3, "notice": MOST}  # three warnings may follow, of what was not published
+_LEVELS = {"error": MOST, "warning": MOST - 4, "notice": MOST}  # four warnings may follow, of what was not published
 _LEVEL_OF = {
     True: {Severity.FAILING: "error", Severity.REVIEW: "warning"},
     False: {Severity.FAILING: "warning", Severity.REVIEW: "notice"},

@@ -10,6 +10,7 @@ import hashlib
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from urllib.parse import quote
 
 from safe_gate.core.model import CannotJudge, JsonObject, Origin, Place, Problem, Untrusted, Verdict
 from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
@@ -32,7 +33,8 @@ def tell(
 ) -> None:
     """Tell GitHub. Whatever fails here is a warning: the verdict is already decided.
 
-    The comment comes last: nothing else may be lost to a server that holds up the job until it is killed.
+    The comment comes after all that needs no server, and sinks come last: nothing else may be lost to a server that
+    holds up the job until it is killed.
     """
     from safe_gate.render import markdown
 
@@ -60,6 +62,25 @@ def tell(
             _warn(f"The comment was not posted: {why}", effects)
     if are_written:
         _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+    status = _send(report, options, origin, effects)
+    if are_written:
+        _write_outputs({"sink-status": status}, effects)
+
+
+def _send(report: JsonObject, options: Options, origin: Origin, effects: Effects) -> str:
+    """Send a report's events to the sinks that are on. Return the status for the step outputs."""
+    if (status := preview.no_sink(options)) is not None:
+        return status
+    from safe_gate.sinks.events import Run
+
+    context = effects.context
+    url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
+    gate = origin.gate or context.job
+    source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
+    failures = effects.deliver(report, Run(source, gate, origin.repository, url), options)
+    if failures:
+        _warn(f"Not all events were sent: {'; '.join(failures)}", effects)
+    return "failed" if failures else "sent"
 
 
 def _paths(written: Sequence[str]) -> dict[str, str]:
@@ -90,6 +111,7 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
         "comment-file": "",
         "comment-status": preview.no_comment(options, context),
         "comment-url": "",
+        "sink-status": preview.no_sink(options) or "",
     }
     _write_outputs(values, effects)
 

@@ -4,11 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Literal
+from typing import TYPE_CHECKING, Literal
 
 from safe_gate.github import Api
 from safe_gate.github.event import Context
 from safe_gate.settings.options import Options
+
+if TYPE_CHECKING:
+    from safe_gate.core.model import JsonObject
+    from safe_gate.sinks.events import Run
 
 Timeout = Literal["publish_timeout", "fetch_timeout"]
 """The options that limit the time of requests to GitHub."""
@@ -16,11 +20,12 @@ Timeout = Literal["publish_timeout", "fetch_timeout"]
 
 @dataclass(frozen=True, slots=True)
 class Effects:
-    """What a run does to the world: lines to two streams, a time, and GitHub.
+    """What a run does to the world: lines to two streams, a time, GitHub, and sinks.
 
     `connect` gives GitHub's API at an address, with the token and the certificates of the options,
     with where to say that it waits, and with the option that limits its time: whoever gives the same one shares
-    the time. `folder` is the working folder's path in the repository, "" at its root.
+    the time. `deliver` sends a report's events to the sinks of the options, and returns a sentence for each sink that
+    did not get them all. `folder` is the working folder's path in the repository, "" at its root.
     """
 
     out: Callable[[str], None]
@@ -30,4 +35,5 @@ class Effects:
     connect: Callable[[str, Options, Callable[[str], None], Timeout], Api]
     write_outputs: Callable[[str, Mapping[str, str]], None]
     append_summary: Callable[[str, Sequence[str]], None]
+    deliver: Callable[[JsonObject, Run, Options], Sequence[str]]
     folder: str = ""

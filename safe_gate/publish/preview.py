@@ -45,6 +45,25 @@ def no_comment(options: Options, context: Context) -> str:
     return "skipped-dry-run" if options.dry_run else ""
 
 
+def no_sink(options: Options) -> str | None:
+    """Return the status of sinks that are not even tried, "" if none is on; None if they are tried."""
+    if not any((options.sink_file, options.sink_otlp, options.sink_webhook)):
+        return ""
+    if options.shard:
+        return "skipped-shard"
+    return "skipped-dry-run" if options.dry_run else None
+
+
+def _sinks(options: Options) -> Words:
+    """Return where events go, without an address: it may be a secret."""
+    skipped = no_sink(options)
+    if skipped is not None:
+        return {"": "no: none is set", "skipped-shard": "no: merge sends them"}.get(skipped, "no: this is a dry run")
+    places = (options.sink_file, options.sink_otlp and "OTLP", options.sink_webhook and "a webhook")
+    text = "with recorded text" if options.sink_text == "full" else "without recorded text"
+    return Untrusted(f"to {', '.join(filter(None, places))}; {text}")
+
+
 def lost_reports(options: Options, context: Context) -> str:
     """Return what becomes of reports that an action's container keeps to itself, or nothing."""
     path = posixpath.normpath(posixpath.join(context.workspace, options.report_dir))
@@ -69,6 +88,7 @@ def channels(options: Options, context: Context) -> Facts:
         ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
         ("step outputs", _step_outputs(context)),
         ("reports", Untrusted(", ".join(filter(None, (f"in {options.report_dir}", lost_reports(options, context)))))),
+        ("events", _sinks(options)),
         ("recorded text", "shown" if options.text == "full" else "hidden: hashes replace it"),
     ]
 

@@ -377,7 +377,8 @@ class Options:
         flags=dict.fromkeys(_PUBLISHING, ("--comment-author",)),
     )
     ca_bundle: str = _option(
-        "A PEM file of certificates to trust when talking to GitHub. Default: REQUESTS_CA_BUNDLE or the usual ones.",
+        "A PEM file of certificates to trust when talking to GitHub and to sinks. Default: REQUESTS_CA_BUNDLE or the "
+        "usual ones.",
         "",
         key=(),
         flags=dict.fromkeys(_PUBLISHING, ("--ca-bundle",)),
@@ -429,9 +430,52 @@ class Options:
         flags=dict.fromkeys(("run", "score", "eval"), ("--text",)),
         choices=("full", "none"),
     )
+    sink_file: str = _option(
+        "Sink: a file that gets the results as events, one a line (JSONL). It is replaced by each run.",
+        "",
+        key=(),
+    )
+    sink_webhook: str = _option(
+        "Sink: the https address that the results are posted to, as batches of CloudEvents.",
+        "",
+        key=(),
+        secret=True,
+    )
+    sink_secret: str = _option(
+        "Sink: the secret that signs what is posted to sink-webhook, by HMAC-SHA256. Unsigned unless set.",
+        "",
+        key=(),
+        flags={},
+        secret=True,
+    )
+    sink_otlp: str = _option(
+        "Sink: the OTLP/HTTP endpoint that gets the results as OpenTelemetry events, such as "
+        "https://collector:4318. Needs the extra `otel`.",
+        "",
+        key=(),
+        secret=True,
+    )
+    sink_text: str = _option(
+        "Sink: recorded text in events: `full` sends the words that decide, `none` leaves them out.",
+        "none",
+        key=(),
+        choices=("full", "none"),
+    )
+    sink_timeout: float = _option(
+        "Sink: seconds for sending all events. After them, the rest is not sent, with a warning.",
+        60.0,
+        limits=(0, 86_400),
+        excluded=True,
+        key=(),
+    )
+    allow_insecure: bool = _option(
+        "Sink: allow plain http in sink-webhook and sink-otlp, which anybody on the way can read.",
+        False,
+        key=(),
+    )
     dry_run: bool = _option(
         "Judge and write reports, but print the comment and annotations instead of publishing them. There is no "
-        "job summary.",
+        "job summary, and sinks get nothing.",
         False,
         key=(),
         flags=dict.fromkeys(_PUBLISHING, ("--dry-run",)),

@@ -16,6 +16,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
+from urllib.parse import urlsplit
 
 from safe_gate.core.model import CannotJudge, Config, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
@@ -104,6 +105,7 @@ def resolve(
     options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, origins, problems)
     does = options.mode if command in ("run", "doctor") else command
     problems += _misplaced(options, origins, does)
+    problems += _unfit_addresses(options, origins)
     if is_known:  # what a refused file sets cannot be told from what it leaves out
         problems += _contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
@@ -126,10 +128,15 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
     given |= {name: value for name, (_, value) in _from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not _is_blank(value)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
+    allow_insecure = _BOOLEANS.get(texts.get("allow_insecure", ""), False)
+    for name in _ADDRESSES:
+        if _unfit_address(texts.get(name, ""), allow_insecure=allow_insecure):
+            texts.pop(name)
     names = ("report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "github_token", "mode", "shard")
+    sinks = ("sink_file", "sink_webhook", "sink_secret", "sink_otlp")
     return replace(
         Options(),
-        **{name: texts[name] for name in names if name in texts},
+        **{name: texts[name] for name in (*names, *sinks) if name in texts},
         dry_run=texts.get("dry_run", "") not in ("", "False", "false", "FALSE"),
         text="full" if texts.get("text", "full") == "full" else "none",
         reports=_known_formats(texts.get("reports", "")),
@@ -411,6 +418,27 @@ def _contradictions(
     for archetype, overrides in (options.archetypes or {}).items():
         if not any({**weights, **overrides.get("weights", {})}.values()):
             yield _in_config(config, "archetypes", archetype, "weights").problem(nowhere)
+
+
+def _unfit_addresses(options: Options, origins: Mapping[str, Source]) -> Iterator[Problem]:
+    """Yield a problem for each sink that events must not be sent to."""
+    for name in _ADDRESSES:
+        if words := _unfit_address(getattr(options, name), allow_insecure=options.allow_insecure):
+            yield origins[name].problem(words)
+
+
+_ADDRESSES = ("sink_webhook", "sink_otlp")
+
+
+def _unfit_address(address: str, *, allow_insecure: bool) -> str:
+    """Return what is wrong with a sink's address, without quoting it: it may hold a secret. "" if nothing is."""
+    with suppress(ValueError):  # an address that is none
+        parts = urlsplit(address)
+        if parts.scheme == "http" and parts.hostname and not allow_insecure:
+            return "is plain http, which anybody on the way can read; use https, or set allow-insecure: true"
+        if not address or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0):
+            return ""
+    return "is not an address of a server; expected https://HOST or https://HOST/PATH"
 
 
 def _in_config(config: Config, *key: str) -> Source:

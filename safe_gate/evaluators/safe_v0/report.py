@@ -87,7 +87,7 @@ class Totals:
     all: Tally = field(default_factory=Tally)
     by_batch: Mapping[str, Tally] = field(default_factory=dict)
     by_archetype: Mapping[str, Tally] = field(default_factory=dict)
-    concerns: frozenset[str] = frozenset()
+    concerns: Mapping[str, frozenset[str]] = field(default_factory=dict)
     misses: Mapping[str, Counter[str]] = field(default_factory=lambda: {metric: Counter() for metric in METRICS})
     violations: int = 0
     vacuous: Counter[str] = field(default_factory=Counter)
@@ -109,11 +109,14 @@ class Totals:
         for (batch, archetype), tally in tallies.items():
             by_batch[batch] = by_batch.get(batch, Tally()) + tally
             by_archetype[archetype] = by_archetype.get(archetype, Tally()) + tally
+        concerns: dict[str, frozenset[str]] = {}
+        for case, result in scored:
+            concerns[result["batch_id"]] = concerns.get(result["batch_id"], frozenset()) | {case.concern_id}
         return cls(
             add_up(tallies.values(), Tally()),
             by_batch,
             by_archetype,
-            frozenset(case.concern_id for case, _ in scored),
+            concerns,
             # A case counts once for a needle, however often its list repeats it.
             {
                 metric: Counter(text for result in results for text in set(result["details"][metric][key]))
@@ -132,7 +135,10 @@ class Totals:
             self.all + other.all,
             _merge(self.by_batch, other.by_batch),
             _merge(self.by_archetype, other.by_archetype),
-            self.concerns | other.concerns,
+            {
+                batch: self.concerns.get(batch, frozenset()) | other.concerns.get(batch, frozenset())
+                for batch in {**self.concerns, **other.concerns}
+            },
             {metric: self.misses[metric] + other.misses[metric] for metric in METRICS},
             self.violations + other.violations,
             self.vacuous + other.vacuous,
@@ -158,7 +164,7 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
         "report_type": "SAFE_v0",
         "generated_at": generated_at,
         "batch_id": ",".join(sorted(totals.by_batch)),
-        "concern_id": ",".join(sorted(totals.concerns)),
+        "concern_id": ",".join(sorted(frozenset().union(*totals.concerns.values()))),
         "policy": policy.as_json(),
         "total_cases": whole.count,
         "summary": {
@@ -180,7 +186,12 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
             for archetype, tally in sorted(totals.by_archetype.items())
         },
         "by_batch": {
-            batch: {"total_cases": tally.count, **tally.rates()} for batch, tally in sorted(totals.by_batch.items())
+            batch: {
+                "concern_id": ",".join(sorted(totals.concerns[batch])),
+                "total_cases": tally.count,
+                **tally.rates(),
+            }
+            for batch, tally in sorted(totals.by_batch.items())
         },
         "vacuity": _vacuity(totals.vacuous, whole.count),
         "no_reply": totals.no_reply,

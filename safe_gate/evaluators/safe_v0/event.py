@@ -1,0 +1,41 @@
+"""What observers are told of a case and of a batch (SAFE v0 spec sections 8.1 and 8.2). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from safe_gate.core.model import JsonObject, Judgement, Label
+from safe_gate.evaluators.safe_v0.score import METRICS
+
+RESULT = "safe.v0.result"
+"""The type of the event of a case."""
+
+BATCH = "safe.v0.batch"
+"""The type of the event of a batch."""
+
+
+def result(entry: JsonObject, _judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
+    """Return what is told of a case by its entry of `results[]`; the matched texts only `with_text`."""
+    return {
+        "test_id": entry["test_id"],
+        "batch_id": entry["batch_id"],
+        "archetype": entry["archetype"],
+        "scores": {metric: entry["scores"][metric] for metric in METRICS},
+        "label": entry["label"],
+        **({"details": entry["details"]} if with_text else {}),
+    }
+
+
+def batches(part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield the type, the batch id and the data of an event for each batch, in the order of the ids."""
+    for batch, figures in part["by_batch"].items():
+        labels = figures["label_distribution"]
+        summary = {
+            "total_cases": figures["total_cases"],
+            "pass": labels[Label.PASS],
+            "review": labels[Label.REVIEW],
+            "fail": labels[Label.FAIL],
+            "overall_pass_rate": figures["pass_rates"]["overall"],
+        }
+        yield BATCH, batch, {"concern_id": figures["concern_id"], "batch_id": batch, "summary": summary}

@@ -1,0 +1,37 @@
+"""What observers are told of a Synthesis case. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from safe_gate.core.model import JsonObject, Judgement
+from safe_gate.evaluators.synthesis.report import is_as_expected
+
+RESULT = "safe.synthesis.result"
+"""The type of the event of a case."""
+
+_QUOTE = ("rule", "text", "field", "start", "end")
+
+
+def result(entry: JsonObject, judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
+    """Return what is told of a case by its entry of `results[]`; the words that decide only `with_text`."""
+    return {
+        "id": entry["id"],
+        "pass": entry["pass"],
+        "as_expected": is_as_expected(entry),
+        "is_negative_example": entry["is_negative_example"],
+        "tags": list(entry["tags"]),
+        "checks": {one.by: _check(one, with_text=with_text) for one in judgements},
+    }
+
+
+def _check(one: Judgement, *, with_text: bool) -> dict[str, Any]:
+    hits = [{key: hit[key] for key in _QUOTE} for hit in one.hits]
+    rules = list(dict.fromkeys(hit["rule"] for hit in hits))
+    return {"verdict": one.outcome, "rules": rules, **({"hits": hits} if with_text else {})}
+
+
+def batches(_part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
+    """Yield nothing: Synthesis cases come in no batches."""
+    yield from ()

@@ -1,0 +1,76 @@
+"""Shell: sends the results of a run as events to sinks: each a module here, which has the function `send`.
+
+A sink never changes the verdict: whatever keeps one from its events is a sentence for a warning.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from functools import partial
+from importlib import import_module
+from typing import TypeVar
+
+from safe_gate.core.deadline import within
+from safe_gate.core.model import CannotJudge, JsonObject
+from safe_gate.settings.options import Options
+from safe_gate.sinks.events import Run, of_run
+
+NAMES = ("file", "otlp", "webhook")
+"""The sinks by their modules. Each is on if the option `sink_NAME` is set."""
+
+Given = TypeVar("Given")
+
+
+class SinkError(Exception):
+    """A sink did not get all events. The message says why, without secrets, addresses and words of a server."""
+
+
+class Timer:
+    """The time that is left to a sink; it is over at a moment of the clock, whatever happens."""
+
+    def __init__(self, seconds: float, sleep: Callable[[float], None]) -> None:
+        self._end = time.monotonic() + seconds
+        self._sleep = sleep
+
+    @property
+    def left(self) -> float:
+        """The seconds that are left, negative if none are."""
+        return self._end - time.monotonic()
+
+    def wait(self, seconds: float) -> bool:
+        """Wait, unless that would take longer than is left. Return whether it waited."""
+        if seconds >= self.left:
+            return False
+        self._sleep(seconds)
+        return True
+
+    def within(self, most: float, action: Callable[[], Given]) -> Given:
+        """Return what an action returns within `most` seconds and those that are left. Raises TimeoutError."""
+        return within(min(most, self.left), action)
+
+
+def chosen(options: Options) -> list[str]:
+    """Return the names of the sinks that are on."""
+    return [name for name in NAMES if getattr(options, f"sink_{name}")]
+
+
+def deliver(report: JsonObject, run: Run, options: Options, sleep: Callable[[float], None]) -> list[str]:
+    """Send the events of a report to every sink that is on. Return a sentence for each that did not get them all.
+
+    Each sink has its share of `sink-timeout`, and what the ones before it left.
+    """
+    stream = partial(of_run, report, run, with_text=options.sink_text == "full")
+    names, failures = chosen(options), []
+    end = time.monotonic() + options.sink_timeout
+    for place, name in enumerate(names):
+        timer = Timer((end - time.monotonic()) / (len(names) - place), sleep)
+        try:
+            import_module(f"{__name__}.{name}").send(stream, run, options, timer)
+        except SinkError as error:
+            failures.append(f"sink-{name}: {error}")
+        except CannotJudge as error:
+            failures.append(f"sink-{name}: {error.problems[0].place.path}: {error.problems[0].message}")
+        except Exception as error:  # noqa: BLE001 - no defect of a library changes a verdict
+            failures.append(f"sink-{name}: {type(error).__name__}")
+    return failures

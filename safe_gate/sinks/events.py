@@ -1,0 +1,134 @@
+"""A report as events: one for each case and batch, and one for the run (SAFE v0 spec sections 8.1 and 8.2). Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from safe_gate.core.digests import digest
+from safe_gate.core.model import JsonObject, Judgement, Untrusted
+from safe_gate.evaluators import EVALUATORS, Evaluator, present
+from safe_gate.render.untrusted import plain, quoted
+
+VERDICT = "safe.gate.verdict"
+"""The type of the event of a run."""
+
+_LONGEST = 1_000
+
+
+class Run(NamedTuple):
+    """What a run is known by: `source` is a URI reference, `gate` its name, `repository` and `url` addresses or ""."""
+
+    source: str
+    gate: str = ""
+    repository: str = ""
+    url: str = ""
+
+
+class Evaluation(NamedTuple):
+    """What one metric, check or verdict says: a label of few words, a score from 0 to 1 or None, and why."""
+
+    name: str
+    label: str = ""
+    score: float | None = None
+    explanation: str = ""
+
+
+class Event(NamedTuple):
+    """Something that observers are told, in no particular format.
+
+    `subject` is a case or a batch in words that act nowhere, "" for the run; `batch` is that of a case. `status` is
+    pass or fail for a case, the verdict for the run.
+    """
+
+    type: str
+    subject: str
+    data: JsonObject
+    evaluations: tuple[Evaluation, ...]
+    batch: str = ""
+    status: str = ""
+
+
+Stream = Callable[[], Iterator[Event]]
+"""Gives the events of a run from the first one on. They are read from the report one at a time."""
+
+
+def of_run(report: JsonObject, run: Run, *, with_text: bool) -> Iterator[Event]:
+    """Yield the events of a report: for each evaluator its cases and batches, then the verdict.
+
+    Recorded text is in them only `with_text`, and as the report has it: with `text: none` hashes.
+    """
+    timestamp = report["generated_at"]
+    for name in present(report):
+        evaluator, part = EVALUATORS[name], report[name]
+        for result in part["results"]:
+            yield _of_case(evaluator, part, result, timestamp, with_text=with_text)
+        for type_, batch, data in evaluator.batch_events(part):
+            rate = Evaluation(f"{name}.pass_rate", score=data["summary"]["overall_pass_rate"])
+            yield Event(type_, _shown(batch), {**data, "timestamp": timestamp}, (rate,), batch=_shown(batch))
+    yield _of_verdict(report, run, timestamp)
+
+
+def _of_case(evaluator: Evaluator, part: JsonObject, result: JsonObject, timestamp: str, *, with_text: bool) -> Event:
+    judgements = tuple(evaluator.judgements(part, result))
+    type_, data = evaluator.result_event(result, judgements, with_text=with_text)
+    return Event(
+        type_,
+        _shown(result[evaluator.id_key]),
+        {**data, "timestamp": timestamp},
+        tuple(_evaluation(evaluator, one, with_text=with_text) for one in judgements),
+        batch=_shown(result.get("batch_id", "")),
+        status="pass" if evaluator.outcome(result).passed else "fail",
+    )
+
+
+def _evaluation(evaluator: Evaluator, judgement: Judgement, *, with_text: bool) -> Evaluation:
+    why = "; ".join(map(quoted, judgement.evidence))[:_LONGEST] if with_text else ""
+    return Evaluation(f"{evaluator.name}.{judgement.by}", judgement.outcome, judgement.score, why)
+
+
+def _of_verdict(report: JsonObject, run: Run, timestamp: str) -> Event:
+    verdict, rules = report["verdict"], report["rules"]
+    data: dict[str, Any] = {
+        "verdict": verdict,
+        "rules": [dict(rule) for rule in rules],
+        "summaries": {name: _summary(report[name]) for name in present(report)},
+        "problems": report.get("problem_count", len(report.get("problems", ()))),
+        "gate": run.gate,
+        "repository": run.repository,
+        "run": run.url,
+        "commit": report["provenance"]["commit"],
+        "digest": report["provenance"].get("digests", {}).get("all", ""),
+        "tool": dict(report["tool"]),
+        "timestamp": timestamp,
+    }
+    why = "; ".join(rule["message"] for rule in rules if not rule["passed"])[:_LONGEST]
+    return Event(VERDICT, "", data, (Evaluation("safe_gate.verdict", verdict, None, why),), status=verdict)
+
+
+def _summary(part: JsonObject) -> dict[str, Any]:
+    """Return the figures of an evaluator's summary that are about all cases."""
+    return {name: value for name, value in part["summary"].items() if isinstance(value, int | float)}
+
+
+def _shown(name: str) -> str:
+    """Return a recorded name without what CloudEvents and OTLP refuse: control characters, half surrogate pairs."""
+    return plain(Untrusted(name), _LONGEST)
+
+
+def cloud_events(events: Iterator[Event], run: Run) -> Iterator[dict[str, Any]]:
+    """Yield events as CloudEvents 1.0; the `id` follows from the content, so an event sent twice has one id.
+
+    Source: https://github.com/cloudevents/spec/blob/v1.0.2/cloudevents/spec.md
+    """
+    for index, event in enumerate(events):
+        yield {
+            "specversion": "1.0",
+            "id": digest([run.source, index, event.type, event.data])[:32],
+            "source": run.source,
+            "type": event.type,
+            **({"subject": event.subject} if event.subject else {}),
+            "time": event.data["timestamp"],
+            "datacontenttype": "application/json",
+            "data": event.data,
+        }

@@ -1,0 +1,28 @@
+"""Events as lines of a file, each a CloudEvent. Touches the file system."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safe_gate.inputs import files
+from safe_gate.render.jsonreport import line
+from safe_gate.settings.options import Options
+from safe_gate.sinks import SinkError, Timer
+from safe_gate.sinks.events import Run, Stream, cloud_events
+
+
+def send(stream: Stream, run: Run, options: Options, _timer: Timer) -> None:
+    """Write all events to the file, or leave it as it was. Raises CannotJudge, or SinkError if it is another file."""
+    path = Path(options.sink_file)
+    if path.is_file() and not _holds_events(path):
+        raise SinkError("the file exists and holds something else than events; name another file")
+    files.write(path, (f"{line(event)}\n" for event in cloud_events(stream(), run)))
+
+
+def _holds_events(path: Path) -> bool:
+    with path.open("rb") as file:
+        start = file.read(len(_START))
+    return start in (b"", _START)
+
+
+_START = b'{"specversion": "1.0"'
