@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.conftest import REPOSITORY, turn, write_cases
-from tests.fake_github import FAILS, HEAD, PULL_REQUEST, TOKEN, GitHub, outputs
-from tests.fake_github import REPOSITORY as FULL_NAME
+from tests.support.cases import REPOSITORY, turn, write_cases
+from tests.support.github import FAILS, HEAD, PULL_REQUEST, TOKEN, GitHub, outputs
+from tests.support.github import REPOSITORY as FULL_NAME
 
 BUILD_TIME = 900  # seconds
 IMAGE = "safe-gate-under-test"

@@ -20,7 +20,7 @@ from safe_gate.cli import COMMANDS
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.options import Options, settings
 from safe_gate.settings.sources import read
-from tests.conftest import REPOSITORY, Ran
+from tests.support.cases import REPOSITORY, Ran
 
 ACTION: dict[str, Any] = yaml.safe_load((REPOSITORY / "action.yml").read_text("utf-8"))
 DOCS = {file.name: file.read_text("utf-8") for file in (REPOSITORY / "docs").glob("*.md")}

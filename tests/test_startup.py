@@ -19,7 +19,7 @@ from safe_gate.core.model import CannotJudge, Config
 from safe_gate.settings import sources
 from safe_gate.settings.options import Setting
 from safe_gate.settings.options import settings as every_setting
-from tests.conftest import safe_case, turn, write_batch, write_cases
+from tests.support.cases import safe_case, turn, write_batch, write_cases
 
 _CHOICES = sorted({choice for setting in every_setting() for choice in setting.choices})
 _TEXTS = st.sampled_from(

@@ -1,0 +1,449 @@
+"""Known failures: what a waiver lets pass and until when, and that none outlives what it was for."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from random import Random
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.gate.waivers import FATES, sorted_out, waived
+from safe_gate.render.markdown import COMMENT_LIMIT, rungs
+from safe_gate.render.report import sections
+from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+DIRECTS = "You should check the printer."  # fails agency_language and topic_pivot
+FILE = "safe-gate.waivers.json"
+
+
+def waiver(id_: str, **fields: Any) -> dict[str, Any]:
+    """Return a waiver of a case's agency language, with fields replaced; one that is None is left out."""
+    kind = {} if "metric" in fields else {"check": "agency_language"}
+    every = {"id": id_, **kind, "reason": "vendor model", "owner": "pat", "expires": "2026-01-31"} | fields
+    return {name: value for name, value in every.items() if value is not None}
+
+
+def write_waivers(*waivers: dict[str, Any], path: str = FILE) -> Path:
+    Path(path).write_text(json.dumps({"waivers": waivers}, indent=1), "utf-8")
+    return Path(path)
+
+
+# --- the file -----------------------------------------------------------------------------------
+
+
+def test_a_file_of_waivers_is_known_by_its_name_or_by_what_it_holds(safe_gate: SafeGate) -> None:
+    write_waivers(waiver("a"), waiver("a", metric="CR"), waiver("b", x_ticket=1))
+    write_waivers(path="mine.json")
+    ran = safe_gate("validate", FILE, "mine.json")
+    assert (ran.code, ran.out) == (0, "2 files valid, 0 cases\n")
+    Path(FILE).write_text('{"waiver": []}', "utf-8")
+    assert f"{FILE}:1: waiver: is not a known field" in safe_gate("validate", FILE).err
+    Path("safe.config.json").write_text('{"min-pass-rate": 0.5}', "utf-8")
+    assert safe_gate("validate", "safe.config.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"reason": " \n"}, 'reason: is " \\n"; expected text of at most 2000 characters'),
+        ({"reason": None}, "reason: is missing"),
+        ({"owner": ""}, 'owner: is ""; expected text'),
+        ({"expires": "2026-02-29"}, 'expires: is "2026-02-29"; expected the last day it holds, in UTC, as YYYY-MM-DD'),
+        ({"expires": "2026-1-31"}, 'expires: is "2026-1-31"'),
+        ({"expires": "20260131"}, 'expires: is "20260131"'),
+        ({"expires": "never"}, 'expires: is "never"'),
+        ({"expires": "0000-01-01"}, 'expires: is "0000-01-01"; expected the last day it holds, in UTC, as YYYY-MM-DD'),
+        ({"expires": 20260131}, "expires: is 20260131"),
+        ({"check": None}, "does not have exactly one of the shapes it may have; expected an object with id, either check"),
+        ({"check": "agency_language", "metric": "CR"}, "does not have exactly one of the shapes"),
+        ({"check": "agency_langage"}, 'check: "agency_langage" is not allowed (did you mean "agency_language"?)'),
+        ({"metric": "cr"}, 'metric: "cr" is not allowed'),
+        ({"id": ""}, "id: is"),
+        ({"ticket": 1}, "ticket: is not a known field; your own names start with x_"),
+    ],
+)  # fmt: skip
+def test_what_is_no_waiver_is_refused_with_its_place(safe_gate: SafeGate, wrong: dict[str, Any], said: str) -> None:
+    write_waivers(waiver("a"), waiver("b", **wrong))
+    ran = safe_gate("validate", FILE)
+    assert ran.code == 3
+    assert re.search(rf"^{FILE}:\d+: waivers\[1\]", ran.err)
+    assert said in ran.err
+
+
+def test_two_waivers_of_one_failure_are_refused(safe_gate: SafeGate) -> None:
+    write_waivers(waiver("a"), waiver("b"), waiver("a", owner="someone else"), waiver("a", metric="CR"))
+    ran = safe_gate("validate", FILE)
+    assert ran.code == 3
+    assert f"{FILE}:17: a: waives what line 3 waives; keep one\n" in ran.err
+    assert "could not judge: 1 problem" in ran.err
+
+
+# --- what it lets pass --------------------------------------------------------------------------
+
+
+@pytest.fixture(autouse=True)
+def _today(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1768435200")  # 2026-01-15
+
+
+def found(rule: str, group: str | None = None) -> dict[str, Any]:
+    (outcome,) = (one for one in report()["rules"] if one["rule"] == rule and one.get("group") == group)
+    return dict(outcome)
+
+
+def waive(case_id: str, *names: str, **fields: Any) -> list[dict[str, Any]]:
+    return [waiver(case_id, **{"check" if len(name) > 2 else "metric": name, **fields}) for name in names]
+
+
+@pytest.fixture
+def run(safe_gate: SafeGate) -> Callable[..., Ran]:
+    """Run over a case that fails two checks, one that fails them as it should, and two SAFE v0 cases that do not pass."""
+
+    def run(*arguments: str) -> Ran:
+        failing = {"assistant": DIRECTS, "checks": ["agency_language", "topic_pivot"], "tags": ["grief"]}
+        meant = failing | {"tags": ["negative_example"]}
+        write_cases(Path("c.jsonl"), turn("bad", **failing), turn("meant", **meant), turn("good", tags=["grief"]))
+        half = {"signals": ["fever"], "summary": "", "followup_questions": ["policy"]}  # AH 0, AC 0
+        asked = safe_case("x")["expectations"] | {"followup_questions": {"forbidden_terms": ["policy", "rule"]}}
+        review = {"output": safe_case("x")["output"] | {"followup_questions": ["policy"]}, "expectations": asked}
+        cases = safe_case("fail", output=half), safe_case("review", **review), safe_case("ok"), safe_case("ok too")
+        write_batch(Path("b.json"), *cases)
+        inputs = "--safe-batch", "b", "--synthesis-cases", "c.jsonl"
+        return safe_gate("run", *inputs, "--max-fail-labels", "0", *arguments)
+
+    return run
+
+
+ALL = (
+    *waive("bad", "agency_language", "topic_pivot"),
+    *waive("fail", "AH", "AC"),
+    *waive("review", "AH", expires="2026-01-20"),
+)
+
+
+def test_a_failure_that_is_waived_does_not_break_its_rules(run: Callable[..., Ran]) -> None:
+    assert run().code == 1
+    before = report()
+    assert before["waivers"] is None
+    write_waivers(*ALL)
+    assert run().code == 0
+    after = report()
+    assert found("max-unexpected-failures")["message"] == "0 unexpected failures, 1 more waived, 0 allowed"
+    assert found("max-fail-labels")["message"] == "0 SAFE v0 cases labelled Fail, 1 more waived, 0 allowed"
+    assert found("min-pass-rate")["message"] == (
+        "Pass rate 100.0% is at least 80.0%: 2 of 4 SAFE v0 cases labelled Pass, 2 more waived (95 % interval 51 to 100 %)"
+    )
+    assert found("waivers") == {
+        "rule": "waivers",
+        "evaluator": "gate",
+        "value": 0,
+        "threshold": 0,
+        "passed": True,
+        "message": "5 waivers in force, none expired or unused",
+    }
+    for part in ("safe_v0", "synthesis"):  # what was measured stays as it was
+        assert after[part] == before[part]
+
+
+@pytest.mark.parametrize(
+    ("waivers", "rules"),
+    [
+        (waive("bad", "agency_language"), ["min-pass-rate", "max-fail-labels", "max-unexpected-failures"]),
+        (waive("bad", "agency_language", "topic_pivot"), ["min-pass-rate", "max-fail-labels"]),
+        (waive("fail", "AH"), ["min-pass-rate", "max-fail-labels", "max-unexpected-failures"]),
+        (waive("fail", "AH", "AC"), ["min-pass-rate", "max-unexpected-failures"]),
+        (waive("review", "AH"), ["min-pass-rate", "max-fail-labels", "max-unexpected-failures"]),
+    ],
+)
+def test_only_a_case_of_which_every_failure_is_waived_is_let_pass(
+    run: Callable[..., Ran], waivers: list[dict[str, Any]], rules: list[str]
+) -> None:
+    write_waivers(*waivers)
+    assert run().code == 1
+    assert [rule["rule"] for rule in report()["rules"] if not rule["passed"]] == rules
+
+
+def test_rules_of_groups_let_the_same_cases_pass(run: Callable[..., Ran]) -> None:
+    groups = {
+        "archetypes": {"Unknown": {"min-pass-rate": 1}},
+        "tags": {"grief": {"max-unexpected-failures": 0, "min-pass-rate": 1}, "negative_example": {"min-pass-rate": 1}},
+        "min-group": 1,
+    }
+    Path("safe.config.json").write_text(json.dumps(groups), "utf-8")
+    write_waivers(*ALL)
+    assert run().code == 0
+    assert found("min-pass-rate", "Unknown")["message"].startswith(
+        "Pass rate 100.0% is at least 100.0%: 2 of 4 SAFE v0"
+    )
+    assert found("max-unexpected-failures", "grief")["message"] == "0 unexpected failures, 1 more waived, 0 allowed"
+    assert ": 1 of 2 cases pass or fail as expected, 1 more waived (" in found("min-pass-rate", "grief")["message"]
+    assert "waived" not in found("min-pass-rate", "negative_example")["message"]
+    write_waivers(*waive("bad", "topic_pivot"))
+    assert run().code == 1
+    assert found("max-unexpected-failures", "grief")["passed"] is False
+
+
+def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> None:
+    case = turn(
+        "bad", assistant=DIRECTS, checks=["agency_language"], expected={"agency_language": True}, tags=["grief"]
+    )
+    write_cases(Path("c.jsonl"), case)
+    write_waivers(*waive("bad", "agency_language"))
+    Path("safe.config.json").write_text('{"tags": {"grief": {"min-label-accuracy": 1}}, "min-group": 1}', "utf-8")
+    rules = "--min-label-accuracy", "1", "--max-vacuous", "0"
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *rules).code == 1
+    broken = [rule["message"] for rule in report()["rules"] if not rule["passed"]]
+    said = "Label accuracy 0.0% is below 100.0%: 0 of 1 label agrees (95 % interval 0 to 79 %), those of 1 case do not"
+    assert broken == [said] * 2
+    assert [finding.breaks for section in sections(report()) for finding in section.findings] == [True]
+
+
+def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Callable[..., Ran]) -> None:
+    Path("safe.config.json").write_text('{"archetypes": {"Unknown": {"thresholds": {"AH": {"pass": 0.5}}}}}', "utf-8")
+    write_waivers(*ALL)
+    assert run().code == 1
+    assert found("waivers")["names"] == ["review"]
+    write_waivers(*ALL[:-1])
+    assert run().code == 0
+    own = {"thresholds": {"AH": {"pass": 0.5}}, "archetypes": {"Unknown": {"thresholds": {"AH": {"pass": 1}}}}}
+    Path("safe.config.json").write_text(json.dumps(own), "utf-8")
+    assert run().code == 1
+    write_waivers(*ALL)
+    assert run().code == 0
+
+
+@pytest.mark.parametrize(
+    ("stale", "said"),
+    [
+        (waive("bad", "agency_language", expires="2026-01-14"), "1 waiver has expired"),
+        (waive("gone", "topic_pivot"), "1 waiver is unused"),
+        (waive("good", "topic_pivot"), "1 waiver is unused"),
+        (waive("good", "CR"), "1 waiver is unused"),
+        (waive("bad", "unverifiable_reassurance"), "1 waiver is unused"),
+        (waive("meant", "topic_pivot"), "1 waiver is unused"),
+        (waive("ok", "AH"), "1 waiver is unused"),
+        (waive("review", "CR"), "1 waiver is unused"),
+        (waive("gone", "CR", "AH", "AC", expires="2025-12-31"), "3 waivers have expired"),
+        ([*waive("gone", "CR", expires="2025-12-31"), *waive("good", "CR", "AH")], "1 waiver has expired and 2 waivers are unused"),
+    ],
+)  # fmt: skip
+def test_a_waiver_that_does_not_hold_breaks_the_gate_and_is_named(
+    run: Callable[..., Ran], stale: list[dict[str, Any]], said: str
+) -> None:
+    keys = [(w["id"], w.get("check"), w.get("metric")) for w in stale]
+    write_waivers(*(w for w in ALL if (w["id"], w.get("check"), w.get("metric")) not in keys), *stale)
+    ran = run()
+    assert ran.code == 1
+    outcome = found("waivers")
+    names = list(dict.fromkeys(w["id"] for w in sorted(stale, key=lambda w: w["expires"])))
+    assert (outcome["passed"], outcome["message"], outcome["names"]) == (False, said, names)
+    assert f'{said}: "{names[0]}"' in ran.out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert f"> - **{said}**: <code>{names[0]}</code>" in markdown
+
+
+@pytest.mark.parametrize(("expires", "code"), [("2026-01-14", 1), ("2026-01-15", 0), ("2026-01-16", 0)])
+def test_a_waiver_holds_through_its_last_day(run: Callable[..., Ran], expires: str, code: int) -> None:
+    write_waivers(*ALL[:-1], *waive("review", "AH", expires=expires))
+    assert run("--min-pass-rate", "0.5").code == code
+
+
+def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., Ran]) -> None:
+    write_waivers(*ALL, *waive("old", "CR", expires="2025-01-01", reason="|x|", owner="@org"))
+    ran = run()
+    texts = list(rungs(report(), [], limit=COMMENT_LIMIT))
+    for text in texts:
+        assert "**Known failures** · 5 waived, the first until <code>2026-01-20</code>" in text.split("\n")[:7]
+    table = [line for line in texts[0].split("\n") if "| <code>old</code> | CR |" in line or "in force |" in line]
+    assert table[0] == (
+        "| <code>old</code> | CR | expired | <code>&#124;x&#124;</code> | <code><wbr>&#64;org</code> | <code>2025-01-01</code> |"
+    )
+    assert len(table) == 6
+    assert 'Known failures: 5 waived, the first until "2026-01-20"\n' in ran.out
+    assert "│ vendor model │ pat   │ 2026-01-31 │" in ran.out
+    write_waivers(*ALL[-1:])
+    run()
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert "**Known failures** · 1 waived, until <code>2026-01-20</code>\n" in markdown
+
+
+def test_a_case_that_is_waived_in_part_is_not_called_waived(run: Callable[..., Ran]) -> None:
+    write_waivers(*waive("bad", "topic_pivot"))
+    out, still = run().out, "its case still fails by agency_language"
+    assert f"Known failures: 1 waiver in force, {still}\n" in out
+    assert "│ topic_pivot │ in force, still fails by agency_language │" in out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert f"**Known failures** · 1 waiver in force, {still}\n" in markdown
+    still = still.replace("agency_language", "topic_pivot")
+    write_waivers(*ALL[0:1], *ALL[2:])
+    assert f'Known failures: 3 waived, the first until "2026-01-20"; 1 waiver in force, {still}\n' in run().out
+    write_waivers(*ALL[0:1], *ALL[2:3])
+    assert "Known failures: 2 waivers in force, their cases still fail\n" in run().out
+    write_waivers(*ALL[0:1], *waive("bad", "topic_pivot", expires="2025-01-01"))
+    assert f"Known failures: 1 waiver in force, {still}\n" in run().out
+
+
+def test_what_a_waived_case_still_fails_by_is_told_in_order(safe_gate: SafeGate) -> None:
+    said = {"signals": [], "summary": "", "followup_questions": ["Which policy?"]}
+    write_batch(Path("b.json"), safe_case("s", output=said))
+    write_waivers(*waive("s", "AH"))
+    assert "1 waiver in force, its case still fails by AC and CR\n" in safe_gate("run", "--safe-batch", "b").out
+
+
+def test_a_case_that_is_let_pass_is_shown_as_such_after_the_others(
+    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    write_waivers(*waive("fail", "AH", "AC"))
+    ran = run()
+    levels = re.findall(r"::(error|warning|notice) title=SAFE Gate%3A (bad|fail|review)", ran.out)
+    assert levels == [("error", "bad"), ("warning", "review"), ("notice", "fail")]
+    assert "Fail: AH 0.00, AC 0.00, waived" in ran.out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert re.findall(r"^\| (🔴|🟡) \| <code>(\w+)", markdown, re.MULTILINE) == [
+        ("🔴", "bad"),
+        ("🟡", "review"),
+        ("🟡", "fail"),
+    ]
+    write_waivers(*waive("bad", "topic_pivot"))
+    assert ", waived" not in run().out
+
+
+def test_a_table_of_very_many_waivers_is_cut_and_says_so(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i:03}", assistant=DIRECTS, checks=["agency_language"]) for i in range(150)))
+    write_waivers(*(waiver(f"t{i:03}") for i in range(150)))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 0
+    assert "... and 50 more: see the JSON report\n" in ran.out
+    assert len(report()["waivers"]["applied"]) == 150
+
+
+def test_the_report_has_every_waiver_and_where_they_are_from(run: Callable[..., Ran]) -> None:
+    path = write_waivers(*ALL, waiver("gone", x_ticket=7), path="my.json")
+    assert run("--waivers", "my.json").code == 1
+    waivers = report()["waivers"]
+    assert (waivers["path"], waivers["sha256"]) == ("my.json", hashlib.sha256(path.read_bytes()).hexdigest())
+    assert waivers["unused"] == [waiver("gone")]
+    assert waivers["applied"] == sorted(ALL, key=lambda w: (w["id"], w.get("check", ""), w.get("metric", "")))
+
+
+def test_reason_and_owner_stay_where_recorded_text_is_withheld(run: Callable[..., Ran]) -> None:
+    write_waivers(*ALL)
+    assert run("--text", "none").code == 0
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert "vendor model" in markdown
+    assert "policy" not in markdown
+
+
+# --- where it is read ---------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("how", ["default", "flag", "environment", "config"])
+def test_the_file_is_the_default_one_or_the_one_that_is_named(
+    run: Callable[..., Ran], how: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_waivers(*ALL, path=FILE if how == "default" else "my.json")
+    if how == "environment":
+        monkeypatch.setenv("SAFE_GATE_WAIVERS", "my.json")
+    if how == "config":
+        Path("safe.config.json").write_text('{"waivers": "my.json"}', "utf-8")
+    assert run(*(["--waivers", "my.json"] if how == "flag" else [])).code == 0
+
+
+@pytest.mark.parametrize("content", [None, "{", '{"waivers": [{}]}', '{"waivers": {}}', "[]", b"\xff", "folder"])
+def test_a_file_that_cannot_be_read_is_no_verdict(run: Callable[..., Ran], content: str | bytes | None) -> None:
+    if content == "folder":
+        Path(FILE).mkdir()
+    elif content is not None:
+        Path(FILE).write_bytes(content if isinstance(content, bytes) else content.encode())
+    ran = run(*([] if content is not None else ["--waivers", "missing.json"]))
+    assert ran.code == 3
+    assert (FILE if content is not None else "missing.json: cannot be read") in ran.err
+    assert report()["verdict"] == "error"
+
+
+def test_a_byte_order_mark_is_no_fault(run: Callable[..., Ran]) -> None:
+    file = write_waivers(*ALL)
+    file.write_bytes(b"\xef\xbb\xbf" + file.read_bytes())
+    assert run().code == 0
+
+
+def test_a_pattern_of_batches_passes_over_it(run: Callable[..., Ran], safe_gate: SafeGate) -> None:
+    run()
+    for path in (FILE, "my.json"):
+        write_waivers(*waive("fail", "AH", "AC"), path=path)
+        lenient = "--min-pass-rate", "0.75", "--waivers", path
+        assert safe_gate("run", "--safe-batch", "*", *lenient).code == 0
+        Path(path).unlink()
+
+
+def test_score_and_eval_know_no_waivers(run: Callable[..., Ran], safe_gate: SafeGate) -> None:
+    write_waivers(*ALL)
+    run()
+    assert safe_gate("score", "--batch", "b").code == 1
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 2
+
+
+def test_doctor_names_the_file(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert FILE not in safe_gate("doctor", "--cases", "c.jsonl").out.partition("A run would read")[2]
+    write_waivers()
+    ran = safe_gate("doctor", "--cases", "c.jsonl")
+    assert (ran.code, f"1 file of {FILE}" in ran.out) == (0, True)
+    ran = safe_gate("doctor", "--cases", "c.jsonl", "--waivers", "missing.json")
+    assert (ran.code, "missing.json: cannot be read: No such file" in ran.err) == (3, True)
+
+
+# --- what must always hold ----------------------------------------------------------------------
+
+CHECKS = ("agency_language", "topic_pivot")
+cases = st.dictionaries(st.sampled_from("abcd"), st.sets(st.sampled_from(CHECKS)), min_size=1)
+days = st.sampled_from(["2026-01-14", "2026-01-15"])
+pairs = st.dictionaries(st.tuples(st.sampled_from("abcde"), st.sampled_from(CHECKS)), days)
+
+
+def measured(failing: Mapping[str, set[str]]) -> dict[str, Any]:
+    results = [
+        {"id": name, "pass": not by, "is_negative_example": False, "checks": {c: {"pass": c not in by} for c in CHECKS}}
+        for name, by in failing.items()
+    ]
+    return {"safe_v0": None, "synthesis": {"results": results}}
+
+
+@given(cases, pairs, st.randoms(use_true_random=False))
+def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
+    failing: dict[str, set[str]], given_: dict[tuple[str, str], str], random: Random
+) -> None:
+    listed = [waiver(id_, check=check, expires=day) for (id_, check), day in given_.items()]
+    parts = measured(failing)
+    fates = sorted_out(listed, parts, "2026-01-15")
+    assert sorted((w["id"], w["check"]) for fate in FATES for w in fates[fate]) == sorted(given_)
+    random.shuffle(listed)
+    random.shuffle(parts["synthesis"]["results"])
+    assert sorted_out(listed, parts, "2026-01-15") == fates
+    in_force = {pair for pair, day in given_.items() if day == "2026-01-15"}
+    let_pass = {failure.case_id for failure in waived({**parts, "waivers": fates})["synthesis"]}
+    assert let_pass == {name for name, by in failing.items() if by and {(name, check) for check in by} <= in_force}
+
+
+@given(cases, pairs, st.sampled_from("abcd"), st.sampled_from(CHECKS))
+def test_one_more_failure_never_lets_another_case_pass(
+    failing: dict[str, set[str]], given_: dict[tuple[str, str], str], name: str, check: str
+) -> None:
+    listed = [waiver(id_, check=check_, expires=day) for (id_, check_), day in given_.items()]
+
+    def counted(by: Mapping[str, set[str]]) -> int:
+        parts = measured(by)
+        report = {**parts, "waivers": sorted_out(listed, parts, "2026-01-15")}
+        return sum(map(bool, by.values())) - len(waived(report)["synthesis"])
+
+    worse = {**failing, name: failing.get(name, set()) | {check}}
+    assert counted(worse) >= counted(failing)

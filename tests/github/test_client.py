@@ -1,0 +1,273 @@
+"""A GitHub that misbehaves: what is tried again, what is waited for, and what is never sent where."""
+
+from __future__ import annotations
+
+import json
+import time
+from collections.abc import Callable
+from email.utils import formatdate
+from pathlib import Path
+
+import pytest
+
+from safe_gate.github import ApiError, Refusal
+from safe_gate.github.client import _JSON, Client
+from tests.support.cases import Ran, turn, write_cases
+from tests.support.github import COMMENTS, ONE_COMMENT, REPOSITORY, TOKEN, Answer, Gate, GitHub, ok
+
+NOW = 1_700_000_000
+PERMISSION = '{"message": "Resource not accessible by integration"}'
+PRIMARY = '{"message": "API rate limit exceeded for installation ID 1."}'
+SECONDARY = '{"message": "You have exceeded a secondary rate limit. Please wait a few minutes."}'
+ABUSE = (
+    '{"message": "You have triggered an abuse detection mechanism. Please wait a few minutes before you try again."}'
+)
+
+
+def spent(reset: str, **headers: str) -> dict[str, str]:
+    return {"X-RateLimit-Remaining": "0", "X-RateLimit-Reset": reset, "Date": formatdate(NOW, usegmt=True)} | headers
+
+
+# What GitHub answers, the seconds waited for, and what becomes of the comment.
+LIMITS = [
+    pytest.param(Answer(403, PERMISSION, {"X-RateLimit-Remaining": "42"}), [], "skipped-permissions", id="permission"),
+    pytest.param(Answer(403, PRIMARY, spent(str(NOW + 7)), times=1), [7], "created", id="primary"),
+    pytest.param(Answer(403, PRIMARY, spent(str(NOW - 99)), times=1), [1], "created", id="primary-over"),
+    pytest.param(Answer(403, PRIMARY, spent(str(NOW + 61))), [], "skipped-rate-limit", id="primary-too-long"),
+    pytest.param(Answer(403, PRIMARY, spent("1", Date="?"), times=1), [60], "created", id="primary-no-clock"),
+    pytest.param(
+        Answer(403, PRIMARY, spent("1", Date=f"Mon, 01 Jan 2026 00:00:00 +{'9' * 14}"), times=1),
+        [60],
+        "created",
+        id="primary-absurd-clock",
+    ),
+    pytest.param(Answer(403, PRIMARY, spent("soon"), times=1), [60], "created", id="primary-no-time"),
+    pytest.param(Answer(403, SECONDARY, {"Retry-After": "3"}, times=1), [3], "created", id="secondary"),
+    pytest.param(Answer(403, SECONDARY, {"Retry-After": "0"}, times=1), [1], "created", id="secondary-at-once"),
+    pytest.param(Answer(403, SECONDARY, times=1), [60], "created", id="secondary-no-time"),
+    pytest.param(Answer(403, SECONDARY), [60], "skipped-rate-limit", id="secondary-for-ever"),
+    pytest.param(Answer(403, SECONDARY, {"Retry-After": "61"}), [], "skipped-rate-limit", id="secondary-too-long"),
+    pytest.param(Answer(403, SECONDARY, {"Retry-After": "9" * 400}), [], "skipped-rate-limit", id="secondary-absurd"),
+    pytest.param(Answer(403, PRIMARY, times=1), [60], "created", id="primary-by-its-words"),
+    pytest.param(Answer(403, ABUSE, times=1), [60], "created", id="abuse-by-its-words"),
+    pytest.param(Answer(429, SECONDARY, {"Retry-After": "2"}, times=2), [2, 2], "created", id="too-many"),
+    pytest.param(Answer(429, "", {"Retry-After": "2"}), [2, 2], "skipped-rate-limit", id="too-many-for-ever"),
+    pytest.param(Answer(401, '{"message": "Bad credentials"}'), [], "skipped-permissions", id="credentials"),
+    pytest.param(Answer(404, '{"message": "Not Found"}'), [], "skipped-permissions", id="not-found"),
+]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize(("answer", "waited", "status"), LIMITS)
+def test_limits_are_waited_for_within_reason(
+    gate: Gate, github: GitHub, waits: list[float], method: str, answer: Answer, waited: list[float], status: str
+) -> None:
+    github.faults[(method, COMMENTS)] = Answer(answer.status, answer.body, answer.headers, answer.times)
+    step = gate("fail")
+    assert (step.status, waits) == (status, waited)
+    assert [line for line in step.ran.out.split("\n") if "Asking GitHub again" in line] == [
+        f"Asking GitHub again in {seconds} s." for seconds in waited
+    ]
+    assert len(step.warnings) == (status != "created")
+    if status == "skipped-rate-limit":
+        assert "and waiting did not help or would take too long" in step.warnings[0]
+
+
+def test_reading_a_baseline_and_publishing_wait_for_a_minute_each(gate: Gate, github: GitHub) -> None:
+    commit = "c" * 40
+    github.refs = {"main": commit}
+    github.trees = {
+        commit: {"cases.jsonl": b'{"id": "a", "user": "x", "assistant": "y", "checks": ["agency_language"]}\n'}
+    }
+    for path in (f"/repos/{REPOSITORY}/commits/main", COMMENTS):
+        github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "50"}, times=1)
+    step = gate("pass", "--baseline", "main")
+    assert (step.status, step.ran.out.count("Asking GitHub again in 50 s.")) == ("created", 2)
+    assert step.report["comparison"]["baseline"]["commit"] == commit
+
+
+def test_a_branch_that_moves_while_its_files_are_asked_for_is_no_baseline(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], github: GitHub
+) -> None:
+    commits = {"old": "1" * 40, "new": "2" * 40}
+    data = write_cases(Path("head.jsonl"), turn("a")).read_bytes()
+    for name, sha in commits.items():
+        config = json.dumps({"synthesis-cases": [f"{name}.jsonl"]}).encode()
+        github.trees[sha] = {"safe.config.json": config, f"{name}.jsonl": data}
+    Path("safe.config.json").write_text('{"synthesis-cases": ["head.jsonl"]}', "utf-8")
+    github.refs = {sha: sha for sha in commits.values()} | {"main": commits["new"]}
+    before = json.dumps({"sha": commits["old"]})
+    github.faults[("GET", f"/repos/{REPOSITORY}/commits/main")] = Answer(200, before, times=1)
+    in_actions()
+    ran = safe_gate("run", "--baseline", "main")
+    assert ran.code == 3
+    assert "main: moved to another commit while it was read; run again" in ran.log
+    assert safe_gate("run", "--baseline", "main").code == 0
+
+
+# Whether a write happened is unclear after these.
+UNCLEAR = [
+    pytest.param(Answer(500, ""), id="500"),
+    pytest.param(Answer(502, "<html>Unicorn!</html>"), id="502"),
+    pytest.param(Answer(503, "", {"Retry-After": "1"}), id="503"),
+    pytest.param(Answer(lost=True), id="lost"),
+    pytest.param(Answer(200, "[", cut=True), id="cut"),
+]
+
+
+@pytest.mark.parametrize("answer", UNCLEAR)
+@pytest.mark.parametrize("times", [2, 3])
+def test_what_only_reads_or_replaces_is_sent_three_times(
+    gate: Gate, github: GitHub, waits: list[float], answer: Answer, times: int
+) -> None:
+    for method, path, done in (("GET", COMMENTS, "created"), ("PATCH", ONE_COMMENT, "updated")):
+        github.faults = {
+            (method, path): Answer(answer.status, answer.body, answer.headers, times, answer.lost, answer.cut)
+        }
+        waits.clear()
+        step = gate("fail" if method == "GET" else "pass")
+        assert (step.status, waits) == (done if times < 3 else "failed", [1.0, 2.0][:times])
+        github.faults.clear()
+        gate("fail")
+
+
+@pytest.mark.parametrize("answer", UNCLEAR)
+def test_a_comment_is_looked_for_before_it_is_created_again(gate: Gate, github: GitHub, answer: Answer) -> None:
+    github.faults[("POST", COMMENTS)] = Answer(answer.status, answer.body, answer.headers, 1, answer.lost, answer.cut)
+    step = gate("fail")
+    assert (step.status, step.outputs["comment-url"]) == ("created", github.comments[0]["html_url"])
+    assert len(github.comments) == 1
+    assert github.writes == (["POST"] if answer.lost else ["POST", "POST"])
+
+
+@pytest.mark.parametrize("dots", [200 - len(TOKEN) + 1, 190, 0])
+def test_a_token_that_an_answer_quotes_is_not_shown_in_part_either(gate: Gate, github: GitHub, dots: int) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(404, json.dumps({"message": "." * dots + TOKEN}))
+    step = gate("fail")
+    assert "HTTP 404 (" in step.warnings[0]
+    assert "ghs_" not in step.ran.log
+
+
+def test_a_token_that_the_answer_to_a_file_quotes_is_not_shown_either(github: GitHub) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(403, json.dumps({"message": "." * 190 + TOKEN}))
+    with pytest.raises(ApiError) as refused:
+        client(github).raw(COMMENTS)
+    assert "ghs_" not in str(refused.value)
+
+
+def test_a_token_that_an_answer_gives_as_a_name_is_not_shown(gate: Gate, github: GitHub) -> None:
+    github.faults[("POST", COMMENTS)] = ok({"html_url": f"https://x/{TOKEN}", "user": {"login": TOKEN}}, 201)
+    step = gate("fail")
+    assert (step.status, step.outputs["comment-url"]) == ("created", "https://x/***")
+    assert "*** has written it" in step.warnings[0]
+
+
+@pytest.mark.parametrize("method", ["GET", "POST"])
+@pytest.mark.parametrize("status", [301, 302, 307, 308])
+def test_a_redirect_on_the_same_host_is_repeated_as_it_was(
+    gate: Gate, github: GitHub, method: str, status: int
+) -> None:
+    github.faults[(method, COMMENTS)] = Answer(status, "", {"Location": f"/_moved{COMMENTS}?per_page=100"}, times=1)
+    assert gate("fail").status == "created"
+    assert (method, f"/_moved{COMMENTS}?per_page=100") in github.requests
+
+
+def test_redirects_without_end_are_a_warning(gate: Gate, github: GitHub) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(302, "", {"Location": COMMENTS})
+    step = gate("fail")
+    assert (step.status, len(github.requests)) == ("failed", 4)
+    assert "redirected more than 3 times" in step.warnings[0]
+
+
+@pytest.mark.parametrize("status", [301, 303, 307])
+def test_a_redirect_to_another_host_never_sees_the_token(
+    gate: Gate, github: GitHub, start: Callable[[GitHub], GitHub], status: int
+) -> None:
+    elsewhere = start(GitHub())
+    github.faults[("POST", COMMENTS)] = Answer(status, "", {"Location": f"{elsewhere.url}{COMMENTS}"})
+    assert gate("fail").status == "failed"
+    assert (elsewhere.requests, elsewhere.tokens, github.comments) == ([], set(), [])
+
+
+def test_addresses_that_are_none_are_a_warning(gate: Gate, github: GitHub) -> None:
+    for answer in (Answer(302, "", {"Location": "http://[::1"}), ok([], headers={"Link": '<http://[>; rel="next"'})):
+        github.faults[("GET", COMMENTS)] = answer
+        assert gate("fail").status == "failed"
+
+
+def test_an_answer_that_quotes_the_token_is_not_repeated(gate: Gate, github: GitHub) -> None:
+    github.faults[("POST", COMMENTS)] = Answer(403, json.dumps({"message": f"no access for {TOKEN}"}))
+    assert "(no access for ***)" in gate("fail").warnings[0]  # the fixture looks for the token everywhere
+
+
+def client(github: GitHub, **effects: object) -> Client:
+    return Client(github.url, TOKEN, say=print, **({"sleep": lambda _: None, "seconds": 60} | effects))  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize("status", [200, 302])
+def test_an_answer_that_comes_byte_by_byte_is_given_up(
+    github: GitHub, monkeypatch: pytest.MonkeyPatch, status: int
+) -> None:
+    monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(longest=0.1))
+    github.faults[("POST", COMMENTS)] = Answer(status, "{}" + " " * 100, {"Location": COMMENTS}, pause=0.05)
+    asked = time.monotonic()
+    with pytest.raises(ApiError, match="no answer in time") as caught:
+        client(github).call("POST", COMMENTS, {"body": "x"})
+    assert caught.value.refusal is Refusal.UNCLEAR
+    assert time.monotonic() - asked < 3
+
+
+def test_a_server_that_does_not_answer_is_given_up(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safe_gate.github.client._TIMEOUT", (1, 0.05))
+
+    def slow(*_: object) -> Answer:
+        time.sleep(0.3)
+        return ok({})
+
+    monkeypatch.setattr(GitHub, "answer", slow)
+    with pytest.raises(ApiError, match="GET /user: no answer in time"):
+        client(github).call("GET", "/user")
+
+
+def test_an_answer_too_large_is_given_up(github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("safe_gate.github.client._JSON", _JSON._replace(largest=1_000))
+    github.faults[("GET", COMMENTS)] = ok([{"body": "x" * 2_000}])
+    with pytest.raises(ApiError):
+        list(client(github).pages(COMMENTS))
+
+
+def test_a_next_page_may_be_named_without_its_host(github: GitHub) -> None:
+    github.faults[("GET", COMMENTS)] = Answer(200, "[]", {"Link": f'<{COMMENTS}?page=2>; rel="next"'}, times=1)
+    assert list(client(github).pages(COMMENTS)) == []
+    assert github.requests == [("GET", COMMENTS), ("GET", f"{COMMENTS}?page=2")]
+
+
+def test_certificates_of_ones_own_outrank_those_of_the_environment(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "env.pem").write_text("", "utf-8")
+    monkeypatch.setenv("REQUESTS_CA_BUNDLE", str(tmp_path / "env.pem"))
+    asked: list[object] = []
+
+    def cert_verify(self: object, conn: object, url: str, verify: object, cert: object) -> None:
+        asked.append(verify)
+
+    monkeypatch.setattr("requests.adapters.HTTPAdapter.cert_verify", cert_verify)
+    gate("fail")
+    gate("fail", "--ca-bundle", "own.pem")
+    assert set(asked) == {str(tmp_path / "env.pem"), "own.pem"}
+
+
+def test_a_proxy_is_used(gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HTTP_PROXY", github.url)
+    assert gate(GITHUB_API_URL="http://github.invalid").status == "created"
+    assert github.requests[0] == ("GET", f"http://github.invalid{COMMENTS}?per_page=100")
+
+
+def test_an_ordinary_run_makes_at_most_four_requests(gate: Gate, github: GitHub) -> None:
+    push = {"ref": "refs/heads/changes", "after": github.head}
+    for verdict, event in (("fail", "push"), ("pass", "push"), ("pass", "push")):
+        github.requests.clear()
+        gate(verdict, event=event, payload=push)
+        assert len(github.requests) <= 4
+        assert github.requests[0] == ("GET", f"/repos/{REPOSITORY}/commits/{github.head}/pulls?per_page=100")

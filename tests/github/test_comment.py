@@ -1,0 +1,439 @@
+"""The one comment of a gate: whose it is, which run may write it, and when it is written at all."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from threading import Semaphore, Thread
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+
+from safe_gate.github import ApiError, Refusal, pulls
+from safe_gate.github.comment import Draft, Marker, Posted, gate_name, post
+from safe_gate.github.event import Context, Run, Subject
+from tests.support.github import BOT, COMMENTS, HEAD, ONE_COMMENT, PULL_REQUEST, REPOSITORY, Answer, Gate, GitHub
+
+KEYS = st.sampled_from(["login", "user", "body", "id", "html_url", "state", "head", "base", "repo", "sha", "number"])
+NEWER = "0d1a26e67d8f5eaf1f6ba5c57fc3c7d91ac0fd1c"
+SYNCHRONIZED = PULL_REQUEST | {"pull_request": {"number": 2, "head": {"sha": NEWER}}}
+
+
+def bodies(github: GitHub) -> str:
+    return json.dumps(github.comments)
+
+
+@given(st.text(max_size=300), st.text(max_size=300))
+def test_a_marker_holds_any_name_in_one_line_that_can_be_read_back(workflow: str, gate: str) -> None:
+    marker = Marker(gate_name(workflow, gate), HEAD, Run(7, 2), "0123456789abcdef")
+    line = marker.line()
+    assert Marker.read(f"{line}\nbody") == marker
+    assert re.fullmatch(r"<!-- [!-~ ]+ -->", line)
+    assert "--" not in line[4:-3]
+    assert len(line) < 500
+
+
+def test_names_that_differ_make_markers_that_differ() -> None:
+    parts = ["a", "a/b", "b", "b/a", "/", "a b", "a%20b", "a%2Fb", "a-b", "é", "x" * 300, "x" * 301, ""]
+    names = [(workflow, gate) for workflow in parts for gate in parts]
+    assert len({gate_name(*name) for name in names}) == len(names)
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.text(max_size=5),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(KEYS, inner, max_size=5),
+    max_leaves=12,
+)
+OBJECTS = st.dictionaries(KEYS, JSON, max_size=6)
+
+
+class Nonsense:
+    """A server that answers anything at all."""
+
+    def __init__(self, objects: list[dict[str, Any]]) -> None:
+        self._objects = objects
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
+        return self._objects[0]
+
+    def raw(self, path: str) -> bytes:
+        return json.dumps(self._objects).encode()
+
+    def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
+        yield from self._objects
+
+
+@given(st.lists(OBJECTS, min_size=1, max_size=4))
+@settings(suppress_health_check=[HealthCheck.too_slow])  # how fast a busy machine is proves nothing
+def test_whatever_a_server_answers_is_a_status_or_a_refusal(objects: list[dict[str, Any]]) -> None:
+    marker = Marker("evals/gate", HEAD, Run(7, 2), "0123456789abcdef")
+    context = Context(repository="o/r", subject=Subject(head_sha=HEAD))
+    with suppress(ApiError):
+        assert isinstance(pulls.number(Nonsense(objects), context), int | None)
+        assert post(Nonsense(objects), "o/r", 2, Draft(marker, ["long", "short"], "always", passed=True)).status
+
+
+# --- several gates ------------------------------------------------------------------------------
+
+
+def test_every_workflow_job_and_gate_id_has_a_comment_of_its_own(gate: Gate, github: GitHub) -> None:
+    statuses = [
+        gate("fail").status,
+        gate("fail", GITHUB_JOB="other").status,
+        gate("fail", GITHUB_WORKFLOW="nightly").status,
+        gate("fail", "--gate-id", "clinical").status,
+        gate("pass").status,
+        gate("fail", **{"INPUT_GATE-ID": "leg --> 2"}).status,
+        gate("fail", "--gate-id", "a/gate").status,
+        gate("fail", GITHUB_WORKFLOW="evals/a").status,
+    ]
+    assert statuses == [*["created"] * 4, "updated", *["created"] * 3]
+    assert [body["body"].count("❌") > 0 for body in github.comments] == [False, *[True] * 6]
+
+
+@pytest.mark.parametrize(("first", "second"), [("fail", "pass"), ("pass", "fail")])
+def test_a_gate_does_not_overwrite_another_of_its_run(gate: Gate, github: GitHub, first: str, second: str) -> None:
+    gate(first, GITHUB_RUN_ID="100")
+    before = bodies(github)
+    step = gate(second, GITHUB_RUN_ID="100")
+    assert (step.status, step.outputs["comment-url"]) == ("skipped-same-gate", github.comments[0]["html_url"])
+    assert bodies(github) == before
+    assert "give each job, matrix leg or step a gate-id of its own" in step.warnings[0]
+    assert gate(first, GITHUB_RUN_ID="100").status == "unchanged"
+    # A later attempt may change its mind.
+    assert gate(second, GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2").status == "updated"
+
+
+# --- runs that overtake each other --------------------------------------------------------------
+
+
+@pytest.mark.parametrize(("run", "attempt"), [("99", "1"), ("99", "7"), ("100", "1")])
+def test_an_older_run_does_not_overwrite_a_newer_ones_comment(
+    gate: Gate, github: GitHub, run: str, attempt: str
+) -> None:
+    gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="2")
+    before = bodies(github)
+    step = gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt)
+    assert (step.status, step.outputs["comment-url"]) == ("skipped-outdated", github.comments[0]["html_url"])
+    assert (bodies(github), github.writes, step.warnings) == (before, ["POST"], [])
+
+
+@pytest.mark.parametrize(("run", "attempt"), [("100", "2"), ("100", "10"), ("1000", "1")])
+def test_a_newer_run_overwrites_an_older_ones_comment(gate: Gate, github: GitHub, run: str, attempt: str) -> None:
+    gate("fail", GITHUB_RUN_ID="100", GITHUB_RUN_ATTEMPT="1")
+    assert gate("pass", GITHUB_RUN_ID=run, GITHUB_RUN_ATTEMPT=attempt).status == "updated"
+    assert f"run={run}.{attempt} " in github.comments[0]["body"]
+
+
+@pytest.mark.parametrize(("theirs", "writes"), [("91", ["PATCH", "PATCH"]), ("93", ["PATCH"])])
+def test_an_older_run_that_writes_at_the_same_moment_is_overwritten(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, writes: list[str]
+) -> None:
+    gate("pass", GITHUB_RUN_ID="90")
+    body = github.comments[0]["body"].replace(" run=90.1 ", f" run={theirs}.1 ")
+    work = GitHub._work
+
+    def overtaken(*request: Any) -> Answer:
+        answer = work(*request)
+        if github.writes == ["POST", "PATCH"]:  # the other run had read the comment before ours was written
+            github.comments[0]["body"] = body
+        return answer
+
+    monkeypatch.setattr(GitHub, "_work", overtaken)
+    assert gate("fail", GITHUB_RUN_ID="92").status == "updated"
+    assert github.writes == ["POST", *writes]
+    assert (" run=92.1 " in github.comments[0]["body"]) is (theirs == "91")
+
+
+@pytest.mark.parametrize(("theirs", "status"), [("99", "updated"), ("101", "skipped-outdated")])
+def test_after_an_unclear_answer_another_runs_comment_is_not_taken_for_the_one_created(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str
+) -> None:
+    gate("pass", GITHUB_RUN_ID=theirs)
+    other = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "POST":
+            github.comments.append(other)
+            return Answer(502, "")
+        return answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    step = gate("fail", GITHUB_RUN_ID="100")
+    assert (step.status, step.outputs["comment-url"]) == (status, other["html_url"])
+    assert len(github.comments) == 1
+    assert ("❌" in github.comments[0]["body"]) is (status == "updated")
+
+
+@pytest.mark.parametrize(("verdict", "status"), [("fail", "created"), ("pass", "skipped-passed")])
+def test_a_comment_deleted_before_it_is_rewritten_is_created_anew(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, verdict: str, status: str
+) -> None:
+    gate("fail", "--comment", "on-failure")
+    github.comments[0]["body"] = github.comments[0]["body"].replace("❌", "✅")
+    answer = GitHub.answer
+
+    def deleted(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "PATCH":
+            github.comments.clear()
+            return Answer(404, '{"message": "Not Found"}')
+        return answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", deleted)
+    step = gate(verdict, "--comment", "on-failure")
+    assert (step.status, step.warnings) == (status, [])
+    assert len(github.comments) == (status == "created")
+
+
+def test_a_look_at_what_was_written_that_fails_is_no_failure(gate: Gate, github: GitHub) -> None:
+    gate("pass")
+    github.faults[("GET", ONE_COMMENT)] = Answer(500, "")
+    step = gate("fail")
+    assert (step.status, step.warnings) == ("updated", [])
+
+
+def test_the_newest_of_two_twins_tells_which_run_is_older(gate: Gate, github: GitHub) -> None:
+    gate("fail", GITHUB_RUN_ID="100")
+    github.add(BOT, github.comments[0]["body"].replace("run=100.1", "run=300.1"))
+    assert gate("pass", GITHUB_RUN_ID="200").status == "skipped-outdated"
+
+
+def test_a_run_without_a_number_is_neither_an_older_one_nor_another_gate_of_the_same(gate: Gate) -> None:
+    gate("fail", GITHUB_RUN_ID="100")
+    for verdict in ("pass", "fail"):
+        assert gate(verdict, GITHUB_RUN_ID="", GITHUB_RUN_ATTEMPT="").status == "updated"
+
+
+@pytest.mark.parametrize("refused", [False, True])
+def test_twins_become_one(gate: Gate, github: GitHub, *, refused: bool) -> None:
+    gate("fail")
+    github.add("octocat", "a word between")
+    for _ in range(2):
+        github.add(BOT, github.comments[0]["body"])
+    if refused:
+        github.faults[("DELETE", ONE_COMMENT)] = Answer(403)
+    step = gate("pass", GITHUB_RUN_ID="101")
+    assert (step.status, step.outputs["comment-url"]) == ("updated", github.comments[0]["html_url"])
+    assert github.writes == ["POST", "PATCH", "DELETE", "DELETE"]
+    assert [comment["id"] for comment in github.comments] == ([1, 2, 3, 4] if refused else [1, 2])
+
+
+def test_a_twin_stays_while_it_may_be_all_that_tells_the_newest_result(gate: Gate, github: GitHub) -> None:
+    gate("fail", GITHUB_RUN_ID="109")
+    failed = github.comments.pop()
+    gate("pass", GITHUB_RUN_ID="105")
+    github.add(BOT, failed["body"])
+    before = bodies(github)
+    github.faults[("PATCH", ONE_COMMENT)] = Answer(403, "", {"Retry-After": "120"})
+    assert gate("fail", GITHUB_RUN_ID="110").status == "skipped-rate-limit"
+    assert bodies(github) == before
+    github.faults.clear()
+    assert gate("fail", GITHUB_RUN_ID="111").status == "updated"
+    (left,) = github.comments
+    assert " run=111.1 " in left["body"]
+
+
+# --- first runs that race -----------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("theirs", "status", "kept", "writes"),
+    [("99", "updated", "100", ["POST", "PATCH", "DELETE"]), ("101", "skipped-outdated", "101", ["POST", "DELETE"])],
+)
+def test_of_two_first_runs_the_one_that_created_the_younger_comment_gives_way(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, theirs: str, status: str, kept: str, writes: list[str]
+) -> None:
+    gate("pass", GITHUB_RUN_ID=theirs)
+    other = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, method: str, *request: Any) -> Answer:
+        if method == "POST":
+            github.comments.append(other)
+        return answer(self, method, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    github.requests.clear()
+    step = gate("fail", GITHUB_RUN_ID="100")
+    assert (step.status, step.outputs["comment-url"], step.warnings) == (status, other["html_url"], [])
+    assert [comment["id"] for comment in github.comments] == [other["id"]]
+    assert f" run={kept}.1 " in github.comments[0]["body"]
+    assert github.writes == writes
+
+
+@pytest.mark.parametrize("method", ["GET", "PATCH"])
+def test_a_created_comment_stays_where_the_older_one_cannot_be_rewritten(
+    gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch, method: str
+) -> None:
+    gate("pass", GITHUB_RUN_ID="99")
+    other = github.comments.pop()
+    answer = GitHub.answer
+
+    def overtaken(self: GitHub, asked: str, *request: Any) -> Answer:
+        if asked == "POST":
+            github.comments.append(other)
+        elif asked == method and "POST" in github.writes:
+            return Answer(403)
+        return answer(self, asked, *request)
+
+    monkeypatch.setattr(GitHub, "answer", overtaken)
+    github.requests.clear()
+    step = gate("fail", GITHUB_RUN_ID="100")
+    assert (step.status, step.outputs["comment-url"]) == ("created", github.comments[1]["html_url"])
+
+
+class Racer:
+    """A first run in a thread of its own, which waits for its turn before each request to the comments it shares."""
+
+    def __init__(self, run: int, comments: list[dict[str, Any]]) -> None:
+        self._comments = comments
+        self._go, self._paused = Semaphore(0), Semaphore(0)
+        self._draft = Draft(Marker("evals/gate", HEAD, Run(run, 1), f"{run:016x}"), ["text"], "always", passed=True)
+        self.posted: Posted | None = None
+        Thread(target=self._race, daemon=True).start()
+        self._paused.acquire()
+
+    def step(self) -> None:
+        if self.posted is None:
+            self._go.release()
+            self._paused.acquire()
+
+    def _race(self) -> None:
+        self._wait()
+        self.posted = post(self, "o/r", 2, self._draft, BOT)
+        self._paused.release()
+
+    def _wait(self) -> None:
+        self._paused.release()
+        self._go.acquire()
+
+    def call(self, method: str, path: str, body: dict[str, Any] | None = None) -> Mapping[str, Any]:
+        self._wait()
+        if method == "POST":
+            id_ = 1 + max((one["id"] for one in self._comments), default=0)
+            self._comments.append({"id": id_, "user": {"login": BOT}, "html_url": f"https://x/{id_}"} | (body or {}))
+            return self._comments[-1]
+        found = next((one for one in self._comments if str(one["id"]) == path.rpartition("/")[2]), None)
+        if found is None:
+            raise ApiError("Not Found", Refusal.NOT_FOUND, 404)
+        if method == "DELETE":
+            self._comments.remove(found)
+        found |= body or {}
+        return found
+
+    def raw(self, path: str) -> bytes:
+        raise NotImplementedError
+
+    def pages(self, path: str) -> Iterator[Mapping[str, Any]]:
+        self._wait()
+        yield from [dict(one) for one in self._comments]
+
+
+@given(st.permutations([101, 102, 103]), st.integers(2, 3), st.lists(st.integers(0, 2), max_size=30))
+def test_however_first_runs_race_one_comment_stays(runs: list[int], count: int, order: list[int]) -> None:
+    comments: list[dict[str, Any]] = []
+    racers = [Racer(run, comments) for run in runs[:count]]
+    for turn in order:
+        racers[turn % count].step()
+    while any(racer.posted is None for racer in racers):
+        for racer in racers:
+            racer.step()
+    assert len(comments) == 1
+
+
+# --- unchanged ----------------------------------------------------------------------------------
+
+
+def test_the_same_result_at_another_commit_is_written_with_its_links(gate: Gate, github: GitHub) -> None:
+    gate("fail")
+    assert gate("fail", payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "updated"
+    assert f"head={NEWER} run=101.1" in github.comments[0]["body"]
+    assert f"/blob/{NEWER}/cases.jsonl" in github.comments[0]["body"]
+
+
+def test_the_run_it_links_to_is_no_news(gate: Gate, github: GitHub) -> None:
+    gate("fail")
+    assert f"https://github.com/{REPOSITORY}/actions/runs/100)" in github.comments[0]["body"]
+    assert gate("fail", GITHUB_RUN_ID="101").status == "unchanged"
+
+
+def test_a_comment_that_somebody_edited_is_put_right(gate: Gate, github: GitHub) -> None:
+    gate("fail")
+    written = github.comments[0]["body"]
+    github.comments[0]["body"] = written.replace("❌", "✅")
+    assert gate("fail", GITHUB_RUN_ID="100").status == "updated"
+    assert github.comments[0]["body"] == written
+
+
+@pytest.mark.parametrize("mode", ["always", "changes"])
+def test_a_run_that_changes_nothing_still_outranks_older_ones(gate: Gate, github: GitHub, mode: str) -> None:
+    gate("pass", "--comment", mode, GITHUB_RUN_ID="30")
+    created = github.comments[0]["body"]
+    payload = SYNCHRONIZED if mode == "changes" else PULL_REQUEST
+    assert gate("pass", "--comment", mode, payload=payload, GITHUB_RUN_ID="32").status == "unchanged"
+    assert github.comments[0]["body"] == created.replace(" run=30.1 ", " run=32.1 ")
+    assert gate("fail", "--comment", mode, GITHUB_RUN_ID="31").status == "skipped-outdated"
+    assert "✅" in github.comments[0]["body"]
+
+
+# --- modes --------------------------------------------------------------------------------------
+
+
+def test_on_failure_creates_for_a_failure_only_and_keeps_the_comment_up_to_date(gate: Gate, github: GitHub) -> None:
+    mode = ("--comment", "on-failure")
+    statuses = [gate(verdict, *mode).status for verdict in ("pass", "fail", "fail", "pass", "pass")]
+    assert statuses == ["skipped-passed", "created", "unchanged", "updated", "unchanged"]
+    assert "### ✅ SAFE Gate" in github.comments[0]["body"]
+
+
+def test_changes_rewrites_for_another_result_only(gate: Gate) -> None:
+    mode = ("--comment", "changes")
+    assert gate("fail", *mode).status == "created"
+    assert gate("fail", *mode, payload=SYNCHRONIZED, GITHUB_RUN_ID="101").status == "unchanged"
+    assert gate("pass", *mode, payload=SYNCHRONIZED, GITHUB_RUN_ID="102").status == "updated"
+
+
+# --- whose comment ------------------------------------------------------------------------------
+
+
+def test_an_app_is_told_to_say_who_it_is(gate: Gate, github: GitHub) -> None:
+    github.writes_as = "my-app[bot]"
+    step = gate("fail")
+    assert step.status == "created"
+    assert "set comment-author to my-app[bot]" in step.warnings[0]
+    step = gate("pass", **{"INPUT_COMMENT-AUTHOR": "my-app[bot]"})
+    assert (step.status, step.warnings) == ("updated", [])
+    assert ("GET", "/user") not in github.requests[-2:]
+
+
+def test_an_author_that_does_not_write_is_doubted(gate: Gate, github: GitHub) -> None:
+    github.writes_as = "my-app[bot]"
+    step = gate("fail", "--comment-author", "my-app")
+    assert step.status == "created"
+    assert "my-app[bot] has written it, not my-app; set comment-author to my-app[bot]" in step.warnings[0]
+
+
+# --- what GitHub takes --------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("status", ["created", "updated"])
+def test_a_body_that_github_does_not_take_gets_shorter(gate: Gate, github: GitHub, status: str) -> None:
+    if status == "updated":
+        gate("pass")
+    posted = github.writes
+    github.longest = 1_500
+    assert gate("fail").status == status
+    assert len(github.writes) > len(posted) + 1
+    assert "❌ SAFE Gate" in github.comments[0]["body"]
+
+
+def test_a_body_that_github_never_takes_is_a_warning(gate: Gate, github: GitHub) -> None:
+    github.longest = 10
+    step = gate("fail")
+    assert step.status == "failed"
+    assert f"POST {COMMENTS}: HTTP 422 (Validation Failed; body is too long)" in step.warnings[0]

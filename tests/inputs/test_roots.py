@@ -1,0 +1,189 @@
+"""Inputs below another folder than the working one: as in it, to the byte, but for what would lead out."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.core.model import CannotJudge, Problem
+from safe_gate.inputs import batches, files, packs
+from safe_gate.inputs.files import HERE
+from safe_gate.scoring import measure
+from safe_gate.scoring.measure import Measured
+from safe_gate.settings.options import Options
+from tests.support.cases import REPOSITORY, safe_case, turn, write_batch, write_cases
+
+NOW = "2026-01-01T00:00:00Z"
+OPTIONS = Options(
+    safe_batch=("*_batch_*", "../shared/extra"),
+    safe_test_dir="clinical",
+    synthesis_cases=("empathy.jsonl", "./more/**/*.jsonl", "../shared/[cd]*.jsonl"),
+    rules=("rules/*.json",),
+    config="my.json",
+)
+PACK: dict[str, Any] = {
+    "pack": "team",
+    "check": "agency_language",
+    "field": "assistant",
+    "group": "positive",
+    "about": "The team's own.",
+    "weight": 1,
+    "rules": [
+        {
+            "id": "team/yours",
+            "pattern": "yours to make",
+            "why": "A choice.",
+            "hit": ["It's yours to make."],
+            "miss": ["It's yours."],
+        }
+    ],
+}
+
+
+def write_inputs(top: Path) -> Path:
+    """Write a repository's inputs below a folder; return the folder that would be the working one."""
+    work = top / "evals"
+    shutil.copytree(REPOSITORY / "examples", work)
+    for folder in (work / "more" / "deep", work / "rules", top / "shared"):
+        folder.mkdir(parents=True)
+    (top / ".git").mkdir()
+    write_cases(work / "more" / "a.jsonl", turn("more a"))
+    write_cases(work / "more" / "deep" / "b.jsonl", turn("more b", assistant="It's yours to make."))
+    write_cases(top / "shared" / "c.jsonl", turn("shared c"))
+    (work / "shared").mkdir()
+    write_batch(work / "shared" / "extra.json", safe_case("shared extra"))
+    (work / "rules" / "team.json").write_text(json.dumps(PACK), "utf-8")
+    (work / "my.json").write_text('{"min-pass-rate": 0.5}', "utf-8")
+    return work
+
+
+@pytest.fixture
+def work(tmp_path: Path) -> Path:
+    return write_inputs(tmp_path / "copy")
+
+
+def measured(root: Path = HERE, options: Options = OPTIONS) -> tuple[Measured, Measured]:
+    return measure.safe_v0_part(options, NOW, root=root), measure.synthesis_part(options, root=root)
+
+
+def problems(root: Path, options: Options) -> list[Problem]:
+    return [problem for one in measured(root, options) for problem in one.problems]
+
+
+def test_what_lies_below_a_root_is_measured_as_in_the_working_folder(
+    work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    elsewhere = measured(work)
+    monkeypatch.chdir(work)
+    assert elsewhere == measured()
+    safe, synthesis = elsewhere
+    assert safe.part
+    assert synthesis.part
+    assert [file.path for file in synthesis.inputs] == [
+        "../shared/c.jsonl", "empathy.jsonl", "more/a.jsonl", "more/deep/b.jsonl"
+    ]  # fmt: skip
+    assert {file.path for file in safe.inputs} >= {"clinical/../shared/extra.json"}
+
+
+def test_a_relative_root_is_one_too(work: Path, tmp_path: Path) -> None:
+    assert measured(work.relative_to(tmp_path)) == measured(work)
+
+
+@pytest.mark.parametrize("name", ["*?[x]", "a b", "ü\n"])
+def test_a_root_is_no_pattern_whatever_its_name(tmp_path: Path, name: str) -> None:
+    work = write_inputs(tmp_path / name)
+    assert not problems(work, OPTIONS)
+
+
+def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(work / "bad.jsonl", turn("a", checks=[]), turn("a"), turn("a"))
+    (work / "clinical" / "bad.json").write_text("{", "utf-8")
+    (work / "clinical" / "latin.json").write_bytes(b'{"\xe4": 1}')
+    (work / "clinical" / "x.outputs.jsonl").write_text("{}\n", "utf-8")
+    (work / "config.json").write_text('{"min-pass-rat": 1}', "utf-8")
+    options = Options(
+        safe_batch=("bad", "latin", "nowhere", "x.outputs.jsonl", "*.jsonl"),
+        safe_outputs=("missing.jsonl",),
+        safe_test_dir="clinical",
+        synthesis_cases=("bad.jsonl", "empathi.jsonl", "clinical", "../shared/d*"),
+        rules=("rules/taem.json",),
+    )
+    below = problems(work, options)
+    with pytest.raises(CannotJudge) as config:
+        files.read_config("config.json", root=work)
+    monkeypatch.chdir(work)
+    assert below == problems(HERE, options)
+    assert any("did you mean" in problem.message for problem in below)
+    with pytest.raises(CannotJudge) as here:
+        files.read_config("config.json")
+    assert config.value.problems == here.value.problems
+
+
+OUT = ["{abs}/empathy.jsonl", "../../x.jsonl", "../*/../../x.jsonl", "more/../../../y.jsonl", "more/**/../../a.jsonl"]
+
+
+@pytest.mark.parametrize("pattern", OUT)
+def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(work: Path, pattern: str) -> None:
+    pattern = pattern.format(abs=work)
+    write_cases(work.parent.parent / "x.jsonl", turn("out"))
+    expected = "cannot be read at a commit: it leads out of the repository; write it relative to the working folder"
+    for options in (
+        Options(synthesis_cases=(pattern,)),
+        Options(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
+    ):
+        assert [p.message for p in measure.synthesis_part(options, root=work).problems] == [expected]
+    for options in (
+        Options(safe_batch=(pattern,)),
+        Options(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
+        Options(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
+    ):
+        assert expected in [p.message for p in measure.safe_v0_part(options, NOW, root=work).problems]
+    with pytest.raises(CannotJudge):
+        files.read_config(pattern, root=work)
+    assert not list(batches.safe_outputs(())), "nothing asked for is nothing wrong"
+
+
+def test_a_root_that_no_git_marks_is_the_top_itself(tmp_path: Path) -> None:
+    (tmp_path / "top").mkdir()
+    write_cases(tmp_path / "x.jsonl", turn("out"))
+    (problem,) = files.expand(["../x.jsonl"], root=tmp_path / "top")[1]
+    assert problem.message.startswith("cannot be read at a commit")
+
+
+def test_the_config_and_its_absence(work: Path, tmp_path: Path) -> None:
+    found = files.read_config("my.json", root=work)
+    assert found is not None
+    assert found[:2] == ("my.json", {"min-pass-rate": 0.5})
+    assert files.read_config("", root=work) is None
+    (tmp_path / "safe.config.json").write_text("{}", "utf-8")
+    assert files.read_config("", root=work) is None, "that of the working folder is another"
+
+
+def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
+    shutil.copytree(work, HERE, dirs_exist_ok=True)
+    shutil.rmtree(work / "rules")
+    own = measure.synthesis_rules(OPTIONS)
+    with pytest.raises(CannotJudge):
+        measure.synthesis_rules(OPTIONS, root=work)
+    assert not measure.synthesis_part(OPTIONS, root=work, rules=own).problems
+    strict = measure.safe_policy(Options(cr_pass=1.0, ac_pass=1.0))
+    lenient = measure.safe_policy(
+        Options(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
+    )
+    rates = [
+        part["pass_rates"]
+        for policy in (strict, lenient)
+        if (part := measure.safe_v0_part(OPTIONS, NOW, root=work, policy=policy).part)
+    ]
+    assert rates[0] != rates[1]
+
+
+def test_the_digest_is_of_the_packs_below_the_root(work: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    below = packs.digest(OPTIONS.rules, root=work)
+    assert below != packs.digest()
+    monkeypatch.chdir(work)
+    assert packs.digest(OPTIONS.rules) == below

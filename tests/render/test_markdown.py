@@ -1,0 +1,304 @@
+"""The scorecard as Markdown: what stands first, and what is left of it where there is little room."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.core.model import Origin, Place, Problem
+from safe_gate.github.files import append_summary
+from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
+from tests.support.cases import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, git
+
+SafeGate = Callable[..., Ran]
+ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
+BLOB = "https://github.com/octo/app/blob/f00d"
+COUNTS_LIMIT = 8_000  # bytes that verdict, broken rules and counts have at most, whatever was recorded
+WIDE = "😀é漢"  # 4, 2 and 3 bytes of UTF-8; 2, 1 and 1 units of UTF-16
+
+
+def many(number: int, text: str = WIDE) -> list[dict[str, Any]]:
+    return [turn(f"{text * 20} {i}", assistant=f"You should stop being so sad. {text}") for i in range(number)]
+
+
+@pytest.fixture
+def judged(safe_gate: SafeGate) -> Callable[..., dict[str, Any]]:
+    """Return the report of a failed run over cases of both evaluators that all fail."""
+
+    def run(number: int, text: str = WIDE) -> dict[str, Any]:
+        expectations = {
+            "signal_generation": {"must_find_signals": [text * 60]},
+            "event_summary": {"must_contain_phrases": [text]},
+            "followup_questions": {"forbidden_terms": []},
+        }
+        names = {"concern_id": text * 20, "archetype": text * 20, "expectations": expectations}
+        write_batch(Path("b.json"), *(safe_case(f"{text} {i}", **names) for i in range(number)))
+        write_cases(Path("c.jsonl"), *many(number, text))
+        assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
+        found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+        return found
+
+    return run
+
+
+def size(text: str) -> int:
+    """Return the most that GitHub may count: bytes of UTF-8, never fewer than characters or UTF-16 units."""
+    return max(len(text.encode()), len(text), len(text.encode("utf-16-le")) // 2)
+
+
+def assert_whole(text: str) -> None:
+    """Check that a text has its verdict and broken rules, and nothing left open."""
+    lines = text.split("\n")
+    assert lines[0] == "### ❌ SAFE Gate failed · 2 of 2 rules broken"
+    assert lines[2] == "> [!CAUTION]"
+    assert re.fullmatch(r"> - \*\*Pass rate 0\.0% is below 80\.0%\*\*: .+ \(`min-pass-rate`\)", lines[3])
+    assert re.fullmatch(r"> - \*\*\d+ unexpected failures?, 0 allowed\*\* \(`max-unexpected-failures`\)", lines[4])
+    assert text.count("<details>") == text.count("</details>")
+    assert text.count("<code>") == text.count("</code>")
+    assert text.endswith("</sub>\n")
+    tables = [block.split("\n") for block in text.split("\n\n") if block.startswith("|")]
+    assert tables
+    assert all(len({len(re.findall(r" \|", row)) for row in table}) == 1 for table in tables)
+
+
+def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., dict[str, Any]]) -> None:
+    text = scorecard(judged(2), [], limit=COMMENT_LIMIT, origin=ORIGIN)
+    assert_whole(text)
+    order = [
+        "2 of 2 rules broken",
+        "> [!CAUTION]",
+        "**SAFE v0** · 2 cases",
+        "| Metric |",
+        "**Synthesis** · 2 cases",
+        "| Check |",
+        "**Cases to look at** · 4",
+        f"[<code>{WIDE} 0</code>]({BLOB}/b.json#L1)",
+        f"missing signal <code>{(WIDE * 60)[:160]}…</code>",
+        "#L2)",
+        "<details>",
+        "Per-Case Breakdown:",
+        "<b>Rules</b>",
+        "<sub>safe-gate",
+    ]
+    places = [text.index(words) for words in order]
+    assert places == sorted(places)
+
+
+def test_a_pass_is_a_few_lines_with_the_rest_folded(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"), turn("n", tags=["negative_example"]))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    open_ = re.sub("<details>.*</details>\n", "", text, flags=re.DOTALL)
+    assert [line.strip() for line in open_.split("\n") if line][:-1] == [
+        "### ✅ SAFE Gate passed · the only rule holds",
+        "**Synthesis** · 2 cases: 0 unexpected failures, 0 expected, no labels",
+        "SAFE v0 did not run: it has no input, so none of its rules applies.",
+    ]
+    assert "negative example passes" in text
+
+
+@pytest.mark.parametrize(("safe_passes", "opened", "folded"), [(True, "Check", "Metric"), (False, "Metric", "Check")])
+def test_of_a_failed_gate_what_holds_is_folded(
+    safe_gate: SafeGate, *, safe_passes: bool, opened: str, folded: str
+) -> None:
+    output = {"signals": ["fever"] * safe_passes, "summary": "went home", "followup_questions": []}
+    write_batch(Path("b.json"), safe_case("s", output=output))
+    write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
+    assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    full, failures, _ = rungs(report, [], limit=SUMMARY_LIMIT)
+    at_once = full[: full.index("<details>")]
+    for text in (at_once, failures):
+        assert f"| {opened} |" in text
+        assert f"| {folded} |" not in text
+        assert text.count("1 case: ") == 2
+    assert full.count(f"| {folded} |") == 1
+
+
+def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., dict[str, Any]]) -> None:
+    for text in rungs(judged(1), [], limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
+        assert text.startswith("### ❌ SAFE Gate <code>small <wbr>&#64;org</code> failed · 2 of 2 rules broken\n")
+
+
+def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Callable[..., dict[str, Any]]) -> None:
+    report = judged(1)
+    home, sha = "https://github.com/octo/app", "0123456789abcdef"
+    commit = f"commit [<code>0123456</code>]({home}/commit/{sha})"
+    run = f"[run 7]({home}/actions/runs/7)"
+    for origin, links in (
+        (Origin(home, commit=sha, run=7), f" · {commit} · {run}"),
+        (Origin(home, commit=sha), f" · {commit}"),
+        (Origin(home, run=7), f" · {run}"),
+        (Origin("", commit=sha, run=7), ""),
+    ):
+        for text in rungs(report, [], limit=SUMMARY_LIMIT, origin=origin):
+            assert text.endswith(f"the same inputs give the same result{links}</sub>\n")
+
+
+def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..., dict[str, Any]]) -> None:
+    text = scorecard(judged(1), [], limit=COMMENT_LIMIT)
+    assert f"| 🔴 | <code>{WIDE} 0</code><br><code>b<wbr>&#46;json<wbr>&#58;1</code> | Fail: " in text
+
+
+@pytest.mark.parametrize("number", [1, 3, 60, 300])
+def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict[str, Any]], number: int) -> None:
+    report = judged(number)
+    full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
+    assert len(full) > len(failures) > len(counts)
+    for text in (full, failures, counts):
+        assert_whole(text)
+    assert "<details>" in full
+    assert "<details>" not in failures
+    assert f"{WIDE} 0</code>" in failures
+    assert "Only the cases to look at fit here" in failures
+    assert "<code>" not in counts.partition("<sub>")[0]
+    assert "Only the counts fit here" in counts
+    assert size(counts) < COUNTS_LIMIT
+    for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 20_000, COUNTS_LIMIT):
+        texts = list(rungs(report, [], limit=limit, origin=ORIGIN))
+        assert texts[-1] == counts
+        assert texts == sorted(texts, key=size, reverse=True)
+        assert texts[0] == scorecard(report, [], limit=limit, origin=ORIGIN)
+        for text in texts:
+            assert size(text) <= limit
+            assert_whole(text)
+
+
+def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: Callable[..., dict[str, Any]]) -> None:
+    report = judged(3)
+    full, failures, counts = rungs(report, [], limit=COMMENT_LIMIT)
+    assert full.encode() > full.encode()[: len(full)]  # more bytes than characters
+    for longer, shorter in ((full, failures), (failures, "")):
+        exact = len(longer.encode())
+        assert scorecard(report, [], limit=exact) == longer
+        below = scorecard(report, [], limit=exact - 1)
+        assert below != longer
+        assert size(below) < exact
+        assert below == shorter or not shorter
+    assert scorecard(report, [], limit=size(counts)) == counts
+    nameless = scorecard(report, [], limit=0)
+    assert nameless.split("\n")[:5] == counts.split("\n")[:5]
+    assert "| Metric |" not in nameless
+
+
+def test_cut_tables_say_how_many_are_missing(judged: Callable[..., dict[str, Any]]) -> None:
+    report = judged(300)
+    full = scorecard(report, [], limit=10 * SUMMARY_LIMIT)
+    assert full.count("… and 400 more: see the JSON report.") == 1  # of 600 cases to look at
+    comment = scorecard(report, [], limit=COMMENT_LIMIT)
+    (more,) = re.findall(r"^… and (\d+) more: see the JSON report\.$", comment, re.MULTILINE)
+    shown = len(re.findall(r"^\| [🔴🟡] \|", comment, re.MULTILINE))
+    assert shown + int(more) == 600
+
+
+@pytest.mark.parametrize(("number", "limit"), [(30, 20_000), (100, COMMENT_LIMIT), (100, 30_000)])
+def test_as_many_cases_are_shown_as_there_is_room_for(
+    judged: Callable[..., dict[str, Any]], number: int, limit: int
+) -> None:
+    text = scorecard(judged(number), [], limit=limit)
+    rows = re.findall(r"^\| [🔴🟡] \|.*\n", text, re.MULTILINE)
+    assert 0 < len(rows) < 2 * number
+    assert limit - size(max(rows, key=size)) < size(text) <= limit
+
+
+@pytest.mark.parametrize("name", ["\U000e0041" * 159, ":" * 150 + "@" * 8])
+def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_gate: SafeGate, name: str) -> None:
+    names = [f"{name}{i}" for i in range(8)]
+    good = {"signals": ["fever"], "summary": "went home", "followup_questions": []}
+    bad = {"signals": [], "summary": "", "followup_questions": ["The policy?"]}
+    for output, reply in ((good, GOOD), (bad, "You should know. I promise. Anyway, pottery.")):
+        cases = (safe_case(one, concern_id=names[0], archetype=one, output=output) for one in names)
+        write_batch(Path("b.json"), *cases)
+        write_cases(Path("c.jsonl"), *(turn(one, assistant=reply, tags=[one]) for one in names))
+        if output is good:
+            git("init", "--quiet")
+            base = commit()
+    groups = {kind: [*names, *(f"{name}{kind}{i}" for i in range(9))] for kind in ("t", "a")}
+    settings = {
+        "min-group": 1,
+        "min-pass-rate": 1,
+        "max-regressions": 0,
+        "protect": names,
+        "tags": {one: {"min-pass-rate": 1, "max-unexpected-failures": 0, "optional": True} for one in groups["t"]},
+        "archetypes": {
+            one: {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": True} for one in groups["a"]
+        },
+    }
+    expired = [{"id": one, "metric": "CR", "reason": one, "owner": one, "expires": "2023-01-01"} for one in names]
+    Path("safe.config.json").write_text(json.dumps(settings), "utf-8")
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": expired}), "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--baseline", base)
+    assert ran.code == 1, ran.log
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    origin = Origin("https://github.com/octo/app", commit="f00d", gate=name)
+    for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 2 * COUNTS_LIMIT):
+        texts = list(rungs(report, [], limit=limit, origin=origin))
+        assert all(size(text) <= limit for text in texts)
+        for text in texts:
+            (heading, _, caution, rule, *_) = text.split("\n")
+            assert heading.startswith("### ❌ SAFE Gate <code>")
+            assert re.search(r" failed · \d+ of \d+ rules broken, \d+ skipped$", heading)
+            assert caution == "> [!CAUTION]"
+            assert rule.startswith("> - **Pass rate 0.0% is below 100.0%**: 0 of 8 SAFE v0 cases labelled Pass")
+            assert text.endswith("</sub>\n")
+    (nameless,) = texts
+    assert nameless.count("<code>") == 5  # the gate, the baseline by commit and name, the digest, the commit
+    assert "> - **8 SAFE v0 cases newly fail, 0 allowed** (`max-regressions`)\n" in nameless
+    assert "Only the rules fit here" in nameless
+
+
+@pytest.mark.parametrize("number", [1, 30, 2_000])
+def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    problems = [Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report["problems"]]
+    problems[-1] = replace(problems[-1], count=report.get("problem_count", number) - len(problems) + 1)
+    for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
+        texts = list(rungs(report, problems, limit=limit))
+        assert all(size(text) <= limit for text in texts)
+        assert all(
+            text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts
+        )
+        assert all("\n> No verdict: the input or the settings have problems." in text for text in texts)
+    (of_a_commit, *_) = rungs(report, problems, limit=SUMMARY_LIMIT, origin=ORIGIN)
+    assert "\n> No verdict on commit <code>f00d</code>: the input" in of_a_commit
+    assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
+
+
+def test_a_problem_keeps_its_last_words_which_say_what_to_do(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "b" * 40).code == 3
+    (problem,) = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]
+    assert 160 < len(problem["message"]) < 500
+    assert " or correct the name</code> |\n" in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+# --- the job summary ----------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("earlier", [0, 1, 500_000])
+def test_a_summary_takes_the_longest_text_that_the_step_has_room_for(tmp_path: Path, earlier: int) -> None:
+    file = tmp_path / "summary"
+    room = SUMMARY_LIMIT - earlier
+    exact = "é" * ((room - 1) // 2) + "x" * ((room - 1) % 2)  # and the newline that ends it
+    for texts, taken in (((exact, "short"), exact), ((exact + "x", "short"), "short")):
+        file.write_bytes(b"\n" * earlier)
+        append_summary(str(file), texts)
+        assert file.read_bytes() == b"\n" * earlier + f"{taken}\n".encode()
+        assert file.stat().st_size <= SUMMARY_LIMIT
+
+
+def test_a_summary_without_room_is_left_as_it_is_and_said_so(tmp_path: Path) -> None:
+    file = tmp_path / "summary"
+    file.write_bytes(b"\n" * (SUMMARY_LIMIT - 4))
+    with pytest.raises(OSError, match="4 bytes are left of the 1048576"):
+        append_summary(str(file), ["long", "shor"])
+    assert file.stat().st_size == SUMMARY_LIMIT - 4

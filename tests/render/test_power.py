@@ -1,0 +1,100 @@
+"""`power` from the outside: a number of cases, or the inputs of a run, in; what they can show, out."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+
+OF_A_HUNDRED = """\
+┌─────────────────────────────────────────────────┬─────────────────────┐
+│                                                 │ This set, 100 cases │
+├─────────────────────────────────────────────────┼─────────────────────┤
+│ smallest drop seen, no case fixed               │                6.7% │
+│ smallest drop seen, 2% of cases fixed           │                9.5% │
+│ smallest drop seen, 5% of cases fixed           │               12.2% │
+│ false alarms of a real drop                     │                2.3% │
+│ false alarms of max-regressions 0, which is off │               99.4% │
+│ failure rate, where no case fails               │          below 3.0% │
+└─────────────────────────────────────────────────┴─────────────────────┘
+This set is likely to miss a drop below 6.7%; smallest drop seen with twice as many cases: 3.4%.
+
+Seen: a change with such a drop fails 4 times of 5. A drop fails that is real (p at most 0.05,
+alpha, by the exact one-sided sign test on the newly failing and the fixed cases of a metric) and of
+at least 2.0% (min-drop) and 3 cases. Holm's correction for several metrics sees less.
+False alarms: how many changes fail that make nothing worse on average, where each case newly fails
+with a chance of 5% and is fixed with the same.
+Failure rate: what the rate behind the cases is below, with 95 % confidence.
+"""
+
+
+def figures(ran: Ran) -> dict[str, list[str]]:
+    rows = [[cell.strip() for cell in line.split("│")[1:-1]] for line in ran.out.splitlines() if line.startswith("│")]
+    return {name: cells for name, *cells in rows}
+
+
+def test_a_number_of_cases_is_all_it_needs(safe_gate: SafeGate) -> None:
+    ran = safe_gate("power", "100")
+    assert (ran.code, ran.out, ran.err) == (0, OF_A_HUNDRED, "")
+
+
+def test_it_counts_the_cases_that_a_run_would_read(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), *(safe_case(f"s{i}") for i in range(30)), safe_case("other", concern_id="I32"))
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}") for i in range(4)))
+    Path("safe.config.json").write_text('{"safe-batch": ["b"], "safe-concern": "I25"}', "utf-8")
+    found = figures(safe_gate("power", "--cases", "c.jsonl"))
+    assert found[""] == ["SAFE v0, 30 cases", "Synthesis, 4 cases"]
+    assert found["smallest drop seen, no case fixed"] == ["21.4%", "none"]
+    assert found["false alarms of a real drop"] == ["0.4%", "0.0%"]
+    assert "Synthesis is too small to see any drop; smallest" in safe_gate("power", "--cases", "c.jsonl").out
+    assert figures(safe_gate("power", "50"))[""] == ["This set, 50 cases"]
+
+
+def test_it_says_that_groups_of_cases_see_less_than_the_cases_it_counts(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", x_topic="one") for i in range(30)))
+    assert "groups of them" not in safe_gate("power", "--cases", "c.jsonl").out
+    Path("safe.config.json").write_text('{"cluster-key": "x_topic"}', "utf-8")
+    said = "Cases are counted one by one here. With cluster-key, which is set, a comparison counts groups of them"
+    assert said in " ".join(safe_gate("power", "--cases", "c.jsonl").out.split())
+    assert safe_gate("power", "100").out == OF_A_HUNDRED
+
+
+def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFE_GATE_ALPHA", "0.2")
+    found = figures(safe_gate("power", "1000", "--min-drop", "0.05", "--max-regressions", "60"))
+    assert found["smallest drop seen, no case fixed"] == ["5.6%"]  # min-drop, not the test, is the limit
+    assert found["false alarms of a real drop"] == ["below 0.1%"]
+    assert found["false alarms of max-regressions 60"] == ["6.7%"]
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mentions"),
+    [
+        ([], "safe-gate power: has no cases to count; expected a number of cases, such as safe-gate power 100"),
+        (["0"], "safe-gate power: '0' is no number of cases from 1 to 1000000"),
+        (["1000001"], "'1000001' is no number of cases"),
+        (["-5"], "'-5' is no number of cases"),
+        (["\u0661"], "is no number of cases"),
+        (["10", "20"], "files are named by --safe-batch and --synthesis-cases"),
+        (["10", "--alpha", "0"], '--alpha: is "0"; expected a number above 0 and below 1'),
+        (["10", "--alpha", "1"], '--alpha: is "1"; expected a number above 0 and below 1'),
+        (["10", "--min-drop", "2"], '--min-drop: is "2"; expected a number from 0 to 1'),
+        (["--cases", "nowhere.jsonl"], "nowhere.jsonl"),
+        (["--batch", "b", "--concern", "I99"], "safe-concern: 'I99' matches no case"),
+        (["--cases", "broken.jsonl", "--batch", "b"], "broken.jsonl:1: is not valid JSON"),
+        (["10", "--config", "c.json"], "c.json:1: alpha: is 1, not less than 1; expected a number above 0 and below 1"),
+    ],
+)
+def test_what_cannot_be_counted_is_refused(safe_gate: SafeGate, arguments: list[str], mentions: str) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    Path("broken.jsonl").write_text("{\n", "utf-8")
+    Path("c.json").write_text('{"alpha": 1}', "utf-8")
+    ran = safe_gate("power", *arguments)
+    assert ran.code == 3
+    assert mentions in ran.err
+    assert ran.out == ""
