@@ -13,11 +13,11 @@ from typing import Any
 import pytest
 
 from safe_gate.inputs.files import load_schema
-from tests.conftest import BAD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
-from tests.fake_github import HEAD, REPOSITORY, Gate, outputs
-from tests.receivers import DROP, Receiver, receiving, rejecting
-from tests.test_deadlines import DRIPS, LONG_ENOUGH, TOO_LONG, dripping
-from tests.test_memory import on_linux, peak
+from tests.github.test_deadlines import DRIPS, LONG_ENOUGH, TOO_LONG, dripping
+from tests.scoring.test_memory import on_linux, peak
+from tests.support.cases import BAD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.github import HEAD, REPOSITORY, Gate, outputs
+from tests.support.receivers import DROP, Receiver, receiving, rejecting
 
 SafeGate = Callable[..., Ran]
 
