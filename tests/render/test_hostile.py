@@ -31,6 +31,7 @@ SURFACES = ("markdown", "rendered", "log", "github_output", "json", "csv")
 OUTPUTS = {
     *("verdict", "pass-rate", "unexpected-failures", "label-accuracy", "total-cases"),
     *("report-json", "report-markdown", "reports", "comment-file", "comment-status", "comment-url"),
+    "sink-status",
 }
 ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d/"
@@ -491,7 +492,7 @@ def test_hostile_settings_and_variables_break_no_doctor(
     for name, value in {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json"}.items():
         monkeypatch.setenv(f"GITHUB_{name}", value)
     monkeypatch.setenv("SAFE_GATE_SYNTHESIS_CASES", text)
-    flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir")
+    flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir", "--sink-file")
     ran = safe_gate("doctor", *(f"{flag}={text}" for flag in flags))
     assert ran.code == 3  # the pattern matches no file
     assert commands_in(ran.log) == []
@@ -499,7 +500,7 @@ def test_hostile_settings_and_variables_break_no_doctor(
     names = re.findall(r"^  (\w[\w ]*?) {2,}", ran.out, re.MULTILINE)
     assert names == [
         *("event", "repository", "pull request", "commit", "base commit", "working folder", "API", "token"),
-        *("comment", "annotations", "job summary", "step outputs", "reports", "recorded text"),
+        *("comment", "annotations", "job summary", "step outputs", "reports", "events", "recorded text"),
     ]
     monkeypatch.setenv("GITHUB_EVENT_NAME", text)
     for problem in (("--config", text), ("--min-pass-rate", text), (f"--{text}",), (f"--comment={text}",)):
