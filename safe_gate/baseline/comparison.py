@@ -13,10 +13,11 @@ from safe_gate.baseline.source import Baseline
 from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
-from safe_gate.evaluators import EVALUATORS, outcomes_of, without_texts
+from safe_gate.evaluators import EVALUATORS, outcomes_of, present, safe_v0, synthesis, without_texts
 from safe_gate.gate import regression
 from safe_gate.inputs import batches, files
 from safe_gate.inputs.files import HERE
+from safe_gate.inputs.spool import Store
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
 
@@ -179,6 +180,36 @@ def against(
     comparison = {**none, **clustered, "without_baseline": without, **compared}
     outcomes = regression.judge(comparison, guards(options), waived)
     return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
+
+
+def texts_before(base: Baseline, comparison: JsonObject, options: Options, options_at: OptionsAt) -> Store:
+    """Return the baseline's texts of the cases in both runs that are not the same, by `texts_key`.
+
+    They are read again from the files of its commit; a report has none. `options` are the run's own. Raises
+    CannotJudge as reading them does.
+    """
+    texts = Store(held=0)
+    if base.report is not None:
+        return texts
+    own = narrowed(replace(options_at(base.root), cluster_key=options.cluster_key), base.root)
+    changed = {
+        name: {one for key in ("changed_outputs", "changed_expectations") for one in comparison[name]["cases"][key]}
+        for name in present(comparison)
+    }
+    if changed.get("safe_v0") and own.safe_batch:
+        for case in measure.safe_v0_cases(own, root=base.root):
+            if isinstance(case, safe_v0.Case) and case.test_id in changed["safe_v0"]:
+                texts.setdefault(texts_key("safe_v0", case.test_id), case.texts())
+    if changed.get("synthesis") and own.synthesis_cases:
+        for one in files.synthesis_cases(own.synthesis_cases, root=base.root, bounds=files.Bounds.of(own)):
+            if isinstance(one, synthesis.Case) and one.id in changed["synthesis"]:
+                texts.setdefault(texts_key("synthesis", one.id), one.texts())
+    return texts
+
+
+def texts_key(evaluator: str, case_id: str) -> str:
+    """Return what the texts of a case are kept by."""
+    return f"{evaluator} {case_id}"
 
 
 def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]:

@@ -10,7 +10,19 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, JsonObject, Label, Place, Problem, Problems, Section, Untrusted, Verdict
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    CannotJudge,
+    JsonObject,
+    Label,
+    Place,
+    Problem,
+    Problems,
+    Recorded,
+    Section,
+    Untrusted,
+    Verdict,
+)
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import files
@@ -24,7 +36,6 @@ if TYPE_CHECKING:
     from safe_gate.inputs import conversion
     from safe_gate.publish.effects import Effects
     from safe_gate.render.formats import Draw
-    from safe_gate.run import judging
     from safe_gate.scoring.shards import Shard
 
 EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
@@ -58,8 +69,8 @@ def _run(options: Options, effects: Effects, options_at: comparison.OptionsAt, *
         return _score_shard(shards.Shard.named(options.shard), options, effects, options_at)
     merged = shards.read(options.shards) if is_merge else None
     begin = partial(_unfinished, options=options, effects=effects, drawn=_reports(options))
-    report, problems = judging.made(options, effects, options_at, merged=merged, begin=begin)
-    return _conclude(report, problems, options, effects)
+    report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
+    return _conclude(report, problems, options, effects, recorded)
 
 
 def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:
@@ -70,9 +81,9 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
 
     path = Path(options.report_dir) / shard.name
     begin = partial(
-        _unfinished, options=options, effects=effects, drawn={path: lambda report, _: jsonreport.pieces(report)}
+        _unfinished, options=options, effects=effects, drawn={path: lambda run: jsonreport.pieces(run.report)}
     )
-    content, problems = judging.scored(options, effects, options_at, shard, begin)
+    content, problems, _ = judging.scored(options, effects, options_at, shard, begin)
     if problems:
         files.write_or_remove(path, jsonreport.to_json(content))  # which no merge takes for a shard
         return _conclude(content, problems, options, effects)
@@ -398,11 +409,14 @@ def verify(paths: Sequence[str], effects: Effects) -> int:
     return next(code for standing, code in codes.items() if standing in found)
 
 
-def _made_anew(options: Options, generated_at: str, recorded: JsonObject, effects: Effects) -> judging.Made:
+def _made_anew(
+    options: Options, generated_at: str, recorded: JsonObject, effects: Effects
+) -> tuple[JsonObject, Sequence[Problem]]:
     """Return the report that a run at another time would have made."""
     from safe_gate.run import judging
 
-    return judging.made(options, replace(effects, generated_at=generated_at), lambda _: options, recorded)
+    made = judging.made(options, replace(effects, generated_at=generated_at), lambda _: options, recorded)
+    return made.report, made.problems
 
 
 def bless(
@@ -598,39 +612,46 @@ def _unfinished(judging_options: Options, options: Options, effects: Effects, dr
     judge, which may name other files than the run's own.
     """
     from safe_gate.publish import handover
+    from safe_gate.render import formats
     from safe_gate.run import judging
 
     problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
     report = judging.error_report((problem,), judging_options, effects)
-    readers = (options, judging_options)
+    readers, run = (options, judging_options), formats.Run(report, effects.folder)
     for path, draw in drawn.items():
         read = [Path(one.baseline) for one in readers]  # which stays missing, too
         if files.exists(path):
             read += [file for one in readers for file in _read_by(one, str(path))]
         if not files.is_among(str(path), read):
-            files.write_or_remove(path, draw(report, effects.folder))
+            files.write_or_remove(path, draw(run))
     if not options.shard:
         with suppress(OSError, ValueError):  # what cannot be removed is of another run, which `publish` finds out
             (Path(options.report_dir) / handover.NAME).unlink()
 
 
-def _conclude(report: dict[str, Any], problems: Sequence[Problem], options: Options, effects: Effects) -> int:
+def _conclude(
+    report: dict[str, Any],
+    problems: Sequence[Problem],
+    options: Options,
+    effects: Effects,
+    recorded: Recorded = NOTHING_RECORDED,
+) -> int:
     """Print, write and publish a report; return the exit code of its verdict."""
     from safe_gate.publish import delivery
-    from safe_gate.render import console
+    from safe_gate.render import console, formats
     from safe_gate.run import judging
 
     drawn, written = _reports(options), []
     try:
-        files.write_all({path: draw(report, effects.folder) for path, draw in drawn.items()})
+        run = formats.Run(report, effects.folder, recorded)
+        files.write_all({path: draw(run) for path, draw in drawn.items()})
         written = [files.shown(path) for path in drawn]
     except CannotJudge as error:
         problems = (*problems, *error.problems)
         report = judging.error_report(problems, options, effects)
+        run = formats.Run(report, effects.folder)
         for path, draw in drawn.items():
-            files.write_or_remove(
-                path, draw(report, effects.folder)
-            )  # what stands there must not say that the gate passed
+            files.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed
     if problems:
         effects.err(console.problems(problems))
     else:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from enum import StrEnum
 from itertools import islice
 from operator import eq
@@ -377,6 +377,23 @@ class Outcome:
     cluster: str
     case: str
     output: str
+
+
+@dataclass(frozen=True, slots=True)
+class Recorded:
+    """The recorded texts of a run, which its report does not hold, for what shows them.
+
+    The texts of a case are by field; of a field that is a list an entry is a line. `now` has those of an evaluator's
+    `results[]` in their order, nothing if they are not to be shown. `before` returns by evaluator and id those of the
+    baseline, where they are at hand and differ, else None.
+    """
+
+    now: Mapping[str, Sequence[JsonObject]] = field(default_factory=dict)
+    before: Callable[[str, str], JsonObject | None] = lambda _evaluator, _case_id: None
+
+
+NOTHING_RECORDED = Recorded()
+"""What is known of the texts of a run that shows none."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -78,14 +78,15 @@ def _close(file: IO[bytes]) -> None:
 
 
 class Store:
-    """JSON values by text, in the order in which their keys came."""
+    """JSON values by text, in the order in which their keys came; so many of them are `held` in memory."""
 
-    def __init__(self) -> None:
+    def __init__(self, held: int = _FEW) -> None:
         self._kept: dict[str, Any] | _OnDisk = {}
+        self._held = held
 
     def setdefault(self, key: str, value: Any) -> Any:
         """Return what a key has: this very value if it had none. Raises CannotJudge where there is no room for it."""
-        if isinstance(self._kept, dict) and len(self._kept) >= _FEW:
+        if isinstance(self._kept, dict) and len(self._kept) >= self._held:
             self._kept = _OnDisk(self._kept)
         return self._kept.setdefault(key, value)
 

@@ -10,12 +10,23 @@ from contextlib import AbstractContextManager, ExitStack, contextmanager, nullco
 from dataclasses import asdict, dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.baseline import comparison, source, terms
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict, first_of, number
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    CannotJudge,
+    JsonObject,
+    Place,
+    Problem,
+    Recorded,
+    RuleOutcome,
+    Verdict,
+    first_of,
+    number,
+)
 from safe_gate.evaluators import EVALUATORS, synthesis
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers
@@ -29,8 +40,13 @@ from safe_gate.settings.options import Options, config_paths
 
 SCHEMA_VERSION = 1
 
-Made = tuple[dict[str, Any], tuple[Problem, ...]]
-"""The report of a run, and the problems that kept it from a verdict, if any."""
+
+class Made(NamedTuple):
+    """The report of a run, the problems that kept it from a verdict, if any, and the texts that it recorded."""
+
+    report: dict[str, Any]
+    problems: tuple[Problem, ...]
+    recorded: Recorded = NOTHING_RECORDED
 
 
 def made(
@@ -57,7 +73,7 @@ def made(
             except CannotJudge as error:
                 _, problems, inputs = _measured(ruling, options, effects, _unscored)
                 problems = (*problems, *measure.as_shown(error.problems, options))
-                return error_report(problems, ruling.options, effects, inputs), problems
+                return Made(error_report(problems, ruling.options, effects, inputs), problems)
         begin(ruling.options)
         return _judged(ruling, base, options, effects, settings_at, recorded, merged)
 
@@ -81,9 +97,9 @@ def scored(
         begin(ruling.options)
         measured, problems, inputs = _measured(ruling, options, effects, shard.source)
         if problems:
-            return error_report(problems, ruling.options, effects, inputs), problems
+            return Made(error_report(problems, ruling.options, effects, inputs), problems)
         entries = {name: (one.entries, one.cases) for name, one in measured.items() if one}
-        return shards.as_json(shard, entries, _provenance(inputs, ruling, effects, is_judged=True)), ()
+        return Made(shards.as_json(shard, entries, _provenance(inputs, ruling, effects, is_judged=True)), ())
 
 
 def gate_policy(options: Options) -> gate_rules.Policy:
@@ -219,11 +235,15 @@ def _measured(
 
     `options` are the run's own, whoever's settings judge.
     """
-    judging, at = ruling.options, effects.generated_at
+    judging, at, keeps = ruling.options, effects.generated_at, _shows_texts(options)
     measured = {
-        "safe_v0": measure.safe_v0_part(judging, at, source=source) if judging.safe_batch else None,
+        "safe_v0": (
+            measure.safe_v0_part(judging, at, source=source, keeps_texts=keeps) if judging.safe_batch else None
+        ),
         "synthesis": (
-            measure.synthesis_part(judging, rules=ruling.rules, source=source) if judging.synthesis_cases else None
+            measure.synthesis_part(judging, rules=ruling.rules, source=source, keeps_texts=keeps)
+            if judging.synthesis_cases
+            else None
         ),
     }
     present = [one for one in measured.values() if one is not None]
@@ -293,18 +313,43 @@ def _judged(
             _unmerged(merged, measured, problems, _provenance(inputs, ruling, effects, is_judged=True))
         )
     if problems:
-        return error_report(problems, judging, effects, inputs), problems
+        return Made(error_report(problems, judging, effects, inputs), problems)
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
     parts |= _waivers_part(known, parts, effects)
     try:
         if ruling.base and known:
             parts["waivers"] |= _without_dropped(parts["waivers"], options)
         parts |= _held_against(parts, ruling, base, options, effects, options_at) if recorded is None else recorded
+        texts = _recorded(measured, parts, base, options, options_at)
     except CannotJudge as error:
         problems = measure.as_shown(error.problems, options)
-        return error_report(problems, judging, effects, inputs), problems
+        return Made(error_report(problems, judging, effects, inputs), problems)
     outcomes = gate_rules.judge(parts, gate_policy(judging))
-    return differences.with_digests(_report(gate_rules.verdict(outcomes), outcomes, parts, inputs, ruling, effects)), ()
+    report = _report(gate_rules.verdict(outcomes), outcomes, parts, inputs, ruling, effects)
+    return Made(differences.with_digests(report), (), texts)
+
+
+def _shows_texts(options: Options) -> bool:
+    """Tell whether a report of the run shows recorded texts in full."""
+    return options.text == "full" and "html" in options.reports
+
+
+def _recorded(
+    measured: _Measured,
+    parts: comparison.Parts,
+    base: source.Baseline | None,
+    options: Options,
+    options_at: comparison.OptionsAt,
+) -> Recorded:
+    """Return the texts that a run recorded, and those of its baseline, if the run's own options show them."""
+    if not _shows_texts(options):
+        return NOTHING_RECORDED
+    now = {name: one.texts for name, one in measured.items() if one}
+    found = parts.get("comparison")
+    if base is None or found is None:
+        return Recorded(now)
+    texts = comparison.texts_before(base, found, options, options_at)
+    return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)))
 
 
 def _without_dropped(known: JsonObject, options: Options) -> dict[str, Any]:

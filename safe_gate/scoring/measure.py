@@ -64,7 +64,8 @@ class Measured:
 
     `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
     there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern or the
-    source leaves out too, `skipped` the files of our own that a glob passed over.
+    source leaves out too, `skipped` the files of our own that a glob passed over. `texts` are those of the entries'
+    cases, in their order, if they were asked for.
     """
 
     part: dict[str, Any] | None = None
@@ -74,6 +75,7 @@ class Measured:
     cases: int = 0
     groups: Set[str] = frozenset()
     skipped: tuple[str, ...] = ()
+    texts: Sequence[JsonObject] = ()
 
 
 def safe_v0_part(
@@ -84,19 +86,22 @@ def safe_v0_part(
     root: Path = HERE,
     policy: safe_v0.Policy | None = None,
     source: EntrySource = scored,
+    keeps_texts: bool = False,
 ) -> Measured:
     """Return SAFE v0's part of the report over all batches that the options name.
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
-    Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say.
+    Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say. With
+    `keeps_texts` the recorded texts are there, too.
     """
     from safe_gate.evaluators import safe_v0
 
     policy = policy or safe_policy(options)
 
     groups = set[str]()
-    intake, entries = Intake(safe_v0_cases(options, output, root=root, archetypes=groups)), Spool()
+    intake = Intake(safe_v0_cases(options, output, root=root, archetypes=groups))
+    entries, texts = Spool(), Spool()
 
     def entry(case: safe_v0.Case) -> JsonObject | None:
         def score() -> JsonObject:
@@ -112,6 +117,8 @@ def safe_v0_part(
         for cases in _chunks(intake.cases()):
             found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
             entries.take(lines(scored for _, scored in found))
+            if keeps_texts:
+                texts.take(lines(case.texts() for case, _ in found))
             yield safe_v0.Totals.of(found, policy)
 
     total = add_up(totals(), safe_v0.Totals())
@@ -119,7 +126,14 @@ def safe_v0_part(
     is_whole = not problems and intake.count == len(entries)
     part = safe_v0.report(total, entries, policy, generated_at) if is_whole else None
     return Measured(
-        part, as_shown(problems, options), tuple(intake.inputs), entries, intake.count, groups, tuple(intake.skipped)
+        part,
+        as_shown(problems, options),
+        tuple(intake.inputs),
+        entries,
+        intake.count,
+        groups,
+        tuple(intake.skipped),
+        texts,
     )
 
 
@@ -151,12 +165,17 @@ def safe_v0_cases(
 
 
 def synthesis_part(
-    options: Options, *, root: Path = HERE, rules: synthesis.Rules | None = None, source: EntrySource = scored
+    options: Options,
+    *,
+    root: Path = HERE,
+    rules: synthesis.Rules | None = None,
+    source: EntrySource = scored,
+    keeps_texts: bool = False,
 ) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name.
 
     Files are read below `root`, as by `files.expand`; `rules` are what to score by, if not those that
-    the options name there.
+    the options name there. With `keeps_texts` the recorded texts are there, too.
     """
     from safe_gate.evaluators import synthesis
     from safe_gate.inputs import packs
@@ -166,8 +185,8 @@ def synthesis_part(
         rules = rules or synthesis_rules(options, root=root)
     except CannotJudge as error:
         problems, rules = error.problems, packs.load()  # the cases may have problems of their own
-    scoring = Scoring(rules.recipe, options.cluster_key, options.text, source)
-    seen, entries, found = Store(), Spool(), Problems()
+    scoring = Scoring(rules.recipe, options.cluster_key, options.text, source, keeps_texts)
+    seen, entries, texts, found = Store(), Spool(), Spool(), Problems()
     inputs: list[files.InputFile] = []
     groups = set[str]()
     count = 0
@@ -196,6 +215,7 @@ def synthesis_part(
             if len(groups) > bounds.tags:
                 raise CannotJudge(too_many_tags(bounds.tags))
             entries.take(tally.entries)
+            texts.take(tally.texts)
             yield tally.totals
 
     total = add_up(totals(), synthesis.Totals())
@@ -203,7 +223,7 @@ def synthesis_part(
     is_whole = not problems and 0 < count == len(entries)
     part = synthesis.report(total, entries) if is_whole else None
     skipped = tuple(files.shown(path, root) for path in files.own_cases(options.synthesis_cases, root=root))
-    return Measured(part, problems, tuple(inputs), entries, count, groups, skipped)
+    return Measured(part, problems, tuple(inputs), entries, count, groups, skipped, texts)
 
 
 def too_many_tags(most: int) -> Problem:
@@ -259,25 +279,29 @@ def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Probl
 class Scoring:
     """What makes a Synthesis case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
-    `recipe` is that of `packs.made`, `cluster_key` and `text` are the options.
+    `recipe` is that of `packs.made`, `cluster_key` and `text` are the options, `keeps_texts` is that of
+    `synthesis_part`.
     """
 
     recipe: str
     cluster_key: str
     text: str
     source: EntrySource
+    keeps_texts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
     """What a part of the Synthesis cases comes to: totals, which add up, and entries as `spool.lines`.
 
-    `ids` are of all cases with their places, those with problems too; with a problem there may be fewer entries.
-    `tags` are of all cases, those without an entry too.
+    `texts` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases with their places,
+    those with problems too; with a problem there may be fewer entries. `tags` are of all cases, those without an
+    entry too.
     """
 
     totals: synthesis.Totals
     entries: bytes
+    texts: bytes
     ids: tuple[tuple[str, Place], ...]
     problems: tuple[Problem, ...]
     tags: frozenset[str]
@@ -291,6 +315,7 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     part, is_scored = item
     rules, problems = packs.made(scoring.recipe), list[Problem]()
     entries: list[JsonObject] = []
+    texts: list[JsonObject] = []
     unsound: list[Problem] = []
 
     def fresh(case: synthesis.Case) -> JsonObject:
@@ -303,7 +328,7 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     found = list(files.cases_of(part, scoring.cluster_key))
     most = part.bounds.tags
     if any(not isinstance(case, Problem) and len(case.tags) > most and len(set(case.tags)) > most for case in found):
-        return Tally(synthesis.Totals(), b"", (), (too_many_tags(most),), frozenset())
+        return Tally(synthesis.Totals(), b"", b"", (), (too_many_tags(most),), frozenset())
     tags = set[str]()
     for case in found:
         if isinstance(case, Problem):
@@ -317,8 +342,17 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
             unsound.append(entry)
         elif entry is not None:
             entries.append(entry)
+            if scoring.keeps_texts:
+                texts.append(case.texts())
     problems += unsound
-    return Tally(synthesis.Totals.of(entries), lines(entries), files.ids_of(found), tuple(problems), frozenset(tags))
+    return Tally(
+        synthesis.Totals.of(entries),
+        lines(entries),
+        lines(texts),
+        files.ids_of(found),
+        tuple(problems),
+        frozenset(tags),
+    )
 
 
 Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]

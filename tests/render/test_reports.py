@@ -137,7 +137,7 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     shutil.copy("reports/safe-gate.json", "report.json")
     no_verdict = json.loads(Path("report.json").read_text("utf-8"))
     Path("reports/safe-gate.sarif").write_text(
-        "".join(dict(formats.files(["sarif"]))["safe-gate.sarif"](no_verdict, ""))
+        "".join(dict(formats.files(["sarif"]))["safe-gate.sarif"](formats.Run(no_verdict)))
     )
     found = read()
     assert no_verdict["verdict"] == "error"
@@ -151,7 +151,7 @@ def test_no_file_is_replaced_before_all_are_written(safe_gate: SafeGate, monkeyp
     write_cases(Path("c.jsonl"), turn("a"))
     seen: list[dict[str, str]] = []
 
-    def watched(_report: object, _folder: str) -> Iterator[str]:
+    def watched(_run: object) -> Iterator[str]:
         yield "last"
         found = {path.name: path.read_text("utf-8") for path in Path("reports").glob("safe-gate*")}
         seen.append(found)

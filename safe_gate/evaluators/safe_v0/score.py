@@ -112,6 +112,14 @@ class Case:
         needles = {metric: sorted(texts) for metric, texts in self.needles().items()}
         return {"archetype": self.archetype, "concern_id": self.concern_id, **needles}
 
+    def texts(self) -> dict[str, str]:
+        """Return the recorded texts by field, an entry of a list a line."""
+        return {
+            "signals": "\n".join(self.signals),
+            "summary": self.summary,
+            "followup_questions": "\n".join(self.followup_questions),
+        }
+
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its output, is the same in another run."""
         output = [list(self.signals), self.summary, list(self.followup_questions)]

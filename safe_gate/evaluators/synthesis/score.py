@@ -45,6 +45,10 @@ class Case:
         """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
         return {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}
 
+    def texts(self) -> dict[str, str]:
+        """Return the recorded texts by field."""
+        return {"user": self.user, "assistant": self.assistant}
+
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
         return {"case": digest({"user": self.user, **self.asks()}), "output": digest(self.assistant)}

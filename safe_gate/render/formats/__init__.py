@@ -8,11 +8,24 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from typing import NamedTuple
 
-from safe_gate.core.model import JsonObject
+from safe_gate.core.model import NOTHING_RECORDED, JsonObject, Recorded
 
-Draw = Callable[[JsonObject, str], Iterable[str]]
-"""Gives the text of a file in pieces, from a report and the working folder's path in the repository."""
+
+class Run(NamedTuple):
+    """What the files of a run are drawn from: its report, and the working folder's path in the repository.
+
+    `recorded` are the texts of its cases, for a format that shows them.
+    """
+
+    report: JsonObject
+    folder: str = ""
+    recorded: Recorded = NOTHING_RECORDED
+
+
+Draw = Callable[[Run], Iterable[str]]
+"""Gives the text of a file in pieces."""
 
 
 def files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from safe_gate.core.model import JsonObject
+from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import conclusion
 from safe_gate.render.untrusted import xml
@@ -17,13 +18,15 @@ _COLORS = {"pass": ("brightgreen", "#2a7f2e"), "fail": ("red", "#c0392b"), "erro
 _PADDING = 6  # pixels beside a text
 
 
-def _json(report: JsonObject, _folder: str) -> Iterator[str]:
+def _json(run: Run) -> Iterator[str]:
+    report = run.report
     name, _ = _COLORS[report["verdict"]]
     shown = {"schemaVersion": 1, "label": _LABEL, "message": _message(report), "color": name}
     yield f"{line(shown | ({'isError': True} if report['verdict'] == 'error' else {}))}\n"
 
 
-def _svg(report: JsonObject, _folder: str) -> Iterator[str]:
+def _svg(run: Run) -> Iterator[str]:
+    report = run.report
     _, color = _COLORS[report["verdict"]]
     message = _message(report)
     left, right = (_width(text) + 2 * _PADDING for text in (_LABEL, message))

@@ -5,9 +5,10 @@ from __future__ import annotations
 import csv
 from collections.abc import Iterator, Sequence
 
-from safe_gate.core.model import JsonObject, Untrusted
+from safe_gate.core.model import Untrusted
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render.cases import JudgedCase, judged_cases
+from safe_gate.render.formats import Run
 from safe_gate.render.untrusted import cell, plain, quoted
 
 _LONGEST = 32_000  # Excel takes 32,767 characters
@@ -21,12 +22,12 @@ class _Echo:
         return text
 
 
-def _draw(report: JsonObject, _folder: str) -> Iterator[str]:
+def _draw(run: Run) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    measures = [by for name in present(report) for by in EVALUATORS[name].explained]
+    measures = [by for name in present(run.report) for by in EVALUATORS[name].explained]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
     yield _BOM + writer.writerow((*header, "evidence"))
-    for case in judged_cases(report):
+    for case in judged_cases(run.report):
         yield writer.writerow([cell(one[:_LONGEST]) for one in _row(case, measures)])
 
 

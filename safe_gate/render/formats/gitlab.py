@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place, Untrusted
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
+from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import message, problems_in
 from safe_gate.render.untrusted import plain, quoted
@@ -17,9 +18,9 @@ from safe_gate.render.untrusted import plain, quoted
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
-def _draw(report: JsonObject, folder: str) -> Iterator[str]:
+def _draw(run: Run) -> Iterator[str]:
     separator = "[\n"
-    for issue in _issues(report, folder):
+    for issue in _issues(run.report, run.folder):
         yield f"{separator}{line(issue)}"
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"

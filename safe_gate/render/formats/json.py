@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.core.model import JsonObject
+from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import pieces
 
 
-def _draw(report: JsonObject, _folder: str) -> Iterator[str]:
-    return pieces(report)
+def _draw(run: Run) -> Iterator[str]:
+    return pieces(run.report)
 
 
 FILES = {"safe-gate.json": _draw}

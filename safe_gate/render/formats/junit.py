@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject, Place, Problem, Severity, Untrusted
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
+from safe_gate.render.formats import Run
 from safe_gate.render.report import message, problems_in
 from safe_gate.render.untrusted import plain, quoted, xml
 
@@ -25,7 +26,8 @@ class _Test(NamedTuple):
     details: Sequence[str] = ()
 
 
-def _draw(report: JsonObject, _folder: str) -> Iterator[str]:
+def _draw(run: Run) -> Iterator[str]:
+    report = run.report
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
     version = ("version", report["tool"]["version"])
     yield _suite("gate", "gate", [*_rules(report), *map(_input, problems_in(report))], [version])

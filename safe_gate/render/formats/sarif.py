@@ -17,6 +17,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Explained, JsonObject, Judgement, Place, Severity, Untrusted
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
+from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import NEWLY_FAILING, message, problems_in
 from safe_gate.render.untrusted import address, plain, quoted, sarif
@@ -32,7 +33,8 @@ _WHOLE = Explained(
 )
 
 
-def _draw(report: JsonObject, folder: str) -> Iterator[str]:
+def _draw(source: Run) -> Iterator[str]:
+    report, folder, _ = source
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     results, left_out = _first(_ranked(report, folder, index))
