@@ -436,6 +436,47 @@ class Judgement:
         )
 
 
+class Side(StrEnum):
+    """Which way what was found in a text counts."""
+
+    FOR = "for"
+    AGAINST = "against"
+    NEITHER = "neither"
+    CANCELLED = "cancelled"
+
+
+class Mark(NamedTuple):
+    """What was found in a recorded text: `text` is `[start:end]` of the field, in code points.
+
+    `by` is the metric or check that looked for it, `says` what it does there in our own words, `rule` what matched,
+    "" for no rule. `why` tells more: of what is cancelled, by what.
+    """
+
+    field: str
+    start: int
+    end: int
+    text: str
+    side: Side
+    by: str
+    says: str
+    rule: str = ""
+    why: Phrase = ()
+
+
+class Rate(NamedTuple):
+    """A share that a report tells: `part` of `whole` cases or labels. `about` is a title that several may have.
+
+    `rule` is the rule of the gate that limits it, of a `group` if it is one of a group; "" for none.
+    """
+
+    about: str
+    name: Words
+    part: int
+    whole: int
+    rule: str = ""
+    group: str = ""
+
+
 class Explained(NamedTuple):
     """What a metric or check is called, what it asks of a case in a sentence, and what to do about a failure."""
 

@@ -18,8 +18,11 @@ from safe_gate.core.model import (
     JsonObject,
     Judgement,
     Lookup,
+    Mark,
     Metric,
     Outcome,
+    Phrase,
+    Rate,
     Section,
     View,
 )
@@ -87,6 +90,32 @@ class Evaluator(NamedTuple):
         """Yield the type, the name and the data of an event for each batch of its part of the report."""
         told: Iterator[tuple[str, str, dict[str, Any]]] = self._module("event").batches(part)
         return told
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The fields of a case's recorded texts in reading order, each with its title."""
+        titles: Mapping[str, str] = self._module("evidence").FIELDS
+        return titles
+
+    def marks(self, result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
+        """Yield what one result says was found in the case's texts, given by field as far as they are known."""
+        found: Iterator[Mark] = self._module("evidence").marks(result, texts)
+        return found
+
+    def decisions(self, part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
+        """Return a sentence for each metric or check: how it came to what it says of a case."""
+        told: Mapping[str, Phrase] = self._module("evidence").decisions(part, result)
+        return told
+
+    def rates(self, part: JsonObject) -> Iterator[Rate]:
+        """Yield the shares that its part of the report tells, first that of cases as they should be."""
+        shares: Iterator[Rate] = self._module("section").rates(part)
+        return shares
+
+    def labels(self, part: JsonObject) -> Mapping[str, int]:
+        """Return how many cases have each label, from the best to the worst."""
+        counts: Mapping[str, int] = self._module("section").labels(part)
+        return counts
 
     @property
     def explained(self) -> Mapping[str, Explained]:

@@ -23,7 +23,7 @@ class JudgedCase:
     should be: a negative example is to fail. `groups` are its archetype or its tags, `excused_by` those by which it
     fails as it is meant to. `waivers` are those that let it pass, by metric or check. `change` is what became of it
     since the baseline, "" where nothing did or there is none. `finding` is what a reviewer is shown of it, None of a
-    case that needs no look.
+    case that needs no look. `result` is its entry of `results[]`.
     """
 
     evaluator: Evaluator
@@ -37,6 +37,7 @@ class JudgedCase:
     waivers: Mapping[str, JsonObject]
     change: str
     finding: Finding | None
+    result: JsonObject
 
     def to_see(self) -> Iterator[Judgement]:
         """Yield what a reviewer is to see: what is no full pass, waived or not, else what the case has as a whole."""
@@ -83,6 +84,7 @@ def judged_cases(report: JsonObject) -> Iterator[JudgedCase]:
                 waivers=waivers.get((case_id, evaluator.measures), {}),
                 change=changes.get(case_id, ""),
                 finding=shown,
+                result=result,
             )
 
 

@@ -7,18 +7,12 @@ from typing import Any
 
 from safe_gate.core.figures import apart, fixed
 from safe_gate.core.model import JsonObject, Untrusted
+from safe_gate.evaluators.synthesis.evidence import why_not
 from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
 from safe_gate.evaluators.synthesis.section import SAYS
 from safe_gate.render.untrusted import plain
 
 _LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}
-_WHY_NOT = {
-    "quotation": "in a quotation",
-    "unless": "cancelled by an exception of the rule",
-    "asked_text": "in a text that was asked for",
-    "asked_steps": "after a question for instructions",
-    "asked_verdict": "after a question who was in the wrong",
-}
 _IDLE = {
     "unverifiable_reassurance": "does not apply to a reply without a word",
     "topic_pivot": "applies when a clause of the message that counts discloses something",
@@ -114,12 +108,9 @@ def _rule(hit: JsonObject, group: str = "") -> str:
 
 
 def _why_not(hit: JsonObject) -> str:
-    """Return in words why a hit does not count."""
-    by, _, longer = hit["by"].partition("longer: ")
-    words = f': "{plain(Untrusted(hit["words"]), 60)}"' if "words" in hit else ""
-    if longer:
-        return f"gives way to {plain(Untrusted(longer), 60)}{words}"
-    return _WHY_NOT.get(by, f"cancelled by {plain(Untrusted(by), 60)}") + words
+    phrase = why_not(hit)
+    words = f'"{plain(phrase[-1], 60)}"' if "words" in hit else plain(phrase[-1], 60)
+    return "".join(plain(one, 60) for one in phrase[:-1]) + words
 
 
 def _sums(check: JsonObject) -> dict[str, Any]:

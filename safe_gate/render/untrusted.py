@@ -70,6 +70,30 @@ _XML = {
 }
 
 
+def html(words: Words, longest: int = LONGEST) -> str:
+    """Return words for HTML, in an element or in an attribute with quotes of either kind.
+
+    >>> html(Untrusted("<a b='&'>"))
+    '&lt;a b=&#39;&amp;&#39;&gt;'
+    """
+    text = words if isinstance(words, str) else visible(words.text, longest)
+    return text if text.isalnum() else text.translate(_XML)
+
+
+def embedded(json_text: str) -> str:
+    r"""Return JSON for a `<script>` that holds data: no text in it ends the element or begins a comment.
+
+    The strings are the same, so whoever shows them must escape them.
+
+    >>> print(embedded('{"a": "</script><!--"}'))
+    {"a": "\u003c/script\u003e\u003c!--"}
+    """
+    return json_text.translate(_IN_SCRIPT)
+
+
+_IN_SCRIPT = {ord(sign): f"\\u{ord(sign):04x}" for sign in "<>&"}
+
+
 def cell(words: Words, longest: int = LONGEST) -> str:
     """Return words for a cell of a spreadsheet, which takes none of them for a formula.
 

@@ -346,10 +346,10 @@ class Options:
         choices=("json", "console", "markdown", "all"),
     )
     reports: tuple[str, ...] = _option(
-        "The formats of the files that a run writes to report-dir: json, markdown, junit, sarif, gitlab, csv, jsonl, "
-        "badge; one a line, or commas between them.",
+        "The formats of the files that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, csv, "
+        "jsonl, badge; one a line, or commas between them.",
         ("json", "markdown"),
-        choices=("json", "markdown", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"),
+        choices=("json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"),
     )
     report_dir: str = _option(
         "The folder for reports.",

@@ -189,9 +189,8 @@ def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatc
     assert not Path("o.json").exists()
 
 
-def test_a_store_without_room_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(spool, "_FEW", 0)
-    store = Store()
+def test_a_store_without_room_is_said() -> None:
+    store = Store(held=0)
     store.setdefault("a", 1)
     database = store._kept
     assert not isinstance(database, dict)

@@ -6,7 +6,10 @@ import csv
 import io
 import json
 import re
+from base64 import b64encode
 from functools import cache
+from hashlib import sha256
+from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any, NamedTuple
 from xml.etree import ElementTree
@@ -20,6 +23,7 @@ FORMATS = DATA / "formats"
 FILES = {
     "json": ("safe-gate.json",),
     "markdown": ("safe-gate.md",),
+    "html": ("safe-gate.html",),
     "junit": ("safe-gate.junit.xml",),
     "sarif": ("safe-gate.sarif",),
     "gitlab": ("safe-gate.gitlab.json",),
@@ -32,6 +36,47 @@ FORMULA = ("=", "+", "-", "@", "\t", "\r", "\n", "\uff1d", "\uff0b", "\uff0d", "
 _XS = "{http://www.w3.org/2001/XMLSchema}"
 
 
+class Page(HTMLParser):
+    """A page that a run wrote: its elements, its text but for what scripts show, and the cases of its data."""
+
+    def __init__(self, text: str) -> None:
+        super().__init__()
+        self.elements: list[tuple[str, dict[str, str]]] = []
+        self.words = ""
+        self.scripts: list[tuple[str, str]] = []
+        self.styles: list[str] = []
+        self._inside = ("", "")
+        self.feed(text)
+        self.close()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        attributes = {name: value or "" for name, value in attrs}
+        self.elements.append((tag, attributes))
+        if tag in ("script", "style"):
+            self._inside = (tag, attributes.get("class", ""))
+
+    def handle_endtag(self, tag: str) -> None:
+        self._inside = ("", "") if tag in ("script", "style") else self._inside
+
+    def handle_data(self, data: str) -> None:
+        tag, kind = self._inside
+        if tag == "script":
+            self.scripts.append((kind, data))
+        elif tag == "style":
+            self.styles.append(data)
+        else:
+            self.words += data
+
+    @property
+    def cases(self) -> list[dict[str, Any]]:
+        return [json.loads(one) for kind, text in self.scripts if kind == "cases" for one in text.splitlines() if one]
+
+    @property
+    def about(self) -> dict[str, Any]:
+        found: dict[str, Any] = json.loads(next(text for kind, text in self.scripts if kind == "about"))
+        return found
+
+
 class Read(NamedTuple):
     """The reports of a run, each as its readers have it."""
 
@@ -41,6 +86,7 @@ class Read(NamedTuple):
     csv: list[dict[str, str]]
     jsonl: list[dict[str, Any]]
     badge: dict[str, Any]
+    html: Page
 
     @property
     def run(self) -> dict[str, Any]:
@@ -62,11 +108,42 @@ def read(folder: str = "reports") -> Read:
             assert not re.search(
                 r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069\ufffe\uffff]", text
             ), file
-    return Read(_junit(folder), _sarif(folder), _gitlab(folder), _csv(folder), _jsonl(folder), _badge(folder))
+    others = _junit(folder), _sarif(folder), _gitlab(folder), _csv(folder), _jsonl(folder), _badge(folder)
+    return Read(*others, html(_text(folder, "html")))
 
 
 def _text(folder: str, format_: str, number: int = 0) -> str:
     return (Path(folder) / FILES[format_][number]).read_bytes().decode("utf-8")
+
+
+# --- HTML ---------------------------------------------------------------------------------------
+
+_HARMLESS = frozenset(
+    "a b body button caption circle code col colgroup del details div footer form h1 h2 h3 head header html ins label "
+    "li line main mark meta noscript ol p rect script section span style summary svg table tbody td th thead title tr "
+    "ul".split()
+)
+
+
+def html(text: str) -> Page:
+    """Return a page that asks for nothing, runs its own script alone, and holds no markup of recorded text."""
+    page = Page(text)
+    assert {tag for tag, _ in page.elements} <= _HARMLESS
+    for tag, attributes in page.elements:
+        assert not [name for name in attributes if name.startswith("on") or name in ("src", "srcset", "style")], tag
+        assert attributes.get("href", "#").startswith("#")
+        assert tag != "script" or attributes.get("type", "") in ("", "application/json")
+    (policy,) = [one["content"] for tag, one in page.elements if one.get("http-equiv") == "Content-Security-Policy"]
+    assert policy.startswith("default-src 'none'; ")
+    for kind, texts in {
+        "script": [one for name, one in page.scripts if not name],
+        "style": page.styles,
+    }.items():
+        sources = [f"'sha256-{b64encode(sha256(one.encode()).digest()).decode()}'" for one in texts]
+        assert re.findall(rf"{kind}-src ([^;]*)", policy) == [" ".join(sources)] * bool(sources)
+        assert len(texts) <= 1
+    assert not re.search(r"[\x00-\x08\x0b-\x1f\x7f-\x9f\u202a-\u202e\u2066-\u2069]", text)
+    return page
 
 
 # --- JUnit --------------------------------------------------------------------------------------

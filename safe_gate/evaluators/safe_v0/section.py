@@ -16,6 +16,7 @@ from safe_gate.core.model import (
     Label,
     Phrase,
     Place,
+    Rate,
     Section,
     Severity,
     Table,
@@ -175,6 +176,22 @@ def finding(result: JsonObject) -> Finding:
         evidence=evidence,
         place=Place(result["source"]["path"], result["source"]["line"]),
     )
+
+
+def rates(part: JsonObject) -> Iterator[Rate]:
+    """Yield the cases labelled Pass, those that pass each metric, then those of each archetype labelled Pass."""
+    total = part["total_cases"]
+    yield Rate("Labelled Pass", "all cases", part["label_distribution"][Label.PASS], total, "min-pass-rate")
+    for metric in METRICS:
+        yield Rate("Passes by metric", metric, round(part["pass_rates"][metric] * total), total)
+    for name, group in sorted(part["by_archetype"].items(), key=lambda one: -one[1]["count"]):
+        passed, count = group["passed"], group["count"]
+        yield Rate("Labelled Pass, by archetype", Untrusted(name), passed, count, "min-pass-rate", name)
+
+
+def labels(part: JsonObject) -> dict[str, int]:
+    """Return how many cases have each label."""
+    return {label.value: part["label_distribution"][label] for label in Label}
 
 
 EXPLAINED = {

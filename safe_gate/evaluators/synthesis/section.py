@@ -16,6 +16,7 @@ from safe_gate.core.model import (
     Judgement,
     Phrase,
     Place,
+    Rate,
     Section,
     Severity,
     Table,
@@ -213,6 +214,36 @@ def finding(result: JsonObject) -> Finding:
         ),
         place=Place(result["source"]["path"], result["source"]["line"]),
     )
+
+
+def rates(part: JsonObject) -> Iterator[Rate]:
+    """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
+    summary = part["summary"]
+    expected = summary["strict_passed"] + summary["expected_failures"]
+    yield Rate("As expected", "all cases", expected, summary["cases"])
+    for check in CHECKS:
+        if counts := summary["by_check"].get(check):
+            judged = counts["passed"] + counts["failed"]
+            yield Rate("Passes, where a check applies", _title(check), counts["passed"], judged)
+    for check in CHECKS:
+        if counts := summary["label_accuracy_by_check"].get(check):
+            rule = f"min-label-accuracy-{check.replace('_', '-')}"
+            yield Rate("Agreement with labels", _title(check), counts["matched"], counts["total"], rule)
+    sizes = {tag: group["cases"] for tag, group in summary["by_tag"].items() if group["cases"] >= _LEAST}
+    for tag in sorted(sizes, key=lambda tag: -sizes[tag]):
+        passed = summary["by_tag"][tag]["passed_as_expected"]
+        yield Rate("As expected, by tag", Untrusted(tag), passed, sizes[tag], "min-pass-rate", tag)
+
+
+def labels(part: JsonObject) -> dict[str, int]:
+    """Return how many cases end in each way."""
+    names = {
+        "strict_passed": "passes",
+        "expected_failures": "fails as expected",
+        "unexpected_passes": "negative example passes",
+        "unexpected_failures": "fails unexpectedly",
+    }
+    return {words: part["summary"][name] for name, words in names.items()}
 
 
 EXPLAINED = {

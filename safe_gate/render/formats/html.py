@@ -1,0 +1,356 @@
+"""A run as one page for people: verdict and rules, figures with intervals, every case with its evidence. Pure.
+
+What a case shows stands in the page as JSON, a case a line; the page's scripts filter it and draw what is looked at.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import chain
+from typing import Any
+
+from safe_gate.core.figures import plural
+from safe_gate.core.model import (
+    JsonObject,
+    Judgement,
+    Mark,
+    Phrase,
+    Recorded,
+    Severity,
+    Table,
+    Untrusted,
+    Words,
+    in_order,
+    number,
+)
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.render import weakening
+from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
+from safe_gate.render.comparison import baseline_words, comparison_section, headline, notes, shown_sections
+from safe_gate.render.formats import Run
+from safe_gate.render.jsonreport import line
+from safe_gate.render.page import charts, page
+from safe_gate.render.page.markup import folded, paragraphs, phrase, table
+from safe_gate.render.report import (
+    NEWLY_FAILING,
+    about,
+    conclusion,
+    known_failures,
+    names,
+    problems_in,
+    remarks,
+    state,
+    waiver_table,
+)
+from safe_gate.render.untrusted import address, embedded, html
+
+_VERDICTS = {"pass": "Passed", "fail": "Failed", "error": "No verdict"}
+_STATES = {"ok": "holds", "broken": "broken", "skipped": "skipped"}
+_SCRIPTS = ("text.js", "case.js", "list.js")
+_BLOCK = 1_000  # cases of one element: a browser holds no text of more than half a gigabyte
+
+
+def _draw(run: Run) -> Iterator[str]:
+    title = f"SAFE Gate: {_VERDICTS[run.report['verdict']].lower()}"
+    return page(title, chain(_body(run.report), _cases(run)), _SCRIPTS)
+
+
+FILES = {"safe-gate.html": _draw}
+
+
+def _body(report: JsonObject) -> Iterator[str]:
+    yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
+    yield from _header(report)
+    yield "<main>\n"
+    yield from _problems(report)
+    yield from _rules(report)
+    yield from _weakened(report)
+    yield from _compared(report)
+    yield from _figures(report)
+    if (waivers := waiver_table(report)).rows:
+        yield "<section><h2>Known failures</h2>\n"
+        yield from paragraphs([known] if (known := known_failures(report)) else [])
+        yield from table(waivers, "Waivers and their state")
+        yield "</section>\n"
+
+
+def _header(report: JsonObject) -> Iterator[str]:
+    verdict, tool, provenance = report["verdict"], report["tool"], report["provenance"]
+    facts: list[Phrase] = [(report["generated_at"].replace("T", " ").replace("Z", " UTC"),)]
+    if provenance["commit"]:
+        facts.append(("commit ", Untrusted(provenance["commit"][:12])))
+    facts.append((f"{tool['name']} {tool['version']}",))
+    if digests := provenance.get("digests"):
+        facts.append(("digest ", Untrusted(digests["all"][:12])))
+    yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
+    yield f"<h1>{_VERDICTS[verdict]}</h1>\n<p>{html(conclusion(report))}</p>\n"
+    yield f'<p class="facts">{" · ".join(map(phrase, facts))}</p>\n</div></header>\n'
+
+
+def _problems(report: JsonObject) -> Iterator[str]:
+    problems = in_order(problems_in(report))
+    if not problems:
+        return
+    rows: tuple[tuple[Words, ...], ...] = tuple(
+        (
+            Untrusted(one.place.path + (f":{one.place.line}" if one.place.line else "")),
+            Untrusted(one.case_id) if one.case_id else "",
+            Untrusted(one.field) if one.field else "",
+            Untrusted(one.message),
+        )
+        for one in problems
+    )
+    yield "<section><h2>Problems</h2>\n<p>The input or the settings have problems. That is never a pass.</p>\n"
+    yield from table(Table(("Place", "Case", "Field", "Problem"), "<<<<", rows), plural(number(problems), "problem"))
+    yield "</section>\n"
+
+
+def _rules(report: JsonObject) -> Iterator[str]:
+    if report["rules"]:
+        yield '<section><h2>Rules</h2>\n<ul class="rules">\n'
+        for rule in sorted(report["rules"], key=lambda one: _ORDER.index(state(one))):
+            became = state(rule)
+            said = f"{phrase(about(rule))}{html(rule['message'])}{_links(rule)}"
+            yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
+            yield f' <span class="muted">{html(rule["rule"])}</span></span></li>\n'
+        yield "</ul>\n"
+        yield from paragraphs(weakening.sentences(report))
+        yield from paragraphs(remarks(report))
+        yield "</section>\n"
+
+
+def _links(rule: JsonObject) -> str:
+    """Return the first cases that broke a rule, each as a link to itself in the list."""
+    return "".join(
+        f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{phrase((one,))}</a>'
+        if isinstance(one, Untrusted)
+        else html(one)
+        for one in names(rule)
+    )
+
+
+_ORDER = ("broken", "skipped", "ok")
+
+
+def _weakened(report: JsonObject) -> Iterator[str]:
+    if said := weakening.headline(report):
+        yield f'<section class="warning"><h2>This change weakens the gate</h2>\n<p>Weaker{phrase(said)}.</p>\n'
+        yield from table(weakening.table(report["weakened"]["findings"]), "In what the gate is weaker")
+        yield "</section>\n"
+
+
+def _compared(report: JsonObject) -> Iterator[str]:
+    if "comparison" not in report:
+        return
+    comparison = report["comparison"]
+    yield f"<section><h2>Compared with {phrase(baseline_words(comparison))}</h2>\n<p>{html(headline(comparison))}</p>\n"
+    yield from paragraphs(notes(comparison))
+    if comparison["status"] != "none":
+        section = comparison_section(report)
+        yield from table(section.metrics, "Metrics of both runs")
+        yield f'<p class="muted">{html(section.footer)}</p>\n'
+        for title, ids in section.issues:
+            yield f"<p>{html(title)}: {phrase(ids)}</p>\n"
+    yield "</section>\n"
+
+
+def _figures(report: JsonObject) -> Iterator[str]:
+    limits = {(rule["evaluator"], rule["rule"], rule.get("group", "")): rule["threshold"] for rule in report["rules"]}
+    for name, section in zip(present(report), shown_sections(report), strict=True):
+        evaluator = EVALUATORS[name]
+        yield f"<section><h2>{html(evaluator.title)}</h2>\n<p>{html(section.headline)}</p>\n"
+        yield from paragraphs(section.notes)
+        yield from charts.rates(
+            (rate, limits.get((name, rate.rule, rate.group))) for rate in evaluator.rates(report[name])
+        )
+        yield from folded("All figures", _details(section.metrics, section.details, section.issues))
+        yield "</section>\n"
+
+
+def _details(
+    metrics: Table, details: tuple[tuple[str, Table], ...], issues: tuple[tuple[str, Phrase], ...]
+) -> Iterator[str]:
+    yield from table(metrics, "Scorecard")
+    for title, found in issues:
+        yield f"<p>{html(title)}: {phrase(found)}</p>\n"
+    for title, shown in details:
+        yield f"<h3>{html(title)}</h3>\n"
+        yield from table(shown, title)
+
+
+# --- cases --------------------------------------------------------------------------------------
+
+
+def _cases(run: Run) -> Iterator[str]:
+    """Yield the list of cases, which the scripts fill, what it is filled with, and the end of the page."""
+    report = run.report
+    evaluators = present(report)
+    is_any_compared = any(is_compared(report, name) for name in evaluators)
+    if evaluators:
+        yield '<section id="cases" tabindex="-1"><h2>Cases</h2>\n'
+        yield "<noscript><p>The list of cases needs JavaScript.</p></noscript>\n"
+        yield '<form id="filters" class="filters" role="search" aria-label="Filter the cases"></form>\n'
+        if run.recorded.now:
+            yield _LEGEND.format(_CHANGED if is_any_compared else "")
+        yield '<p id="shown" role="status"></p>\n<ol id="list" class="cases"></ol>\n'
+        yield '<button id="more" type="button" hidden>Show more</button>\n</section>\n'
+    yield "</main>\n"
+    yield from _footer(report)
+    if evaluators:
+        yield f"{_DATA.format('about')}{embedded(line(_about(report, run.recorded)))}</script>\n"
+        for place, one in enumerate(_lines(run)):
+            if place % _BLOCK == 0:
+                yield "</script>\n" * bool(place) + _DATA.format("cases")
+            yield f"{embedded(one)}\n"
+        yield "</script>\n"
+
+
+_LEGEND = (
+    '<p class="legend"><span><mark class="for">counts for the reply</mark></span>'
+    '<span><mark class="against">counts against it</mark></span>'
+    '<span><mark class="neither">is disclosed</mark></span>'
+    '<span><mark class="cancelled">does not count</mark></span>{}</p>\n'
+)
+_CHANGED = "<span><del>removed</del> and <ins>added</ins> since the baseline</span>"
+_DATA = '<script type="application/json" class="{}">'
+
+
+def _footer(report: JsonObject) -> Iterator[str]:
+    yield "<footer>\n"
+    inputs: tuple[tuple[Words, ...], ...] = tuple(
+        (Untrusted(one["path"]), one["kind"], Untrusted(one["sha256"])) for one in report["provenance"]["inputs"]
+    )
+    if inputs:
+        shown = table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")
+        yield from folded("The files that were read", shown)
+    yield '<p class="muted">The same inputs give the same result.</p>\n</footer>\n'
+
+
+def _about(report: JsonObject, recorded: Recorded) -> dict[str, Any]:
+    """Return what the cases of a report have in common."""
+    return {
+        "evaluators": [
+            {
+                "name": name,
+                "title": EVALUATORS[name].title,
+                "noun": EVALUATORS[name].grouping.noun,
+                "checks": {by: words.title for by, words in EVALUATORS[name].explained.items()},
+                "fields": dict(EVALUATORS[name].fields),
+            }
+            for name in present(report)
+        ],
+        "compared": any(is_compared(report, name) for name in EVALUATORS),
+        "texts": bool(recorded.now),
+        "withheld": report["provenance"]["policy"]["text"] == "none",
+    }
+
+
+def _lines(run: Run) -> Iterator[str]:
+    """Yield a line of JSON for each case; one is held at a time."""
+    texts = {name: iter(some) for name, some in run.recorded.now.items()}
+    changes = {
+        name: {change["id"]: change for change in run.report["comparison"][name]["changes"]}
+        for name in present(run.report)
+        if is_compared(run.report, name)
+    }
+    for case in judged_cases(run.report):
+        name = case.evaluator.name
+        now = next(texts.get(name, iter(())), {})
+        old = run.recorded.before(name, case.id) or {}
+        yield line(_case(run.report[name], case, now, old, changes.get(name, {}).get(case.id)))
+
+
+def _case(
+    part: JsonObject, case: JudgedCase, now: JsonObject, old: JsonObject, change: JsonObject | None
+) -> dict[str, Any]:
+    """Return what the page shows of a case; what is empty is left out."""
+    evaluator, finding = case.evaluator, case.finding
+    decided = evaluator.decisions(part, case.result)
+    shown = {
+        "evaluator": evaluator.name,
+        "id": case.id,
+        "place": f"{case.place.path}:{case.place.line}",
+        "label": case.label,
+        "kind": _kind(case),
+        "rank": _rank(case),
+        "what": finding.what if finding else "",
+        "news": case.change,
+        "groups": list(case.groups),
+        "excused": list(case.excused_by),
+        "evidence": [_told(one) for one in finding.evidence] if finding else [],
+        "checks": [_judged(one, decided.get(one.by, ())) for one in case.judgements],
+        "waivers": {by: _waived(waiver) for by, waiver in case.waivers.items()},
+        "texts": {field: now[field] for field in evaluator.fields if now.get(field)},
+        "marks": [_mark(one) for one in evaluator.marks(case.result, now)],
+    }
+    if change:
+        shown["because"] = change["because"]
+        shown["labels"] = change["labels"]
+    changed = {field: old[field] for field in old if old[field] != now.get(field)}
+    before = change.get("before") if change else None
+    if changed:
+        shown["old"] = changed
+        shown["oldMarks"] = [_mark(one) for one in evaluator.marks(before, old)] if before else []
+    filled = {key: value for key, value in shown.items() if value not in ("", [], {}, None)}
+    if before:
+        filled["before"] = [_told(one) for one in evaluator.finding(before).evidence]  # none is news, too
+    return filled
+
+
+def _kind(case: JudgedCase) -> str:
+    """Return what a case looks like in the list: fail, review, expected or pass."""
+    if case.excused_by and not case.finding:
+        return "expected"
+    if not case.finding:
+        return "pass" if case.passed else "review"
+    return "fail" if case.finding.severity is Severity.FAILING else "review"
+
+
+def _rank(case: JudgedCase) -> int:
+    """Return how much a case matters, 0 the most: as what is shown first elsewhere."""
+    if not case.finding:
+        return _LAST - bool(case.change)
+    breaks, is_new = case.finding.breaks, case.change == NEWLY_FAILING
+    is_failing = case.finding.severity is Severity.FAILING
+    return 4 * (not breaks) + 2 * (not is_new) + (not is_failing)
+
+
+_LAST = 9
+
+
+def _judged(one: Judgement, decided: Phrase) -> dict[str, Any]:
+    kind = {None: "pass", Severity.REVIEW: "review", Severity.FAILING: "fail"}[one.severity]
+    shown = {
+        "by": one.by,
+        "label": one.label,
+        "kind": "none" if one.label == "not applicable" else kind,
+        "score": one.score,
+        "evidence": [_told(found) for found in one.evidence],
+        "decided": _told(decided),
+    }
+    return {key: value for key, value in shown.items() if value not in ([], None)}
+
+
+def _mark(one: Mark) -> list[Any]:
+    text = "" if one.end - one.start > _LONGEST_QUOTE else one.text
+    return [one.field, one.start, one.end, str(one.side), one.by, one.says, one.rule, _told(one.why), text]
+
+
+_LONGEST_QUOTE = 300
+
+
+def _waived(waiver: JsonObject) -> list[Any]:
+    words: Phrase = (
+        "Waived until ",
+        Untrusted(waiver["expires"]),
+        " by ",
+        Untrusted(waiver["owner"]),
+        ": ",
+        Untrusted(waiver["reason"]),
+    )
+    return _told(words)
+
+
+def _told(parts: Phrase) -> list[Any]:
+    """Return a phrase for the scripts: our own words as strings, recorded ones each in a list."""
+    return [[one.text] if isinstance(one, Untrusted) else one for one in parts]

@@ -1,0 +1,46 @@
+"""An HTML page that is one file: it loads nothing, runs only its own scripts and works from disk. Pure.
+
+Its Content-Security-Policy names its style and its script by hash and allows nothing else: no request, no event
+handler, no markup made of text (Trusted Types). Recorded text reaches the page through `untrusted.html`, or as JSON
+that a script shows as text.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import pkgutil
+from base64 import b64encode
+from collections.abc import Iterable, Iterator, Sequence
+
+from safe_gate.render.untrusted import html
+
+_STYLE = "page.css"
+
+
+def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
+    """Yield a page in pieces: `body` is its markup, `scripts` are files of this folder that run after it."""
+    style, script = _asset(_STYLE), "".join(map(_asset, scripts))
+    runs = f"script-src {_source(script)}; " if script else ""
+    policy = (
+        f"default-src 'none'; {runs}style-src {_source(style)}; base-uri 'none'; form-action 'none'; "
+        "require-trusted-types-for 'script'; trusted-types 'none'"
+    )
+    yield (
+        '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">\n'
+        f'<meta http-equiv="Content-Security-Policy" content="{policy}">\n'
+        '<meta name="viewport" content="width=device-width, initial-scale=1">\n'
+        '<meta name="referrer" content="no-referrer">\n'
+        f"<title>{html(title)}</title>\n<style>{style}</style>\n</head>\n<body>\n"
+    )
+    yield from body
+    yield f"<script>{script}</script>\n</body>\n</html>\n" if script else "</body>\n</html>\n"
+
+
+def _asset(name: str) -> str:
+    """Return a file of this folder, as the package holds it."""
+    return (pkgutil.get_data(__name__, name) or b"").decode("utf-8").replace("\r\n", "\n")
+
+
+def _source(text: str) -> str:
+    """Return what a policy calls an inline style or script (Content Security Policy Level 3, section 2.3.1)."""
+    return f"'sha256-{b64encode(hashlib.sha256(text.encode('utf-8')).digest()).decode('ascii')}'"

@@ -1,0 +1,482 @@
+"""The page of a run in headless Chromium: filters, links, texts and changes, keyboard, hostile text, size."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+from unicodedata import category
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.core.model import Recorded, Side, Untrusted
+from safe_gate.evaluators.safe_v0.evidence import marks
+from safe_gate.render import formats
+from safe_gate.render.untrusted import embedded, html
+from tests.render.test_hostile import ATTACKS, SHORT_ATTACKS
+from tests.support.browser import Browser, chromium
+from tests.support.cases import BAD, GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.formats import html as read_page
+from tests.support.git import commit, git
+
+SafeGate = Callable[..., Ran]
+PAGE = Path("reports/safe-gate.html")
+RUN = ("run", "--reports", "json,html")
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+def clinical_and_turns() -> tuple[str, ...]:
+    """Write cases of both evaluators, most of which pass; return the flags of a run."""
+    write_batch(
+        Path("b.json"), safe_case("S1", archetype="Auditor"), safe_case("S2", archetype="Hunter", output=SILENT)
+    )
+    calm = turn("calm", user="Where is my invoice?", assistant="It is under Billing.", checks=["topic_pivot"])
+    negative = turn("negative", assistant=BAD, tags=["exam", "negative_example"])
+    write_cases(Path("c.jsonl"), turn("good", tags=["exam"]), turn("bad", assistant=BAD), calm, negative)
+    return ("--safe-batch", "b", "--synthesis-cases", "c.jsonl")
+
+
+def shown(browser: Browser) -> list[str]:
+    """Return the ids of the list, as they are shown."""
+    found: list[str] = browser.run("[...document.querySelectorAll('#list .id')].map((one) => one.textContent)")
+    return found
+
+
+def choose(browser: Browser, **values: str) -> list[str]:
+    """Set filters as a user does; return the ids that are left."""
+    for name, value in values.items():
+        browser.run(
+            f"(() => {{ const field = document.getElementById('filters').elements[{json.dumps(name)}];"
+            f"field.value = {json.dumps(value)};"
+            "if (field.value !== " + json.dumps(value) + ") throw new Error('there is no such choice');"
+            "field.dispatchEvent(new Event('input', { bubbles: true })); })()"
+        )
+    return shown(browser)
+
+
+def opened(browser: Browser, place: int = 0) -> str:
+    """Open a case of the list; return what it says."""
+    words: str = browser.run(
+        "new Promise((done) => { const one = document.querySelectorAll('#list details')["
+        f"{place}]; one.addEventListener('toggle', () => setTimeout(() => done(one.innerText)), {{ once: true }});"
+        "one.open = true; })"
+    )
+    return words
+
+
+def marked(browser: Browser, selector: str) -> list[list[str]]:
+    """Return the sides and words of the marks in an element."""
+    found: list[list[str]] = browser.run(
+        f"[...document.querySelectorAll({json.dumps(selector + ' mark')})].map((one) => [one.className, one.textContent])"
+    )
+    return found
+
+
+def texts_of(browser: Browser, selector: str) -> list[str]:
+    found: list[str] = browser.run(
+        f"[...document.querySelectorAll({json.dumps(selector)})].map((one) => one.textContent)"
+    )
+    return found
+
+
+def test_the_page_opens_from_disk_and_asks_for_nothing(safe_gate: SafeGate, browser: Browser) -> None:
+    assert safe_gate(*RUN, *clinical_and_turns()).code == 1
+    read_page(PAGE.read_text("utf-8"))
+    browser.open(PAGE)
+    assert browser.requests() == [PAGE.absolute().as_uri()]
+    assert browser.complaints() == []
+    first = browser.run("document.querySelector('main h2').textContent + document.querySelector('h1').textContent")
+    assert first == "RulesFailed"
+    assert shown(browser) == ["S2", "bad", "S1", "good", "calm", "negative"]
+    assert browser.run("document.getElementById('shown').textContent") == "All 6 cases"
+
+
+@pytest.mark.parametrize(
+    ("values", "left"),
+    [
+        ({"evaluator": "safe_v0"}, ["S2", "S1"]),
+        ({"label": "fails as expected"}, ["negative"]),
+        ({"check": "topic_pivot: not applicable"}, ["calm"]),
+        ({"check": "CR: Fail"}, ["S2"]),
+        ({"rule": "agency-negative/you-ought-to"}, ["bad", "negative"]),
+        ({"archetype": "Hunter"}, ["S2"]),
+        ({"tag": "exam"}, ["good", "negative"]),
+        ({"text": "INVOICE"}, ["calm"]),
+        ({"text": "definitely be fine", "tag": "exam"}, ["negative"]),
+        ({"text": "nowhere"}, []),
+        ({"sort": "id"}, ["S1", "S2", "bad", "calm", "good", "negative"]),
+        ({"sort": "report"}, ["S1", "S2", "good", "bad", "calm", "negative"]),
+        ({"sort": "score"}, ["S2", "bad", "negative", "S1", "good", "calm"]),
+        ({"sort": "label"}, ["S2", "S1", "bad", "negative", "good", "calm"]),
+    ],
+)
+def test_filters_and_orders(safe_gate: SafeGate, browser: Browser, values: dict[str, str], left: list[str]) -> None:
+    assert safe_gate(*RUN, *clinical_and_turns()).code == 1
+    browser.open(PAGE)
+    assert choose(browser, **values) == left
+    there = browser.run("location.hash")
+    browser.open(PAGE, there)  # the address says what is shown
+    assert shown(browser) == left
+    browser.run("document.querySelector('#filters button').click()")
+    assert len(shown(browser)) == 6
+
+
+def test_a_link_opens_its_case(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"case {n} & more", assistant=BAD) for n in range(300)))
+    assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "300").code == 0
+    browser.open(PAGE, "#case=case%20299%20%26%20more")
+    assert shown(browser) == ["case 299 & more"]
+    assert browser.run("document.querySelector('#list details').open")
+    assert browser.run("document.activeElement.tagName") == "SUMMARY"
+    link = browser.run("document.querySelector('#list a.link').getAttribute('href')")
+    browser.open(PAGE, link)
+    assert shown(browser) == ["case 299 & more"]
+    browser.run("location.hash = '#case=nobody'; new Promise((done) => setTimeout(done))")
+    assert browser.run("document.getElementById('shown').textContent") == "No case has the id of this link"
+    browser.run("document.querySelector('#filters button').click()")
+    assert 100 <= len(shown(browser)) < 300  # the rest is drawn once somebody looks
+
+
+def test_a_broken_rule_links_to_the_cases_that_broke_it(changed: Callable[..., None], browser: Browser) -> None:
+    changed("--max-regressions", "0")
+    browser.open(PAGE)
+    assert texts_of(browser, ".rules a") == ["worse"]
+    browser.run("document.querySelector('.rules a').click(); new Promise((done) => setTimeout(done))")
+    assert shown(browser) == ["worse"]
+
+
+def test_a_case_shows_its_texts_with_what_was_found(safe_gate: SafeGate, browser: Browser) -> None:
+    reply = "\U0001f600 You should rest. \u201cYou must go,\u201d she said. Would you like to talk?"
+    write_cases(
+        Path("c.jsonl"), turn("a", assistant=reply, checks=["agency_language"], expected={"agency_language": True})
+    )
+    write_batch(
+        Path("b.json"),
+        safe_case("s", output=SILENT | {"signals": ["\u0130 FEVER"], "followup_questions": ["Which policy?"]}),
+    )
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
+    (check,) = report()["synthesis"]["results"][0]["checks"].values()
+    browser.open(PAGE)
+    choose(browser, evaluator="synthesis")
+    words = opened(browser)
+    assert texts_of(browser, ".words")[1] == reply
+    found = marked(browser, ".words")
+    assert ["against", "You should"] in found
+    assert ["for", "Would you like to talk"] in found
+    assert check["cancelled"], "something is quoted"
+    assert [side for side, text in found if "You must" in text] == ["cancelled"]
+    assert "does not count: in a quotation" in words
+    assert "1 clause leaves the choice and 1 directs: 1 \u2212 1 = 0. A reply passes from 1 on." in words
+    assert "People say that it passes." in words
+    choose(browser, evaluator="safe_v0")
+    words = opened(browser)
+    assert marked(browser, ".words") == [["for", "FEVER"], ["against", "policy"]]
+    assert "1 of 1 required signal found: 1.00. Pass from 0.80, Review from 0.50." in words
+    assert "missing phrase \u201cwent home\u201d" in words
+
+
+@pytest.fixture
+def changed(safe_gate: SafeGate) -> Callable[..., None]:
+    """Return a function that runs the gate on cases that changed since a commit, or since a report."""
+
+    def run(*flags: str, with_report: bool = False) -> None:
+        write_cases(Path("c.jsonl"), turn("same"), turn("other"), turn("worse"))
+        git("init", "--quiet")
+        commit()
+        if with_report:
+            safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "old")
+        changes = turn("other", assistant=GOOD.replace("talk", "speak")), turn("worse", assistant=BAD)
+        write_cases(Path("c.jsonl"), turn("same"), *changes)
+        baseline = "old/safe-gate.json" if with_report else "HEAD"
+        safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--baseline", baseline, *flags)
+
+    return run
+
+
+def test_a_change_since_a_commit_is_shown_side_by_side(changed: Callable[..., None], browser: Browser) -> None:
+    changed()
+    browser.open(PAGE)
+    assert choose(browser, change="newly failing") == ["worse"]
+    opened(browser)
+    assert texts_of(browser, ".pair .words") == [GOOD, BAD]
+    assert ["for", "Would you like to talk"] in marked(browser, ".pair section:first-child")
+    assert ["against", "You should"] in marked(browser, ".pair section:last-child")
+    choose(browser, change="", text="speak")
+    opened(browser)
+    assert (texts_of(browser, "#list del"), texts_of(browser, "#list ins")) == (["talk"], ["speak"])
+    choose(browser, text="", sort="id")
+    opened(browser, 1)
+    assert texts_of(browser, ".pair") == []
+    assert texts_of(browser, ".words")[1] == GOOD
+
+
+def test_without_the_old_text_its_evidence_stands_alone(changed: Callable[..., None], browser: Browser) -> None:
+    changed(with_report=True)
+    browser.open(PAGE)
+    choose(browser, change="newly failing")
+    words = opened(browser)
+    assert "The old text is not at hand. What was found in it: No complaint." in " ".join(words.split())
+    assert texts_of(browser, ".words")[1:] == [BAD]
+
+
+def test_without_texts_the_page_has_none(changed: Callable[..., None], browser: Browser) -> None:
+    changed("--text", "none")
+    page = PAGE.read_text("utf-8")
+    assert not [word for word in (GOOD, BAD, "moping", "awful") if word in page]
+    browser.open(PAGE)
+    choose(browser, change="newly failing")
+    words = opened(browser)
+    assert "Texts are hidden." in words
+    assert "agency-negative/you-ought-to" in words
+    assert texts_of(browser, ".words") == []
+
+
+def test_no_text_is_in_the_json_report(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant=f"{GOOD} A kanariword that no rule knows."))
+    assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl").code == 0
+    assert "kanariword" in PAGE.read_text("utf-8")
+    assert "kanariword" not in Path("reports/safe-gate.json").read_text("utf-8")
+
+
+def test_the_merged_page_is_that_of_one_run(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    cases = clinical_and_turns()
+    assert safe_gate(*RUN, *cases).code == 1
+    whole = PAGE.read_bytes()
+    for index in (1, 2):
+        assert safe_gate("run", *cases, "--shard", f"{index}/2", "--report-dir", "shards").code == 0
+    assert safe_gate("merge", "shards/*", "--reports", "json,html", *cases).code == 1
+    assert PAGE.read_bytes() == whole
+
+
+def test_a_run_without_a_verdict_has_a_page_that_says_why(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), turn("a"), turn("a"))
+    assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl").code == 3
+    browser.open(PAGE)
+    assert browser.complaints() == []
+    words = browser.run("document.body.innerText")
+    assert "No verdict" in words
+    assert "appears at c.jsonl:1 too" in words
+
+
+# --- everybody can use it -----------------------------------------------------------------------
+
+
+def test_the_keyboard_reaches_all(safe_gate: SafeGate, browser: Browser) -> None:
+    assert safe_gate(*RUN, *clinical_and_turns()).code == 1
+    browser.open(PAGE)
+    browser.press("Tab")
+    assert browser.run("document.activeElement.textContent") == "Skip to the cases"
+    browser.press("Enter")
+    seen = []
+    for _ in range(10):
+        browser.press("Tab")
+        seen.append(browser.run("document.activeElement.name || document.activeElement.tagName"))
+        if seen[-1] == "SUMMARY":
+            break
+    assert seen == ["text", "evaluator", "label", "check", "rule", "archetype", "tag", "sort", "SUMMARY"]
+    browser.press("Enter")
+    assert browser.run("new Promise((done) => setTimeout(() => done(!!document.querySelector('#list .body')), 0))")
+    browser.press("Tab")
+    assert browser.run("document.activeElement.textContent") == "Link to this case"
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (1280, True), (390, False), (390, True)])
+def test_axe_finds_nothing_serious(changed: Callable[..., None], browser: Browser, width: int, dark: bool) -> None:
+    if not (script := os.environ.get("TESTS_AXE")):
+        pytest.skip("TESTS_AXE names no axe.min.js (npm: axe-core)")
+    changed()
+    browser.open(PAGE, width=width, dark=dark)
+    for place in range(3):
+        opened(browser, place)
+    browser.run("document.querySelectorAll('.fold').forEach((one) => { one.open = true; })")
+    browser.call("Runtime.evaluate", expression=Path(script).read_text("utf-8"))
+    found = browser.run("axe.run().then((result) => JSON.stringify(result.violations))")
+    violations = {one["id"]: [node["html"] for node in one["nodes"]] for one in json.loads(found)}
+    assert violations == {}
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_no_page_is_wider_than_the_screen(changed: Callable[..., None], browser: Browser, width: int) -> None:
+    changed()
+    browser.open(PAGE, width=width)
+    for place in range(3):
+        opened(browser, place)
+    assert browser.run("document.documentElement.scrollWidth") == width
+
+
+def test_paper_has_what_is_open_and_no_controls(safe_gate: SafeGate, browser: Browser) -> None:
+    assert safe_gate(*RUN, *clinical_and_turns()).code == 1
+    browser.open(PAGE, dark=True)
+    opened(browser)
+    browser.call("Emulation.setEmulatedMedia", media="print")
+    assert browser.run("getComputedStyle(document.getElementById('filters')).display") == "none"
+    assert browser.run("getComputedStyle(document.body).backgroundColor") == "rgb(255, 255, 255)"
+    assert "required signal" in browser.run("document.querySelector('#list details').innerText")
+    assert browser.call("Page.printToPDF")["data"]
+
+
+# --- hostile text -------------------------------------------------------------------------------
+
+SCRIPTS = (
+    "<script>window.hurt = 1</script>",
+    "</script><script>window.hurt = 1</script>",
+    "<!--<script>",
+    "<img src=x onerror='window.hurt = 1'>",
+    "<svg/onload=window.hurt=1>",
+    '"><iframe src="javascript:parent.hurt=1">',
+    "javascript:window.hurt=1",
+    "<style>*{display:none}</style>",
+    "<base href='https://h0s03.example/'><link rel=stylesheet href='//h0s03.example'>",
+    "<meta http-equiv=refresh content='0;url=https://h0s03.example'>",
+    "&lt;img src=x onerror=window.hurt=1&gt;",
+    "\u2028\u2029window.hurt = 1//",
+    "__proto__",
+)
+
+
+def test_hostile_text_never_runs(safe_gate: SafeGate, browser: Browser) -> None:
+    texts = [*SCRIPTS, *ATTACKS.values(), *(one for one in SHORT_ATTACKS if one.isprintable())]
+    ids = [f"{number} {text}"[:200] for number, text in enumerate(texts)]
+    write_cases(
+        Path("c.jsonl"),
+        *(
+            turn(
+                id_, user=f"I feel awful. {text}", assistant=f"You should {text} stop. {BAD} {text}", tags=[text[:200]]
+            )
+            for id_, text in zip(ids, texts, strict=True)
+        ),
+    )
+    write_batch(
+        Path("b <img src=x onerror=hurt=1>.json"),
+        *(
+            safe_case(f"s {id_}"[:200], archetype=text[:200], output=SILENT | {"summary": text})
+            for id_, text in zip(ids, texts, strict=True)
+        ),
+    )
+    ran = safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--safe-batch", "b*")
+    assert ran.code == 1, ran.log
+    page = read_page(PAGE.read_text("utf-8"))
+    assert len(page.cases) == 2 * len(texts)
+    browser.open(PAGE)
+    browser.run("document.querySelectorAll('#list details').forEach((one) => { one.open = true; })")
+    browser.run("new Promise((done) => setTimeout(done, 100))")
+    assert browser.run("document.querySelectorAll('#list .body').length") >= 50
+    choose(browser, text="window.hurt")
+    assert len(shown(browser)) > 10
+    assert browser.run("typeof window.hurt") == "undefined"
+    assert browser.requests() == [PAGE.absolute().as_uri()]
+    assert browser.complaints() == []
+    kinds = browser.run(
+        "[...new Set([...document.querySelectorAll('#list *')].map((one) => one.tagName.toLowerCase()))]"
+    )
+    assert {*kinds} <= {
+        "li",
+        "details",
+        "summary",
+        "span",
+        "div",
+        "section",
+        "p",
+        "b",
+        "i",
+        "q",
+        "ul",
+        "h3",
+        "code",
+        "mark",
+        "a",
+    }
+
+
+def test_what_does_not_show_is_escaped_as_everywhere_else(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
+    browser.open(PAGE)
+    hidden = [code for code in range(0x10000) if category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")] + [0xE0001]
+    texts = [f"a{chr(code)}b" for code in hidden]
+    shown_ = browser.run(f"{json.dumps(texts)}.map((one) => make('p', {{}}, ...visible(one)).textContent)")
+    assert shown_ == [html(Untrusted(one)) for one in texts]
+
+
+def test_changed_words_are_all_that_differs(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
+    browser.open(PAGE)
+    words = ["", "a", "a b", "b a", "a b c", "c b a", "a  b", "\U0001f600 a b", "a \U0001f600 b", "a\nb c a b", "x y"]
+    pairs = [[old, now] for old in words for now in words]
+    found = browser.run(f"{json.dumps(pairs)}.map(([old, now]) => differences(old, now))")
+    for (old, now), (removed, added) in zip(pairs, found, strict=True):
+        kept = [_without(old, removed), _without(now, added)]
+        assert kept[0] == kept[1]
+        assert (old.split() == now.split()) == (removed == added == [])
+
+
+def _without(text: str, spans: list[list[int]]) -> list[str]:
+    for start, end in reversed(spans):
+        text = text[:start] + " " + text[end:]
+    return text.split()
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5))
+def test_data_ends_no_element_and_stays_the_same(value: Any) -> None:
+    text = embedded(json.dumps(value))
+    assert not set("<>&") & set(text)
+    assert json.loads(text) == value
+
+
+@given(st.text())
+def test_no_text_is_markup(text: str) -> None:
+    assert not set("<>\"'") & set(html(Untrusted(text)))
+
+
+@given(st.text(), st.lists(st.text(min_size=1, max_size=3)))
+def test_marks_stand_where_scoring_finds_the_needles(text: str, needles: list[str]) -> None:
+    found = [one for one in needles if one.lower() in text.lower()]
+    result = {"details": {"CR": {"found": []}, "AH": {"violations": found}, "AC": {"found": []}}}
+    for mark in marks(result, {"followup_questions": text}):
+        assert mark.text == text[mark.start : mark.end]
+        assert mark.side is Side.AGAINST
+        assert any(one.lower() in mark.text.lower() for one in found)
+    assert bool(found) == any(True for _ in marks(result, {"followup_questions": text}))
+
+
+# --- size ---------------------------------------------------------------------------------------
+
+
+def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{n}", assistant=BAD, tags=[f"tag {n}"]) for n in range(20)))
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
+    found = report()
+    results = found["synthesis"]["results"]
+    found["synthesis"]["results"] = [one | {"id": f"case {n}"} for n in range(500) for one in [*results]]
+    texts = [{"user": "I feel awful.", "assistant": f"{BAD} {n} " * 10} for n in range(10_000)]
+    draw = dict(formats.files(["html"]))["safe-gate.html"]
+    page = Path("large.html")
+    page.write_text("".join(draw(formats.Run(found, recorded=Recorded({"synthesis": texts})))), "utf-8")
+    opening, filtering = [], []
+    for _ in range(3):  # a busy machine may be slow once
+        browser.open(page)
+        assert browser.run("document.getElementById('shown').textContent") == "All 10,000 cases"
+        opening.append(browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd"))
+        filtering.append(
+            browser.run(
+                "(() => { const field = document.getElementById('filters').elements.tag;"
+                "const start = performance.now(); field.value = 'tag 7';"
+                "field.dispatchEvent(new Event('input', { bubbles: true })); document.body.offsetHeight;"
+                "return performance.now() - start; })()"
+            )
+        )
+        assert browser.run("document.getElementById('shown').textContent") == "500 of 10,000 cases"
+        if opening[-1] < 2_000 and filtering[-1] < 100:
+            return
+    raise AssertionError((opening, filtering))
