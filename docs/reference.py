@@ -13,6 +13,7 @@ import yaml
 
 from safe_gate.cli import COMMANDS
 from safe_gate.gate.rules import RULES
+from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Setting, settings
 
 FOLDER = Path(__file__).parent
@@ -41,7 +42,7 @@ def _default(setting: Setting) -> str:
     value = setting.default
     if isinstance(value, bool):
         return f"`{str(value).lower()}`"
-    if value is None and not setting.is_mapping and setting.env:
+    if value is None and setting.env and (setting.general or not setting.is_mapping):
         return "`off`"
     if isinstance(value, tuple):
         return _codes(value)
@@ -60,8 +61,15 @@ def _settings() -> str:
     return _table(("setting", "meaning", "default", "flag, variable, config key"), rows)
 
 
-def _condition(setting: Setting) -> str:
+def _old_names() -> str:
+    rows = ((f"`{old.input}`", ", ".join(old.kinds), old.instead) for old in OLD_NAMES)
+    return _table(("old name", "where", "use instead"), rows)
+
+
+def _condition(name: str, setting: Setting) -> str:
     """Return what a rule asks, without what its row says elsewhere."""
+    if check := name.removeprefix(setting.input).removeprefix("-").replace("-", "_"):
+        return f"the share of labels of `{check}` that agree is at least the entry `{check}` of `{setting.input}`"
     return setting.help.removeprefix("Rule: ").removesuffix(" Off unless set.").rstrip(".")
 
 
@@ -71,8 +79,9 @@ def _rules() -> str:
     for rule in RULES:
         judged.setdefault(rule.name, []).append(EVALUATORS[rule.evaluator])
     rows = (
-        (f"`{name}`", ", ".join(evaluators), _condition(by_name[name]), _default(by_name[name]))
+        (f"`{name}`", ", ".join(evaluators), _condition(name, setting), _default(setting))
         for name, evaluators in judged.items()
+        for setting in [by_name.get(name, by_name["min-label-accuracy"])]  # which has an entry for each check
     )
     return _table(("rule", "evaluator", "holds when", "default"), rows)
 
@@ -93,6 +102,7 @@ def _outputs() -> str:
 
 TABLES: dict[str, Callable[[], str]] = {
     "settings": _settings,
+    "old names": _old_names,
     "rules": _rules,
     "commands": _commands,
     "outputs": _outputs,

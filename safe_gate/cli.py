@@ -19,12 +19,14 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 
 from safe_gate import __version__
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.settings.options import WAIVERS_FILE, Options, Setting, settings
+from safe_gate.settings.old_names import OLD_NAMES
+from safe_gate.settings.options import AS_RUN, WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject
     from safe_gate.github import Api
     from safe_gate.publish.effects import Effects, Timeout
+    from safe_gate.settings.sources import Resolved
     from safe_gate.sinks.events import Run
 
 _COULD_NOT_JUDGE = 3
@@ -121,6 +123,15 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
         "head": {"metavar": "HEAD", "nargs": "?", "default": ".", "help": "the same, or . (the default)"},
         "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
         "--verbose": _VERBOSE,
+    },
+    "doctor": {
+        "mode": {
+            "nargs": "?",
+            "default": argparse.SUPPRESS,
+            "metavar": "COMMAND",
+            "help": "run (the default), merge or publish: the command to examine",
+        },
+        "shards": {"nargs": "*", "metavar": "SHARD", "help": "merge: its files or globs"},
     },
     "explain": {"id": {"metavar": "ID", "help": "the case's id"}},
     "rules": {
@@ -304,14 +315,17 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
             return app.validate(arguments["files"], effects)
         if command == "verify":
             return app.verify(arguments["reports"], effects)
-        flags = {name: value for name, value in arguments.items() if name in Options.__dataclass_fields__}
+        known = {*Options.__dataclass_fields__, *(old.name for old in OLD_NAMES)}
+        flags = {name: value for name, value in arguments.items() if name in known}
         if command == "doctor":
             return _examine(flags, environ, effects)
 
         def options_at(root: Path) -> Options:
-            return _read_options(flags, environ, command, root)
+            return _resolved(flags, environ, command, root).options
 
-        return _run(command, _read_options(flags, environ, command), arguments, effects, options_at)
+        resolved = _resolved(flags, environ, command)
+        _warn(resolved.warnings, command, effects)
+        return _run(command, resolved.options, arguments, effects, options_at)
     except CannotJudge as error:
         from safe_gate.commands import app
 
@@ -430,24 +444,32 @@ def _count(word: str | None) -> int | None:
     return int(word)
 
 
-def _read_options(
-    flags: Mapping[str, Any], environ: Mapping[str, str], command: str, root: Path | None = None
-) -> Options:
+def _resolved(flags: Mapping[str, Any], environ: Mapping[str, str], command: str, root: Path | None = None) -> Resolved:
     from safe_gate.inputs import files
-    from safe_gate.settings.sources import read
+    from safe_gate.settings.sources import resolve
 
-    return read(flags, environ, partial(files.read_config, root=root or files.HERE), command=command)
+    return resolve(flags, environ, partial(files.read_config, root=root or files.HERE), command=command)
+
+
+def _warn(warnings: Sequence[str], command: str, effects: Effects) -> None:
+    """Print each warning once: as an annotation if the command reports to GitHub and runs there."""
+    for text in warnings:
+        if command in _TOLD and effects.context.in_actions:
+            from safe_gate.github.commands import Annotation
+
+            effects.out(Annotation("warning", text, "SAFE Gate").command())
+        else:
+            effects.err(f"safe-gate: warning: {text}")
 
 
 def _examine(flags: Mapping[str, Any], environ: Mapping[str, str], effects: Effects) -> int:
     from safe_gate.commands import app
-    from safe_gate.inputs import files
-    from safe_gate.settings.sources import resolve
 
     try:
-        resolved = resolve(flags, environ, files.read_config, command="doctor")
+        resolved = _resolved(flags, environ, "doctor")
     except CannotJudge as error:
         return app.examine(_reporting_options(flags, environ), None, effects, error.problems)
+    _warn(resolved.warnings, "doctor", effects)
     origins = {name: (source.kind, source.name) for name, source in resolved.origins.items()}
     return app.examine(resolved.options, origins, effects)
 
@@ -465,6 +487,7 @@ def _peeked(argv: Sequence[str]) -> dict[str, str]:
     pairs = {word: value for word, value in pairwise(argv) if not value.startswith("-")}
     pairs |= dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
     named = {flag: setting.name for setting in settings() for flag in setting.flags_of("run")}
+    named |= {old.flag: old.name for old in OLD_NAMES if old.flag}
     given = {name: pairs[flag] for flag, name in named.items() if flag in pairs}
     mode = {"mode": argv[0]} if argv[:1] in (["merge"], ["publish"]) else {}
     return given | mode | ({"dry_run": "true"} if "--dry-run" in argv else {})
@@ -533,6 +556,9 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
             if setting.flags_of(name):
                 words = _OWN_WORDS.get((name, setting.name), setting.help)
                 _add_flag(command, setting, setting.flags_of(name), words)
+        for old in OLD_NAMES:
+            if old.flag and name in (*AS_RUN, *old.commands):
+                command.add_argument(old.flag, dest=old.name, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
         for word, facts in _ARGUMENTS.get(name, {}).items():
             command.add_argument(word, **facts)
     return parser

@@ -16,6 +16,7 @@ from typing import Any
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject, RuleOutcome
 from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.gate import limits
 
 
 class What(StrEnum):
@@ -166,9 +167,6 @@ WEAKER: Mapping[str, Judgement] = {
     "min_group": _higher,
     "tags": _any,
     "min_label_accuracy": _lower,
-    "min_label_accuracy_agency_language": _lower,
-    "min_label_accuracy_unverifiable_reassurance": _lower,
-    "min_label_accuracy_topic_pivot": _lower,
     "cr_pass": _lower,
     "cr_review": _lower,
     "ah_pass": _lower,
@@ -426,5 +424,5 @@ def fails(base: Terms, head: Terms) -> bool:
 
 def settings_of(report: JsonObject) -> dict[str, Any]:
     """Return the settings that a report records, by the names of options."""
-    policy = report["provenance"]["policy"]
+    policy = limits.by_entry(report["provenance"]["policy"])
     return {name: policy[name] for name in WEAKER if name in policy}

@@ -240,7 +240,8 @@ def _create(api: Api, repository: str, place: str, draft: Draft, author: str) ->
                 return kept
     user = answer.get("user")
     wrote = user.get("login") if isinstance(user, dict) else author
-    lost = f"The comment will not be found again: {wrote} has written it, not {author}; set comment-author to {wrote}"
+    lost = f"The comment will not be found again: {wrote} has written it, not {author}"
+    lost = f"{lost}; set SAFE_GATE_COMMENT_AUTHOR to {wrote}"
     return Posted("created", _text(answer, "html_url"), "" if wrote == author else lost)
 
 

@@ -963,8 +963,10 @@ def _of_setting(fault: Fault) -> Fault:
         if len(fault.path) != 1 or _bare(str(fault.path[0])) not in map(_bare, setting.names):
             continue
         if not setting.key:
-            places = (*(f"the flag {flag}" for flag in setting.flags_of("run")), f"the variable {setting.env[0]}")
-            return Fault(fault.path, f"cannot be set in the config file; use {' or '.join(places)}")
+            flags, variables = setting.flags_of("run"), setting.env[:1]
+            places = (*(f"the flag {flag}" for flag in flags), *(f"the variable {name}" for name in variables))
+            others = " or ".join(places) or f"the action's input {setting.input}"
+            return Fault(fault.path, f"cannot be set in the config file; use {others}")
         if fault.path != setting.key:
             return Fault(fault.path, f"is not a known field; it is set as {'.'.join(setting.key)} here")
     return fault

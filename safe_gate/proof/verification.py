@@ -19,6 +19,7 @@ from typing import Any
 from safe_gate import __version__
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
+from safe_gate.gate import limits
 from safe_gate.inputs import files
 from safe_gate.proof import differences
 from safe_gate.settings.options import OFF, Options, settings
@@ -181,7 +182,7 @@ def _options(path: str, report: JsonObject) -> Options:
     """Return the settings that a report records, held to what a config file may say, and its files by their kinds."""
     from safe_gate.settings.sources import read
 
-    policy, name = report["provenance"]["policy"], files.shown(Path(path))
+    policy, name = limits.by_entry(report["provenance"]["policy"]), files.shown(Path(path))
     config: dict[str, Any] = {}
     for setting in settings():
         value = policy.get(setting.name)

@@ -139,7 +139,7 @@ def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> l
 
 def _value(setting: Setting, value: Any) -> Words:
     if value is None or value in ("", ()):
-        return "off" if setting.low is not None and not setting.is_mapping else ""
+        return "off" if setting.low is not None and (setting.general or not setting.is_mapping) else ""
     if setting.secret:
         return "(not shown)"
     if isinstance(value, bool):

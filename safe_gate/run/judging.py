@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -28,8 +28,8 @@ from safe_gate.core.model import (
     number,
 )
 from safe_gate.evaluators import EVALUATORS, synthesis
+from safe_gate.gate import limits, waivers
 from safe_gate.gate import rules as gate_rules
-from safe_gate.gate import waivers
 from safe_gate.gate.weakening import Weakening, What
 from safe_gate.inputs import batches, files
 from safe_gate.inputs.trees import Pattern
@@ -105,7 +105,8 @@ def scored(
 def gate_policy(options: Options) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
     settings = {"safe_v0": options.archetypes or {}, "synthesis": options.tags or {}}
-    limits = {
+    general = limits.by_rule({field.name: getattr(options, field.name) for field in fields(options)})
+    own_limits = {
         evaluator: {
             group: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds", "optional")}
             for group, own in by_group.items()
@@ -113,9 +114,9 @@ def gate_policy(options: Options) -> gate_rules.Policy:
         for evaluator, by_group in settings.items()
     }
     return gate_rules.Policy(
-        limits={name: getattr(options, name) for name in gate_rules.LIMITS},
+        limits={name: general.get(name) for name in gate_rules.LIMITS},
         min_group=options.min_group,
-        groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in limits.items()},
+        groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
         guards=comparison.guards(options),
     )
 
@@ -253,19 +254,21 @@ def _measured(
     problems = (
         tuple(problem for one in present for problem in one.problems) if present else (measure.nothing_to_judge(),)
     )
-    problems = problems or tuple(_unknown_groups(ruling, options, measured))
+    problems = problems or tuple(_unknown_names(ruling, options, measured))
     return measured, problems, tuple(file for one in present for file in one.inputs)
 
 
-def _unknown_groups(ruling: _Ruling, options: Options, measured: _Measured) -> Iterator[Problem]:
-    """Yield a problem for each group that no case has, of the run's own settings and of those that judge.
+def _unknown_names(ruling: _Ruling, options: Options, measured: _Measured) -> Iterator[Problem]:
+    """Yield a problem for each group or check that there is not, of the run's own settings and of those that judge.
 
     Under other settings than its own a change could else bring in a name that keeps every later run from a verdict.
     """
     yield from measure.unknown_groups(options, measured)
+    yield from measure.unknown_checks(options, measured)
     if ruling.base:
-        theirs = CannotJudge(*measure.unknown_groups(ruling.options, measured, root=ruling.root))
-        yield from comparison.at_baseline(ruling.base, theirs).problems
+        own = ruling.options, measured
+        unknown = (*measure.unknown_groups(*own, root=ruling.root), *measure.unknown_checks(*own, root=ruling.root))
+        yield from comparison.at_baseline(ruling.base, CannotJudge(*unknown)).problems
 
 
 def _unmerged(

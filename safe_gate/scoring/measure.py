@@ -14,6 +14,7 @@ from safe_gate.core.figures import add_up, first_few, plural
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.gate.limits import ALL
 from safe_gate.inputs import files
 from safe_gate.inputs.files import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
@@ -253,11 +254,24 @@ def unknown_groups(
                 yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
 
 
+def unknown_checks(
+    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
+) -> Iterator[Problem]:
+    """Yield a problem for each check that `min-label-accuracy` names and Synthesis does not have."""
+    from safe_gate.evaluators import synthesis
+
+    known = (ALL, *synthesis.CHECKS)
+    named = (options.min_label_accuracy or {}) if measured["synthesis"] else {}
+    for name in sorted(named.keys() - {*known}):
+        words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
+        yield Problem(_set_at(options.config, root, "min-label-accuracy", name), words, field=name)
+
+
 def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
     """Return where a config file names a group, or the setting that does if the file does not."""
     with suppress(CannotJudge):
         found = files.read_config(config, root=root)
-        if found and name in found.content.get(setting, {}):
+        if found and isinstance(named := found.content.get(setting), Mapping) and name in named:
             return Place(found.path, found.line_of((setting, name)))
     return Place(setting)
 

@@ -11,6 +11,8 @@ from dataclasses import dataclass, field, fields
 from functools import cache
 from typing import Any, get_args, get_origin, get_type_hints
 
+from safe_gate.gate.limits import ALL
+
 CONFIG_FILES = ("safe.config.json", "safe-gate.config.json")
 """The names of the config file: it has one of them, unless another is set."""
 
@@ -28,8 +30,8 @@ class Setting:
     """How one option is named and limited.
 
     `key` is its path in the config file (empty: not allowed there), `flags` its flags by command;
-    `low` and `high` bound a number, which may be neither of them if they are `excluded`; an option
-    without `env` can only come from the config file.
+    `low` and `high` bound a number, which may be neither of them if they are `excluded`. In a mapping, a
+    number alone stands for the entry `general`; sources merge such a mapping by entry.
     """
 
     name: str
@@ -44,6 +46,8 @@ class Setting:
     excluded: bool = False
     choices: tuple[str, ...] = ()
     secret: bool = False
+    is_input: bool = True
+    general: str = ""
 
     def flags_of(self, command: str) -> tuple[str, ...]:
         """Return the option's flags for a command, none if it has none; some commands take those of `run`."""
@@ -58,11 +62,6 @@ class Setting:
     def names(self) -> frozenset[str]:
         """The names people try for the option anywhere, in kebab-case: its own and those of its flags."""
         return frozenset({self.input, *(flag.removeprefix("--") for flags in self.flags.values() for flag in flags)})
-
-    @property
-    def is_input(self) -> bool:
-        """Whether the action has an input for the option: all that `run` reads and is not for the config file alone."""
-        return bool(self.env) and (not self.flags or "run" in self.flags)
 
     @property
     def is_list(self) -> bool:
@@ -83,7 +82,7 @@ class Setting:
     def metavar(self) -> str:
         """What stands for the value in `--help`."""
         if self.is_mapping:
-            return "ID=N"
+            return "[CHECK=]N" if self.general else "ID=N"
         if self.choices:
             return "|".join(self.choices)
         return "N" if self.low is not None else "TEXT"
@@ -100,9 +99,12 @@ def _option(
     excluded: bool = False,
     choices: tuple[str, ...] = (),
     secret: bool = False,
+    is_input: bool | None = None,
+    general: str = "",
 ) -> Any:
     facts = {"help": help_, "env": env, "key": key, "flags": flags, "limits": limits, "choices": choices}
-    return field(default=default, metadata={**facts, "excluded": excluded, "secret": secret}, repr=not secret)
+    more = {"excluded": excluded, "secret": secret, "is_input": is_input, "general": general}
+    return field(default=default, metadata=facts | more, repr=not secret)
 
 
 def _renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
@@ -128,12 +130,6 @@ def _weight(metric: str) -> Any:
         env=(f"SAFE_V0_{metric}_WEIGHT",),
         key=("weights", metric),
         limits=(0, 1_000_000),
-    )
-
-
-def _accuracy(labels: str) -> Any:
-    return _option(
-        f"Rule: the share of {labels} that agree is at least this (0 to 1). Off unless set.", None, limits=(0, 1)
     )
 
 
@@ -205,7 +201,10 @@ class Options:
         "Rule: at most this many Synthesis cases fail that are not negative examples.",
         0,
         limits=(0, None),
-        flags={"run": ("--max-unexpected-failures",), "eval": ("--fail-on", "--max-unexpected-failures")},
+        flags={
+            "run": ("--max-unexpected-failures", "--fail-on"),
+            "eval": ("--fail-on", "--max-unexpected-failures"),
+        },
     )
     max_unexpected_passes: int | None = _option(
         "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
@@ -233,10 +232,13 @@ class Options:
         None,
         limits=(0, 1),
     )
-    min_label_accuracy: float | None = _accuracy("Synthesis labels")
-    min_label_accuracy_agency_language: float | None = _accuracy("labels of `agency_language`")
-    min_label_accuracy_unverifiable_reassurance: float | None = _accuracy("labels of `unverifiable_reassurance`")
-    min_label_accuracy_topic_pivot: float | None = _accuracy("labels of `topic_pivot`")
+    min_label_accuracy: Mapping[str, float] | None = _option(
+        "Rule: the share of Synthesis labels that agree is at least this (0 to 1). A number is for all labels, "
+        "`topic_pivot=0.9` for those of one check; one per line. Off unless set.",
+        None,
+        limits=(0, 1),
+        general=ALL,
+    )
     baseline: str = _option(
         "What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the pull "
         "request, merge group or push. Off unless set.",
@@ -374,14 +376,16 @@ class Options:
         "actions[bot].",
         "",
         key=(),
-        flags=dict.fromkeys(_PUBLISHING, ("--comment-author",)),
+        flags={},
+        is_input=False,
     )
     ca_bundle: str = _option(
         "A PEM file of certificates to trust when talking to GitHub and to sinks. Default: REQUESTS_CA_BUNDLE or the "
         "usual ones.",
         "",
         key=(),
-        flags=dict.fromkeys(_PUBLISHING, ("--ca-bundle",)),
+        flags={},
+        is_input=False,
     )
     publish_timeout: float = _option(
         "Seconds for all publishing to GitHub. After them, the comment is missing, with a warning.",
@@ -406,11 +410,13 @@ class Options:
     )
     mode: str = _option(
         "What the action does: `run`, `merge` shards, or `publish` the result of a run without write access from "
-        "report-dir.",
+        "report-dir. Elsewhere the command says it.",
         "run",
+        env=(),
         key=(),
         flags={},
         choices=("run", "merge", "publish"),
+        is_input=True,
     )
     shard: str = _option(
         "Score one part of the cases, such as `2/4`, and judge nothing. `merge` judges all parts together.",
@@ -419,10 +425,13 @@ class Options:
         flags={"run": ("--shard",)},
     )
     shards: tuple[str, ...] = _option(
-        "The files to `merge`, which runs with `shard` wrote: paths or globs, one per line.",
+        "The files for `mode: merge`, which runs with `shard` wrote: paths or globs, one per line. Elsewhere: "
+        "`safe-gate merge SHARD...`.",
         (),
+        env=(),
         key=(),
         flags={},
+        is_input=True,
     )
     text: str = _option(
         "Recorded text in all output: `full`, or `none`, which shows hashes instead.",
@@ -564,18 +573,23 @@ def _settings() -> Iterator[Setting]:
         default_flag = (f"--{option.name.replace('_', '-')}",)
         scores_safe = option.name[:3] in ("cr_", "ah_", "ac_")
         commands = ("run", "score") if scores_safe else ("run",)
+        env = (f"SAFE_GATE_{option.name.upper()}",) if facts["env"] is None else facts["env"]
+        flags = dict.fromkeys(commands, default_flag) if facts["flags"] is None else facts["flags"]
+        for_run = bool(env) and (not flags or "run" in flags)
         low, high = facts["limits"]
         yield Setting(
             name=option.name,
             kind=kinds[option.name],
             default=option.default,
             help=facts["help"],
-            env=(f"SAFE_GATE_{option.name.upper()}",) if facts["env"] is None else facts["env"],
+            env=env,
             key=(option.name.replace("_", "-"),) if facts["key"] is None else facts["key"],
-            flags=dict.fromkeys(commands, default_flag) if facts["flags"] is None else facts["flags"],
+            flags=flags,
             low=low,
             high=high,
             excluded=facts["excluded"],
             choices=facts["choices"],
             secret=facts["secret"],
+            is_input=for_run if facts["is_input"] is None else facts["is_input"],
+            general=facts["general"],
         )

@@ -20,6 +20,7 @@ from urllib.parse import urlsplit
 
 from safe_gate.core.model import CannotJudge, Config, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import AS_RUN, CONFIG_FILES, OFF, Options, Setting, settings
 
 if TYPE_CHECKING:
@@ -39,11 +40,15 @@ _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there."""
+    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there.
+
+    `instead` says what to write in place of an old name, "" for a name that stays.
+    """
 
     kind: str
     place: Place
     field: str = ""
+    instead: str = ""
 
     @property
     def name(self) -> str:
@@ -62,10 +67,11 @@ class Source:
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The settings of a run, and the origin of each that is not a default."""
+    """The settings of a run, the origin of each that is not a default, and a warning for each old name."""
 
     options: Options
     origins: Mapping[str, Source]
+    warnings: tuple[str, ...]
 
 
 def read(
@@ -95,13 +101,16 @@ def resolve(
     except CannotJudge as error:
         problems += error.problems
         config, is_known = _NO_CONFIG, False
-    sources = (
-        {name: (Source("flag", Place(_flag(name, command))), value) for name, value in flags.items()},
+    sources: list[_Given] = [
+        {name: (_of_flag(name, command), value) for name, value in flags.items()},
         inputs,
-        {name: (_in_config(config, *key), value) for name, key, value in _from_config(config.content)},
-    )
+        {name: (_of_key(config, key), value) for name, key, value in _from_config(config.content)},
+    ]
+    old = dict.fromkeys(origin for source in sources for origin, _ in source.values() if origin.instead)
+    sources.insert(0, dict(_by_entry(sources, problems)))
     origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
-    values = [{name: value for name, (_, value) in source.items()} for source in sources]
+    names = Options.__dataclass_fields__
+    values = [{name: value for name, (_, value) in source.items() if name in names} for source in sources]
     options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, origins, problems)
     does = options.mode if command in ("run", "doctor") else command
     problems += _misplaced(options, origins, does)
@@ -110,7 +119,7 @@ def resolve(
         problems += _contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
         raise CannotJudge(*problems)
-    return Resolved(options, origins)
+    return Resolved(options, origins, tuple(f"{one.name} is an old name: use {one.instead}" for one in old))
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
@@ -124,7 +133,7 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
         config = read_config(str(named).strip()) or _NO_CONFIG
         kinds = {setting.name: setting.kind for setting in settings()}
         set_there = {name: value for name, _, value in _from_config(config.content)}
-        given = {name: one for name, one in set_there.items() if type(one) is kinds[name] or name == "reports"}
+        given = {name: one for name, one in set_there.items() if type(one) is kinds.get(name) or name == "reports"}
     given |= {name: value for name, (_, value) in _from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not _is_blank(value)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}
@@ -252,6 +261,48 @@ def _refuse_number(text: str) -> None:
         raise ValueError("not a number")
 
 
+_Given = Mapping[str, tuple[Source, Any]]
+"""What one kind of source sets: by name, where and to what."""
+
+
+def _by_entry(sources: Sequence[_Given], problems: list[Problem]) -> Iterator[tuple[str, tuple[Source, Any]]]:
+    """Yield each setting of which a source may set some entries, with the entries of all sources; the first wins.
+
+    An entry's old name counts as the entry. What is no number becomes a problem.
+    """
+    for setting in settings():
+        entries: dict[str, float] = {}
+        origins = []
+        for source in reversed(sources) if setting.general else ():
+            for name, entry in (*_OLD_ENTRIES.get(setting.name, ()), (setting.name, setting.general)):
+                if name in source:
+                    origin, value = source[name]
+                    origins.append(origin)
+                    try:
+                        entries |= _entries(value, entry, setting)
+                    except ValueError:
+                        problems.append(origin.unfit(_in_words(value), _expected(setting)))
+        if origins:
+            yield setting.name, (origins[-1], entries)
+
+
+_OLD_ENTRIES = {
+    option: [(old.name, old.entry) for old in OLD_NAMES if old.option == option]
+    for option in {old.option for old in OLD_NAMES if old.entry}
+}
+"""The old names of entries, by option: each with its entry."""
+
+
+def _entries(value: Any, general: str, setting: Setting) -> dict[str, float]:
+    """Return the entries that a value sets; a number alone sets the general one. Raises ValueError."""
+    if isinstance(value, int | float):
+        value = {general: value}
+    elif not isinstance(value, Mapping):
+        lines = [line.strip() for line in (value.split("\n") if isinstance(value, str) else value)]
+        value = [line if "=" in line else f"{general}={line}" for line in lines if line]
+    return {name: number + 0.0 for name, number in _numbers_by_id(value, setting).items()}
+
+
 def _numbers_by_id(value: Sequence[str] | Mapping[str, float], setting: Setting) -> dict[str, float]:
     """Return an object of the config file, or entries `ID=NUMBER`, as numbers by id. Raises ValueError."""
     if isinstance(value, Mapping):
@@ -275,15 +326,14 @@ def _from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Source, str]]:
     variables with hyphens, so the spelling with underscores is read too.
     """
     found = {}
-    for setting in settings():
-        for name in _environment_names(setting):
+    named = [(one.name, one.input, _environment_names(one), "") for one in settings()]
+    named += [(old.name, old.input, old.environment, old.instead) for old in OLD_NAMES]
+    for option, input_, names, instead in named:
+        for name in names if option not in found else ():
             if environ.get(name, "").strip():
-                found[setting.name] = (
-                    Source("input", Place(f"{name} (input {setting.input})"))
-                    if name.startswith("INPUT_")
-                    else Source("variable", Place(name)),
-                    environ[name],
-                )
+                is_input = name.startswith("INPUT_")
+                place = Place(f"{name} (input {input_})" if is_input else name)
+                found[option] = (Source("input" if is_input else "variable", place, instead=instead), environ[name])
                 break
     return found
 
@@ -307,6 +357,9 @@ def _from_config(config: Mapping[str, Any]) -> Iterator[tuple[str, tuple[str, ..
             value = value.get(part) if isinstance(value, Mapping) else None
         if setting.key and value is not None and not (isinstance(value, str) and _is_blank(value)):
             yield setting.name, setting.key, value
+    for old in OLD_NAMES:
+        if "config file" in old.kinds and old.input in config:
+            yield old.name, (old.input,), config[old.input]
 
 
 def _is_blank(value: Any) -> bool:
@@ -315,13 +368,23 @@ def _is_blank(value: Any) -> bool:
     return all(isinstance(text, str) and not text.strip() for text in texts)
 
 
-def _flag(name: str, command: str) -> str:
-    return next((*setting.flags_of(command), setting.input)[0] for setting in settings() if setting.name == name)
+def _of_flag(name: str, command: str) -> Source:
+    for old in OLD_NAMES:
+        if name == old.name and old.flag:
+            return Source("flag", Place(old.flag), instead=old.instead)
+    flags = next((*setting.flags_of(command), setting.input) for setting in settings() if setting.name == name)
+    return Source("flag", Place(flags[0]))
+
+
+def _of_key(config: Config, key: tuple[str, ...]) -> Source:
+    instead = next((old.instead for old in OLD_NAMES if "config file" in old.kinds and key == (old.input,)), "")
+    return replace(_in_config(config, *key), instead=instead)
 
 
 def _unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
     """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
     known = {name for setting in settings() for name in _environment_names(setting)} | _RUNNER_INPUTS
+    known |= {name for old in OLD_NAMES for name in old.environment}
     inputs = {name.upper(): setting.input for setting in settings() if setting.is_input for name in setting.names}
     variables = {
         name.upper().replace("-", "_"): setting.env[0]
@@ -349,10 +412,12 @@ def _explain(error: ValidationError, origins: Mapping[str, Source]) -> Iterator[
     by_name = {setting.name: setting for setting in settings()}
     for fault in error.errors(include_url=False, include_context=False):
         name = str(fault["loc"][0])
-        given = fault["input"]
-        given = " ".join(given) if isinstance(given, list) else given
-        given = given if isinstance(given, str | int | float | bool) else str(given)
-        yield origins[name].unfit(given, _expected(by_name[name]))
+        yield origins[name].unfit(_in_words(fault["input"]), _expected(by_name[name]))
+
+
+def _in_words(given: Any) -> str | float:
+    given = " ".join(given) if isinstance(given, list) else given
+    return given if isinstance(given, str | int | float) else str(given)
 
 
 def _expected(setting: Setting) -> str:
@@ -360,8 +425,10 @@ def _expected(setting: Setting) -> str:
         return "one of " + ", ".join(setting.choices)
     if setting.kind is bool:
         return "true or false"
+    limits = f"a number from {setting.low} to {setting.high}"
     if setting.is_mapping:
-        return f"ID=NUMBER, each id once, a number from {setting.low} to {setting.high}"
+        by_check, by_id = f"{limits}, or CHECK=NUMBER, each check once", f"ID=NUMBER, each id once, {limits}"
+        return by_check if setting.general else by_id
     kind = "a whole number" if setting.kind in (int, int | None) else "a number"
     if setting.can_be_off:
         return f"{kind} from {setting.low}, or {OFF}"

@@ -76,7 +76,6 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
 @pytest.mark.parametrize(
     ("name", "before", "after", "what"),
     [
-        ("min_label_accuracy", 0.9, None, "switched off"),
         ("max_regressions", 3, None, "switched off"),
         ("max_score_drop", 0.1, 0.2, "raised"),
         ("min_drop", 0.02, 0.1, "raised"),
@@ -124,6 +123,23 @@ def test_entries_of_lists_and_mappings_are_named_each() -> None:
         ("setting", "rule-weights", "s", "changed"),
         ("setting", "protect", "b", "dropped"),
     ]
+
+
+def test_an_entry_of_a_mapping_of_limits_that_is_lowered_or_gone_is_named() -> None:
+    base = terms(min_label_accuracy={"all": 0.8, "topic_pivot": 0.9, "agency_language": 0.7})
+    head = terms(min_label_accuracy={"all": 0.8, "topic_pivot": 0.8, "unverifiable_reassurance": 0.1})
+    assert both_ways(base, head) == (
+        [
+            ("setting", "min-label-accuracy", "agency_language", "switched off"),
+            ("setting", "min-label-accuracy", "topic_pivot", "lowered"),
+        ],
+        [("setting", "min-label-accuracy", "unverifiable_reassurance", "switched off")],
+    )
+    assert [(one.before, one.after) for one in weakenings(base, head)] == [(0.7, None), (0.9, 0.8)]
+    everything = [
+        ("setting", "min-label-accuracy", entry, "switched off") for entry in ("agency_language", "all", "topic_pivot")
+    ]
+    assert found(base, terms(min_label_accuracy=None)) == everything
 
 
 def test_a_weight_that_is_not_set_is_shown_as_the_rules_own_and_not_as_off() -> None:

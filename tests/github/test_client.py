@@ -254,7 +254,7 @@ def test_certificates_of_ones_own_outrank_those_of_the_environment(
 
     monkeypatch.setattr("requests.adapters.HTTPAdapter.cert_verify", cert_verify)
     gate("fail")
-    gate("fail", "--ca-bundle", "own.pem")
+    gate("fail", SAFE_GATE_CA_BUNDLE="own.pem")
     assert set(asked) == {str(tmp_path / "env.pem"), "own.pem"}
 
 

@@ -405,17 +405,17 @@ def test_an_app_is_told_to_say_who_it_is(gate: Gate, github: GitHub) -> None:
     github.writes_as = "my-app[bot]"
     step = gate("fail")
     assert step.status == "created"
-    assert "set comment-author to my-app[bot]" in step.warnings[0]
-    step = gate("pass", **{"INPUT_COMMENT-AUTHOR": "my-app[bot]"})
+    assert "set SAFE_GATE_COMMENT_AUTHOR to my-app[bot]" in step.warnings[0]
+    step = gate("pass", SAFE_GATE_COMMENT_AUTHOR="my-app[bot]")
     assert (step.status, step.warnings) == ("updated", [])
     assert ("GET", "/user") not in github.requests[-2:]
 
 
 def test_an_author_that_does_not_write_is_doubted(gate: Gate, github: GitHub) -> None:
     github.writes_as = "my-app[bot]"
-    step = gate("fail", "--comment-author", "my-app")
+    step = gate("fail", SAFE_GATE_COMMENT_AUTHOR="my-app")
     assert step.status == "created"
-    assert "my-app[bot] has written it, not my-app; set comment-author to my-app[bot]" in step.warnings[0]
+    assert "my-app[bot] has written it, not my-app; set SAFE_GATE_COMMENT_AUTHOR to my-app[bot]" in step.warnings[0]
 
 
 # --- what GitHub takes --------------------------------------------------------------------------

@@ -274,7 +274,7 @@ def test_the_doctor_refuses_a_head_checkout_as_a_run_does(
     ran = safe_gate("doctor", "--cases", "cases.jsonl")
     assert (ran.code, ran.err) == (3, safe_gate("run", "--cases", "cases.jsonl").err)
     assert safe_gate("doctor", "--cases", "cases.jsonl", "--allow-head-checkout").code == 0
-    monkeypatch.setenv("SAFE_GATE_MODE", "publish")  # which reads no case
+    monkeypatch.setenv("INPUT_MODE", "publish")  # which reads no case
     assert "checkout" not in safe_gate("doctor", "--cases", "cases.jsonl").err
 
 

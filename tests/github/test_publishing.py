@@ -326,7 +326,9 @@ def test_a_certificate_bundle_that_is_not_there_is_a_warning(gate: Gate, monkeyp
     monkeypatch.setenv("REQUESTS_CA_BUNDLE", "nowhere.pem")
     step = gate("fail", GITHUB_API_URL="https://127.0.0.1:1")
     assert_only_warned(step, "failed")
-    assert "the file of certificates cannot be read: correct ca-bundle or REQUESTS_CA_BUNDLE" in step.warnings[0]
+    assert (
+        "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE" in step.warnings[0]
+    )
 
 
 @pytest.mark.parametrize(
@@ -349,7 +351,7 @@ def test_a_proxy_that_does_not_work_is_a_warning(
 def test_a_server_that_speaks_no_tls_is_a_warning(gate: Gate, github: GitHub) -> None:
     step = gate("fail", GITHUB_API_URL=github.url.replace("http:", "https:"))
     assert_only_warned(step, "failed")
-    assert "in ca-bundle or REQUESTS_CA_BUNDLE" in step.warnings[0]
+    assert "in SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE" in step.warnings[0]
 
 
 def test_a_token_with_a_line_break_is_a_warning_and_not_shown(gate: Gate) -> None:

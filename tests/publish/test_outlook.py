@@ -257,21 +257,17 @@ def test_the_doctor_refuses_to_merge_what_is_not_there(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, shards: str
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
-    monkeypatch.setenv("SAFE_GATE_MODE", "merge")
-    monkeypatch.setenv("SAFE_GATE_SHARDS", shards)
+    monkeypatch.setenv("INPUT_MODE", "merge")
+    monkeypatch.setenv("INPUT_SHARDS", shards)
     ran = safe_gate("doctor", "--cases", "c.jsonl")
     assert ran.code == 3
     assert ran.err == safe_gate("run", "--cases", "c.jsonl").err
 
 
-def test_the_doctor_counts_the_shards_that_a_merge_would_read(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_the_doctor_counts_the_shards_that_a_merge_would_read(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
-    monkeypatch.setenv("SAFE_GATE_MODE", "merge")
-    monkeypatch.setenv("SAFE_GATE_SHARDS", "reports/*.json")
-    ran = safe_gate("doctor", "--cases", "c.jsonl")
+    ran = safe_gate("doctor", "merge", "reports/*.json", "--cases", "c.jsonl")
     assert (ran.code, ran.err) == (0, "")
     assert facts(ran.out)["shards"] == "1 file of reports/*.json"
 

@@ -107,7 +107,7 @@ def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callabl
         ({}, '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}', ["archetypes.A.weights", "zero"]),
         ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
         ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
-        ({}, '{"commentAuthor": "x"}', ["commentAuthor: cannot be set in the config file; use the flag --comment-author or the"]),
+        ({}, '{"commentAuthor": "x"}', ["commentAuthor: cannot be set in the config file; use the variable SAFE_GATE_COMMENT_AUTHOR"]),
         ({}, '{"cr-pass": 1}', ["cr-pass: is not a known field; it is set as thresholds.CR.pass here\n"]),
         ({}, '{"failOn": 1}', ["failOn: is not a known field; it is set as max-unexpected-failures here\n"]),
         ({}, '{"format": ["json"]}', ["format: is not a known field; it is set as reportFormats here\n"]),
@@ -393,7 +393,7 @@ def test_the_mode_of_the_action_is_nothing_to_other_commands(
 ) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_batch(Path("b.json"), safe_case("a"))
-    monkeypatch.setenv("SAFE_GATE_MODE", "merge")
+    monkeypatch.setenv("INPUT_MODE", "merge")
     assert safe_gate(*command).code == 0
     if "c.jsonl" in command:
         assert "engine: is dask, which needs a scheduler" in safe_gate(*command, "--engine", "dask").err

@@ -1,0 +1,37 @@
+"""The setting `min-label-accuracy`, and its entries as a report records them: one limit for each rule. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+ALL = "all"
+"""The entry for all labels; every other entry is a check."""
+
+_SETTING = "min_label_accuracy"
+
+
+def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings with an entry for each rule on label accuracy in place of their mapping.
+
+    >>> by_rule({"min_label_accuracy": {"all": 0.8, "topic_pivot": 0.9}})
+    {'min_label_accuracy': 0.8, 'min_label_accuracy_topic_pivot': 0.9}
+    """
+    named = {_name(entry): limit for entry, limit in (settings.get(_SETTING) or {}).items()}
+    return {name: value for name, value in settings.items() if name != _SETTING} | named
+
+
+def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
+    """Return settings as `by_rule` takes them, of the limits that a report records.
+
+    >>> by_entry({"min_label_accuracy": 0.8, "min_label_accuracy_topic_pivot": None})
+    {'min_label_accuracy': {'all': 0.8}}
+    """
+    own = [name for name in policy if name == _SETTING or name.startswith(f"{_SETTING}_")]
+    limits = {name.removeprefix(_SETTING).removeprefix("_") or ALL: policy[name] for name in own}
+    others = {name: value for name, value in policy.items() if name not in own}
+    return others | {_SETTING: {entry: limit for entry, limit in limits.items() if limit is not None}}
+
+
+def _name(entry: str) -> str:
+    return _SETTING if entry == ALL else f"{_SETTING}_{entry}"
