@@ -293,7 +293,7 @@ def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> 
     case = f"{title} case"
     if not guards.allow_removed:
         one, many = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
-        yield _count("allow-removed", name, removed, one, many)
+        yield _count("no-removed-cases", name, removed, one, many)
     newly = [change for change in changes if change["change"] == "newly failing"]
     if guards.protect:
         lost = [one["id"] for one in (*newly, *cases["removed"]) if one["protected"]]

@@ -168,7 +168,19 @@ def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
     if problems:
         raise CannotJudge(*problems)
     provenance = {**anew["provenance"], **({"policy_commit": commit} if commit else {})}
-    return {**anew, **recorded, "provenance": provenance}
+    return _named_as_in(report, {**anew, **recorded, "provenance": provenance})
+
+
+_OLD_RULES = {"no-removed-cases": "allow-removed"}
+"""The names that rules had in reports of earlier builds."""
+
+
+def _named_as_in(report: JsonObject, anew: JsonObject) -> JsonObject:
+    """Return a report with the old name of each rule that another report calls by it."""
+    known = {rule["rule"] for rule in report["rules"]}
+    old = {name: one for name, one in _OLD_RULES.items() if one in known}
+    rules = [{**rule, "rule": old.get(rule["rule"], rule["rule"])} for rule in anew["rules"]]
+    return {**anew, "rules": rules}
 
 
 def _of_an_earlier_state(report: JsonObject) -> Iterator[str]:

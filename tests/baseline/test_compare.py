@@ -159,7 +159,7 @@ def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(sa
     base = commit()
     write(missing=("S-1", "T-1"))
     assert safe_gate("run", *ALL, "--baseline", base).code == 1
-    assert broken(report()) == {("allow-removed", "safe_v0"), ("allow-removed", "synthesis")}
+    assert broken(report()) == {("no-removed-cases", "safe_v0"), ("no-removed-cases", "synthesis")}
     assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed").code == 0
     assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed", "--protect", "T-1").code == 1
     assert broken(report()) == {("protect", "synthesis")}
@@ -214,7 +214,7 @@ def test_a_file_of_cases_that_is_gone_is_told_whatever_its_suffix(safe_gate: Cal
     base = commit()
     Path("b.ndjson").unlink()
     assert safe_gate("run", "--synthesis-cases", "?.*", "--baseline", base).code == 1
-    assert broken(report()) == {("allow-removed", "synthesis")}
+    assert broken(report()) == {("no-removed-cases", "synthesis")}
 
 
 @pytest.mark.parametrize(
@@ -447,7 +447,7 @@ def test_two_commits_are_compared_each_by_its_own_config(safe_gate: Callable[...
     done = safe_gate("compare", old, new, "--out", "difference.json")
     assert done.code == 1, done.log
     assert "1 newly failing, 0 fixed, 0 still failing, 1 removed" in done.out
-    assert {rule["rule"] for rule in report("difference.json")["rules"] if not rule["passed"]} == {"allow-removed"}
+    assert {rule["rule"] for rule in report("difference.json")["rules"] if not rule["passed"]} == {"no-removed-cases"}
     back = safe_gate("compare", new, old)
     assert back.code == 0, back.log
     assert "0 newly failing, 1 fixed, 0 still failing, 1 added" in back.out
@@ -636,8 +636,8 @@ def test_a_broken_rule_on_single_cases_names_them(safe_gate: Callable[..., Ran],
     named = {(rule["rule"], rule["evaluator"]): rule["names"] for rule in report()["rules"] if "names" in rule}
     failing = [f"S-{i}" for i in (0, 2, 3, 4, 5)]
     assert named == {  # not T-5 by max-regressions, which allows one
-        ("allow-removed", "safe_v0"): ["S-1"],
-        ("allow-removed", "synthesis"): list(lost),
+        ("no-removed-cases", "safe_v0"): ["S-1"],
+        ("no-removed-cases", "synthesis"): list(lost),
         ("protect", "safe_v0"): ["S-2"],
         ("protect", "synthesis"): ["T-5", "T-0"],
         ("new-violations", "safe_v0"): failing,
@@ -647,7 +647,7 @@ def test_a_broken_rule_on_single_cases_names_them(safe_gate: Callable[..., Ran],
     of_scores = [rule["evaluator"] for rule in report()["rules"] if rule["rule"] in ("new-violations", "label-drops")]
     assert of_scores == ["safe_v0"] * 2
     markdown = Path("reports/safe-gate.md").read_text()
-    assert "**1 SAFE v0 case of the baseline is gone, 0 allowed**: <code>S-1</code> (`allow-removed`)" in markdown
+    assert "**1 SAFE v0 case of the baseline is gone, 0 allowed**: <code>S-1</code> (`no-removed-cases`)" in markdown
     assert '5 SAFE v0 cases newly use a forbidden term, 0 allowed: "S-0", "S-2", "S-3", "S-4", "S-5"' in done.out
     assert ("policy" in done.out + markdown) == (text == "full")
     assert safe_gate("validate", "reports/safe-gate.json").code == 0

@@ -275,7 +275,7 @@ def test_a_change_cannot_merge_into_one_cluster_what_it_makes_worse() -> None:
 @pytest.mark.parametrize(
     ("guards", "head", "broken"),
     [
-        (Guards(), [("1", (1, 1, 1))], {"allow-removed"}),
+        (Guards(), [("1", (1, 1, 1))], {"no-removed-cases"}),
         (Guards(allow_removed=True), [("1", (1, 1, 1))], set()),
         (Guards(allow_removed=True, protect=("2",)), [("1", (1, 1, 1))], {"protect"}),
         (Guards(protect=("Auditor",)), [("1", (0.5, 1, 1)), ("2", (1, 1, 1))], {"protect"}),
@@ -316,7 +316,7 @@ def test_an_evaluator_that_is_gone_lost_all_its_cases() -> None:
     base = part(result("1", (1, 1, 1)))
     found, _, broken = judged(base, {"safe_v0": None, "synthesis": None}, Guards())
     assert found["safe_v0"]["cases"]["removed"] == [{"id": "1", "protected": False}]
-    assert broken == {"allow-removed"}
+    assert broken == {"no-removed-cases"}
 
 
 def test_an_evaluator_that_is_new_adds_all_its_cases() -> None:
