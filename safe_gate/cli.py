@@ -79,6 +79,10 @@ COMMANDS = {
         "approve a report as the new baseline, or waive its failures",
         "exit codes: 0 written, 1 refused without a reason, 3 could not",
     ),
+    "history": (
+        "draw pass rates, labels and agreement over runs from their reports, and mark changed rules",
+        "exit codes: 0 drawn, 3 a report cannot be read or none is there",
+    ),
     "verify": (
         "recompute reports from their contents and the files they name, and show differences",
         "exit codes: 0 all match, 1 one does not, 3 one could not be checked",
@@ -187,6 +191,13 @@ _ARGUMENTS: Mapping[str, Mapping[str, Mapping[str, Any]]] = {
             "help": "show what would be approved, and write nothing",
         },
     },
+    "history": {
+        "files": {
+            "nargs": "+",
+            "metavar": "REPORT",
+            "help": "reports of safe-gate run (safe-gate.json), or globs of them",
+        }
+    },
     "verify": {
         "reports": {
             "nargs": "+",
@@ -241,6 +252,7 @@ _TOLD = _JUDGING | {"publish"}
 _OWN_WORDS = {
     ("bless", "baseline"): "The baseline to write: the path of a .json file. Default: that of the settings.",
     ("bless", "report_dir"): "The folder of the report to approve.",
+    ("history", "report_dir"): "The folder to write the history to.",
     ("publish", "report_dir"): "The folder with the result of the run.",
     ("publish", "dry_run"): "Print the comment instead of posting it.",
 }
@@ -367,6 +379,7 @@ def _run(
         "power": lambda: app.power(options, effects, cases=_count(arguments["cases"])),
         "bless": lambda: _bless(arguments, options, effects),
         "publish": lambda: app.publish(options, effects),
+        "history": lambda: app.history(arguments["files"], options, effects),
         "import": lambda: _import(arguments, options, effects),
         "run": lambda: app.run(options, effects, options_at),
         "merge": lambda: app.merge(options, effects, options_at),

@@ -217,6 +217,15 @@ def report(path: str) -> JsonObject:
 
     Raises CannotJudge for any other file.
     """
+    found = any_report(path)
+    if found["verdict"] == Verdict.ERROR:
+        words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
+        raise CannotJudge(Problem(Place(files.shown(Path(path))), f"{words}; name a report with a verdict"))
+    return found
+
+
+def any_report(path: str) -> JsonObject:
+    """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(files.shown(Path(path)))
     try:
         found: JsonObject = files.document(path, "report")
@@ -225,8 +234,7 @@ def report(path: str) -> JsonObject:
             raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
         raise
     if found["verdict"] == Verdict.ERROR:
-        words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
-        raise CannotJudge(Problem(place, f"{words}; name a report with a verdict"))
+        return found
     if found["provenance"].get("digests") != differences.digests(found):
         words = "its digests are not those of its contents, so it is not what a run wrote; run again"
         raise CannotJudge(Problem(place, words, "", "provenance.digests"))

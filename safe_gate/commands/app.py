@@ -386,6 +386,14 @@ def train_packs(patterns: Sequence[str], options: Options, effects: Effects, *, 
     return EXIT_CODES[Verdict.PASS]
 
 
+def history(patterns: Sequence[str], options: Options, effects: Effects) -> int:
+    """Draw runs over time from their reports, as `commands.history` does. Returns 0; raises CannotJudge."""
+    from safe_gate.commands.history import history as drawn
+
+    drawn(patterns, options, effects)
+    return EXIT_CODES[Verdict.PASS]
+
+
 def verify(paths: Sequence[str], effects: Effects) -> int:
     """Recompute reports from what they hold and from the files they name. Returns 0, 1 or 3, the worst of them."""
     from safe_gate.proof import verification

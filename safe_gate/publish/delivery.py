@@ -97,19 +97,24 @@ def _as_loud_as_before(options: Options, report: JsonObject) -> Options:
     return replace(options, comment=before) if before else options
 
 
+def append_to_summary(text: str, options: Options, effects: Effects) -> None:
+    """Append Markdown to the job summary, if there is one and this is no dry run. What fails is a warning."""
+    file = effects.context.summary_file
+    if file and not options.dry_run:
+        _attempt("the job summary", lambda: effects.append_summary(file, (text,)), effects)
+
+
 def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:
     """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
     _warn_of_loss(options, effects)
-    context = effects.context
-    if context.summary_file and not options.dry_run:
-        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, (f"{said}\n",)), effects)
+    append_to_summary(f"{said}\n", options, effects)
     values = {
         **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
         "verdict": "unjudged",
         **_paths([path]),
         "report-json": path,
         "comment-file": "",
-        "comment-status": preview.no_comment(options, context),
+        "comment-status": preview.no_comment(options, effects.context),
         "comment-url": "",
         "sink-status": preview.no_sink(options) or "",
     }

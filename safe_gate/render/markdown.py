@@ -107,6 +107,16 @@ def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, or
     return next(rungs(report, problems, limit=limit, origin=origin))
 
 
+def sentence(said: Phrase) -> str:
+    """Return a phrase as Markdown."""
+    return _phrase(said)
+
+
+def table(shown: Table) -> Iterator[str]:
+    """Yield the lines of a table, all of its rows."""
+    return _table(shown)
+
+
 def section_report(section: Section) -> str:
     """Return one evaluator's scorecard as a document of its own (SAFE v0 spec 5.3)."""
     return "\n".join(

@@ -357,7 +357,7 @@ class Options:
         "The folder for reports.",
         "./reports",
         env=("SAFE_V0_REPORT_DIR",),
-        flags=dict.fromkeys(("run", "score", "publish", "bless"), ("--report-dir",)),
+        flags=dict.fromkeys(("run", "score", "publish", "bless", "history"), ("--report-dir",)),
     )
     comment: str = _option(
         "The pull-request comment: `always`, `on-failure` (created on a failure, then updated), `changes` "

@@ -119,9 +119,9 @@ def _text(folder: str, format_: str, number: int = 0) -> str:
 # --- HTML ---------------------------------------------------------------------------------------
 
 _HARMLESS = frozenset(
-    "a b body button caption circle code col colgroup del details div footer form h1 h2 h3 head header html ins label "
-    "li line main mark meta noscript ol p rect script section span style summary svg table tbody td th thead title tr "
-    "ul".split()
+    "a b body button caption circle code col colgroup del details div figcaption figure footer form h1 h2 h3 head "
+    "header html ins label li line main mark meta noscript ol p path polygon rect script section span style summary "
+    "svg table tbody td text th thead title tr ul".split()
 )
 
 

@@ -14,12 +14,16 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.render.untrusted import html
 
-_STYLE = "page.css"
+WIDE = 560
+"""The width of a chart over runs, in pixels."""
+
+_COLORS, _CHARTS = "colors.css", "charts.css"
+_STYLES = (_COLORS, "page.css", _CHARTS)
 
 
 def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterator[str]:
     """Yield a page in pieces: `body` is its markup, `scripts` are files of this folder that run after it."""
-    style, script = _asset(_STYLE), "".join(map(_asset, scripts))
+    style, script = ("".join(map(_asset, files)) for files in (_STYLES, scripts))
     runs = f"script-src {_source(script)}; " if script else ""
     policy = (
         f"default-src 'none'; {runs}style-src {_source(style)}; base-uri 'none'; form-action 'none'; "
@@ -34,6 +38,26 @@ def page(title: str, body: Iterable[str], scripts: Sequence[str] = ()) -> Iterat
     )
     yield from body
     yield f"<script>{script}</script>\n</body>\n</html>\n" if script else "</body>\n</html>\n"
+
+
+def standalone(title: str, charts: Sequence[tuple[str, str]]) -> Iterator[str]:
+    """Yield charts, each with its title, one below the other as a picture that is a file."""
+    high = 28
+    placed = []
+    for about, chart in charts:
+        size = int(chart.partition('height="')[2].partition('"')[0])
+        placed.append(f'<text class="title" x="8" y="{high}">{html(about)}</text>\n')
+        placed.append(chart.replace("<svg ", f'<svg x="0" y="{high + 8}" ', 1) + "\n")
+        high += size + 40
+    style = _asset(_COLORS) + _asset(_CHARTS)
+    yield (
+        f'<svg xmlns="http://www.w3.org/2000/svg" class="chart" width="{WIDE}" height="{high}" '
+        f'viewBox="0 0 {WIDE} {high}" role="img" aria-label="{html(title)}">\n'
+        f"<title>{html(title)}</title>\n<style>{style}</style>\n"
+        f'<rect class="ground" width="{WIDE}" height="{high}"/>\n'
+    )
+    yield from placed
+    yield "</svg>\n"
 
 
 def _asset(name: str) -> str:
