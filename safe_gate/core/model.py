@@ -485,11 +485,19 @@ class Explained(NamedTuple):
     advice: str
 
 
+class Cause(NamedTuple):
+    """What is wrong with a case, in our words, and the id of the rule that found it, "" if none did."""
+
+    what: str
+    rule: str = ""
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """A case a reviewer should look at: what is wrong with it and the evidence for that.
 
     `news` says what is new about it since the baseline, where there is one; `breaks` whether a broken rule counts it.
+    `causes` and `groups` are what cases to look at are counted by: what is wrong, and the archetype or the tags.
     """
 
     case_id: Untrusted
@@ -499,6 +507,8 @@ class Finding:
     place: Place
     news: str = ""
     breaks: bool = False
+    causes: tuple[Cause, ...] = ()
+    groups: tuple[str, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,9 +65,9 @@ def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "")
     for level, most in _LEVELS.items():
         ours = [one for one in fixed if one.level == level]
         findings = (one for section in sections for one in section.findings)
-        first, count = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
-        total = len(ours) + count + (number(problems) - len(problems)) * (level == "error")
-        ours += (_case(finding, level, folder) for finding in first)
+        found = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
+        total = len(ours) + found.number + (number(problems) - len(problems)) * (level == "error")
+        ours += (_case(finding, level, folder) for finding in found.first)
         shown += _rolled_up(ours, total, most, noun, "the log and the report")
     return tuple(shown)
 

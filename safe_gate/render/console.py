@@ -29,8 +29,11 @@ from safe_gate.evaluators import present
 from safe_gate.render import weakening
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
 from safe_gate.render.report import (
+    MOST_COUNTED,
+    Ranked,
     broken_rules,
     conclusion,
+    counted,
     known_failures,
     message,
     ranked,
@@ -72,25 +75,30 @@ def scorecards(report: JsonObject) -> Iterator[str]:
     yield from weakened(report)
     broken = broken_rules(report)
     for name, section in zip(present(report), shown_sections(report), strict=True):
-        yield scorecard(section, reviews=name in broken, way=_REPORT)
+        yield scorecard(section, reviews=name in broken, rows=MOST_EVIDENCE, way=_REPORT)
     if "comparison" in report:
         yield compared(report, way=_REPORT)
 
 
-def scorecard(section: Section, *, everything: bool = False, reviews: bool = False, way: str = _VERBOSE) -> str:
-    """Return an evaluator's scorecard: the box, the table of cases, the top issues, the evidence.
+def scorecard(
+    section: Section, *, everything: bool = False, reviews: bool = False, rows: int = MOST_ROWS, way: str = _VERBOSE
+) -> str:
+    """Return an evaluator's scorecard: the box, the counts of what is wrong, the cases, the issues, the evidence.
 
-    The evidence is that of failing cases, with `reviews` of all cases to look at; `everything` leaves out no case.
-    `way` says how to see what is left out.
+    The evidence is that of failing cases, with `reviews` of all cases to look at. The table of cases has at most
+    `rows`; `everything` leaves out no case. `way` says how to see what is left out.
     """
+    wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
+    found = ranked(wanted, len(section.findings) if everything else MOST_EVIDENCE)
     return "\n".join(
         (
             *(quoted(note) for note in section.notes),
             *_box(section),
-            *_cases(section, way, everything=everything),
+            *_counted(found),
+            *_cases(section, way, len(section.cases.rows) if everything else rows),
             *_issues(section),
             *(_details(section) if everything else ()),
-            *_evidence(section, way, everything=everything, reviews=reviews),
+            *_evidence(found, way),
             "",
         )
     )
@@ -306,11 +314,11 @@ def _box(section: Section) -> Iterator[str]:
     yield f"╚{'═' * inner}╝"
 
 
-def _cases(section: Section, way: str, *, everything: bool) -> Iterator[str]:
+def _cases(section: Section, way: str, most: int) -> Iterator[str]:
     rows = section.cases.rows
     if not rows:
         return
-    shown = rows if everything else rows[:MOST_ROWS]
+    shown = rows[:most]
     yield ""
     yield f"{section.cases_title}:"
     yield _table(replace(section.cases, rows=shown), "simple_outline")
@@ -333,21 +341,29 @@ def _details(section: Section) -> Iterator[str]:
         yield _table(table, "simple_outline")
 
 
-def _evidence(section: Section, way: str, *, everything: bool, reviews: bool) -> Iterator[str]:
-    """Yield the cases to look at with their evidence: the failing ones, and those to review if they count."""
-    wanted = (one for one in section.findings if everything or reviews or one.severity == Severity.FAILING)
-    most = len(section.findings) if everything else MOST_EVIDENCE
-    shown, found = ranked(wanted, most)
-    if shown:
+def _evidence(found: Ranked, way: str) -> Iterator[str]:
+    """Yield the first cases to look at with their evidence."""
+    if found.first:
         yield ""
         yield "Evidence:"
-    for finding in shown:
+    for finding in found.first:
         where = _place(finding.place.path, finding.place.line)
         news = f" ({finding.news})" if finding.news else ""
         yield f"  {plain(finding.case_id)} ({where}) {finding.what}{news}"
         yield from (f"    {quoted(phrase)}" for phrase in finding.evidence)
-    if len(shown) < found:
-        yield f"  ... and {found - len(shown)} more: {way}"
+    if len(found.first) < found.number:
+        yield f"  ... and {found.number - len(found.first)} more: {way}"
+
+
+def _counted(found: Ranked) -> Iterator[str]:
+    """Yield how many of the cases to look at have each cause and are in each group, unless they are few."""
+    for noun, counts in counted(found):
+        yield ""
+        yield f"{found.number} cases to look at, by {noun}:"
+        for phrase, cases in counts[:MOST_COUNTED]:
+            yield f"  {cases:>{len(str(counts[0][1]))}}  {sentence(phrase)}"
+        if len(counts) > MOST_COUNTED:
+            yield f"  ... and {len(counts) - MOST_COUNTED} more"
 
 
 def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:

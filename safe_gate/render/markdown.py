@@ -31,11 +31,13 @@ from safe_gate.render.comparison import (
     shown_sections,
 )
 from safe_gate.render.report import (
+    MOST_COUNTED,
     NEWLY_FAILING,
     Ranked,
     about,
     broken_rules,
     conclusion,
+    counted,
     known_failures,
     message,
     names,
@@ -354,6 +356,10 @@ def _findings(found: Ranked, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the cases to look at, each with its evidence and its place."""
     if not found.number:
         return
+    for noun, counts in counted(found):
+        shown = " · ".join(f"{_phrase(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
+        more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
+        yield from (f"By {noun}: {shown}{more}", "")
     yield from _table(
         Table(
             ("", "Case", "What", "Evidence"),

@@ -2,15 +2,16 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from itertools import count
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from safe_gate import evaluators
 from safe_gate.core.figures import enumerated, first_few, plural
 from safe_gate.core.model import (
+    Cause,
     Finding,
     JsonObject,
     Phrase,
@@ -134,15 +135,29 @@ def _marked(findings: Sequence[Finding], known: Set[str], counted: _Counted) -> 
     return View(lambda: map(marked, findings))
 
 
+Name = TypeVar("Name", str, Cause)
+
 NEWLY_FAILING = "newly failing"
 """The news of a case that a change made fail."""
 
 
 class Ranked(NamedTuple):
-    """The first of some findings by rank, and how many there are in all."""
+    """The first of some findings by rank, how many there are in all, and how many of each cause and group.
+
+    What counts most comes first; a finding counts once for each of its causes and groups.
+    """
 
     first: Sequence[Finding]
     number: int
+    causes: Sequence[tuple[Cause, int]] = ()
+    groups: Sequence[tuple[str, int]] = ()
+
+
+_FEW = 3
+"""So many cases to look at are read one by one; of more it is told first what is wrong with how many."""
+
+MOST_COUNTED = 10
+"""So many rules and so many groups are shown with the number of their cases."""
 
 
 def ranked(findings: Iterable[Finding], most: int) -> Ranked:
@@ -150,9 +165,31 @@ def ranked(findings: Iterable[Finding], most: int) -> Ranked:
 
     Those of the same rank keep their order; all are read and few are held.
     """
-    number = count()
-    first = nsmallest(most, (finding for finding, _ in zip(findings, number, strict=False)), _rank)
-    return Ranked(first, next(number))
+    number, causes, groups = 0, Counter[Cause](), Counter[str]()
+
+    def counted() -> Iterator[Finding]:
+        nonlocal number
+        for finding in findings:
+            number += 1
+            causes.update(finding.causes)
+            groups.update(finding.groups)
+            yield finding
+
+    first = nsmallest(most, counted(), _rank)
+    return Ranked(first, number, _by_count(causes), _by_count(groups))
+
+
+def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
+    """Yield what cases to look at are counted by, and each of its values with their number; nothing of few cases."""
+    causes = [((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases) for one, cases in found.causes]
+    groups = [((Untrusted(group),), cases) for group, cases in found.groups if cases > 1]  # one says nothing of many
+    for noun, counts in (("rule", causes), ("tag or archetype", groups)):
+        if found.number > _FEW and counts:
+            yield noun, counts
+
+
+def _by_count(counts: Counter[Name]) -> Sequence[tuple[Name, int]]:
+    return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
 
 
 def _rank(finding: Finding) -> tuple[bool, bool, bool]:

@@ -280,7 +280,7 @@ def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: 
 def test_only_a_command_that_has_verbose_is_said_to_have_it(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(120)))
     ran = safe_gate("run", "--safe-batch", "b", "--baseline", "reports/safe-gate.json", "--no-baseline-required")
-    assert "... and 20 more: see the JSON report\n" in ran.out
+    assert "\n... and 110 more: see the JSON report\n" in ran.out
     assert "  ... and 110 more: see the JSON report\n" in ran.out
     assert "--verbose" not in ran.out
     scored = safe_gate("score", "--concern", "I25", "--batch", "b", "--format", "console")
@@ -663,3 +663,33 @@ def test_of_groups_the_cases_of_the_broken_ones_come_first_and_those_a_rule_name
         re.findall(r"::error [^:]*title=SAFE Gate%3A (F\d+)", safe_gate("run", "--synthesis-cases", "c.jsonl").out)
         == []
     )
+
+
+def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed(safe_gate: SafeGate) -> None:
+    failing = [turn(f"t{i}", assistant=BAD, tags=["all", *(["even"] if i % 2 == 0 else [])]) for i in range(300)]
+    write_cases(Path("c.jsonl"), *failing)
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT, archetype="Auditor") for i in range(5)))
+    log = safe_gate("run", "--cases", "c.jsonl", "--batch", "b").out
+    counts = (
+        "300 cases to look at, by rule:\n",
+        "300 cases to look at, by tag or archetype:\n  300  all\n  150  even\n\n",
+    )
+    for text in (*counts, "  300  Unverifiable reassurance: reassurance-guarantee/will-be-fine\n"):
+        assert text in log
+    assert "5 cases to look at, by rule:\n  5  AC missing phrase\n  5  CR missing signal\n" in log
+    assert log.index(counts[0]) < log.index(counts[1]) < log.index("│ t0 ") < log.index("\n  t0 (c.jsonl:1)")
+    assert len(re.findall(r"\bt\d+\b", log)) == 2 * 10
+    comment = Path("reports/safe-gate.md").read_text("utf-8")
+    by_rule = comment.index("\nBy rule: ")
+    by_tag = (
+        "\nBy tag or archetype: <code>all</code> **300** · <code>even</code> **150** · <code>Auditor</code> **5**\n"
+    )
+    assert by_rule < comment.index(by_tag) < comment.index("| 🔴 |")
+    assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;will-be-fine</code> **300**" in comment
+
+
+def test_three_failures_are_listed_without_counts(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=["x"]) for i in range(3)))
+    log = safe_gate("run", "--cases", "c.jsonl").out
+    assert "by rule:" not in log
+    assert "By rule:" not in Path("reports/safe-gate.md").read_text("utf-8")

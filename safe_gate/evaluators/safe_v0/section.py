@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.model import (
+    Cause,
     Explained,
     Finding,
     JsonObject,
@@ -175,6 +176,8 @@ def finding(result: JsonObject) -> Finding:
         what=f"{result['label']}: {', '.join(low)}" if low else result["label"],
         evidence=evidence,
         place=Place(result["source"]["path"], result["source"]["line"]),
+        causes=tuple(Cause(f"{metric} {_COUNTED[metric][0]}") for metric in METRICS if scores[metric] < 1),
+        groups=(result["archetype"],),
     )
 
 

@@ -5,11 +5,12 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, percent, plural, share, with_interval
 from safe_gate.core.model import (
+    Cause,
     Explained,
     Finding,
     JsonObject,
@@ -213,6 +214,8 @@ def finding(result: JsonObject) -> Finding:
             *(phrase for name in failed for phrase in _EVIDENCE[name](result["checks"][name])),
         ),
         place=Place(result["source"]["path"], result["source"]["line"]),
+        causes=tuple(_causes(result, failed)),
+        groups=tuple(dict.fromkeys(result["tags"])),
     )
 
 
@@ -244,6 +247,18 @@ def labels(part: JsonObject) -> dict[str, int]:
         "unexpected_failures": "fails unexpectedly",
     }
     return {words: part["summary"][name] for name, words in names.items()}
+
+
+def _causes(result: JsonObject, failed: Sequence[str]) -> Iterator[Cause]:
+    """Yield what a case is counted by: the rules that each failed check fails by, or else how the case ends."""
+    for name in failed:
+        hits = (hit for key in _AGAINST[name] for hit in result["checks"][name].get(key, ()))
+        rules = dict.fromkeys(hit["rule"] for hit in hits)
+        yield from (Cause(_title(name), rule) for rule in rules)
+        if not rules:
+            yield Cause(f"{_title(name)} (no rule)")
+    if not failed:
+        yield Cause(_outcome(result).capitalize())
 
 
 EXPLAINED = {
