@@ -6,7 +6,7 @@ RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
-.PHONY: demo regression test lint fix docs bench peer curves cluster checks lock clean
+.PHONY: demo regression test soak lint fix docs bench peer curves cluster checks lock clean
 
 demo: $(RUNNABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
@@ -20,9 +20,12 @@ regression: $(RUNNABLE) ## hold the regression planted in examples/regressed aga
 	  --safe-outputs examples/regressed/golden_set.outputs.jsonl --synthesis-cases examples/regressed/empathy.jsonl \
 	  --baseline reports/before/safe-gate.json --max-regressions 0 --report-dir reports || [ $$? -eq 1 ]
 
-test: lint ## the whole test suite
-	$(BIN)/python -m pytest --numprocesses=auto --cov --cov-report=term-missing
+test: lint ## the test suite, but for what takes long
+	$(BIN)/python -m pytest --numprocesses=auto -m 'not soak' --cov --cov-report=term-missing
 	$(BIN)/coverage report --fail-under=100 --include='safe_gate/gate/rules.py,safe_gate/evaluators/*'
+
+soak: $(READY) ## the tests that take long, or need containers, act or a browser
+	$(BIN)/python -m pytest --numprocesses=auto -m soak
 
 lint: $(READY) ## style, types, import floors
 	$(BIN)/ruff check .

@@ -19,6 +19,8 @@ from tests.support.cases import REPOSITORY, turn, write_cases
 from tests.support.github import FAILS, HEAD, PULL_REQUEST, TOKEN, GitHub, outputs
 from tests.support.github import REPOSITORY as FULL_NAME
 
+pytestmark = pytest.mark.soak
+
 BUILD_TIME = 900  # seconds
 IMAGE = "safe-gate-under-test"
 BASE_IMAGE = "python:3.13-slim"

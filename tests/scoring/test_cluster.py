@@ -24,6 +24,8 @@ from safe_gate.scoring import cluster
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
 from tests.support.git import commit, git
 
+pytestmark = pytest.mark.soak
+
 SafeGate = Callable[..., Ran]
 EXAMPLES = REPOSITORY / "examples" / "empathy.jsonl"
 DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"

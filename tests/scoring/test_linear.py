@@ -131,9 +131,26 @@ def pieces(rule: Any) -> Iterator[str]:
     yield f"maybe they say, {rule['miss'][0]} "
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize(("pack", "rule"), WRITTEN, ids=[rule["id"] for _, rule in WRITTEN])
 def test_every_rule_is_looked_for_in_linear_time(pack: Any, rule: Any) -> None:
     assert is_linear(alone(pack, rule), *pieces(rule), size=1_500, doublings=2)
+
+
+PACKS = [pack for pack in packs.shipped() if any(rule["origin"] == packs.SPEC for rule in pack["rules"])]
+
+
+@pytest.mark.parametrize("pack", PACKS, ids=[pack["pack"] for pack in PACKS])
+def test_all_rules_of_a_pack_are_looked_for_in_linear_time(pack: Any) -> None:
+    compiled = packs.rules([pack], packs.SPEC)
+    check = compiled.checks[pack["check"]]
+    hits = "".join(f"{rule['hit'][0]} " for rule in pack["rules"] if rule["origin"] == packs.SPEC)
+    misses = "".join(f"{rule['miss'][0]} " for rule in pack["rules"] if rule["origin"] == packs.SPEC)
+
+    def work(text: str) -> object:
+        return Turn(text, text, compiled).found(check, (pack["group"],))
+
+    assert is_linear(work, hits, misses, size=3_000, doublings=2)
 
 
 NASTY = (
@@ -141,6 +158,7 @@ NASTY = (
 )  # fmt: skip
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("pattern", NASTY)
 @pytest.mark.parametrize("place", ["pattern", "unless", "unless_before", "unless_after"])
 def test_a_teams_own_rule_is_looked_for_in_linear_time(pattern: str, place: str) -> None:
@@ -190,6 +208,7 @@ def processor_seconds(cases: Path) -> float:
     return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
 
 
+@pytest.mark.soak
 @pytest.mark.parametrize("unit", ["what ", "you will be fine. ", "\n"], ids=ascii)
 def test_a_megabyte_that_repeats_itself_costs_no_more_than_five_small_runs(unit: str, tmp_path: Path) -> None:
     turn = {"id": "one", "user": "I failed.", "assistant": (unit * 1_000_000)[:1_000_000], "checks": CHECKS}

@@ -46,6 +46,7 @@ on_linux = pytest.mark.skipif(
 )
 
 
+@pytest.mark.soak
 @on_linux
 @pytest.mark.parametrize("command", [["eval", "--out", "o.json", "--cases"], ["run", "--synthesis-cases"]])
 @pytest.mark.usefixtures("safe_gate")
@@ -58,6 +59,7 @@ def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
     assert most < min(1.2 * least, _MOST)
 
 
+@pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
 def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
@@ -74,6 +76,7 @@ def test_a_long_text_takes_a_small_multiple_of_itself() -> None:
     assert most - least < 75 * len(long) / 1024  # 57 here, 97 where all that is read of it is held at once
 
 
+@pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
 def test_what_a_report_says_of_each_tag_is_not_held() -> None:
@@ -86,6 +89,7 @@ def test_what_a_report_says_of_each_tag_is_not_held() -> None:
     assert most - least < 5_000 * 5  # KiB; 1.5 a tag, and 16 where all is held
 
 
+@pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
 def test_very_many_problems_take_little_memory() -> None:
@@ -96,6 +100,7 @@ def test_very_many_problems_take_little_memory() -> None:
     assert most - least < 12 * 1024  # KiB; 60,000 problems took 40 MiB
 
 
+@pytest.mark.soak
 @on_linux
 @pytest.mark.usefixtures("safe_gate")
 def test_ten_times_the_batches_take_no_more_memory() -> None:

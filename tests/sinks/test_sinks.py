@@ -402,6 +402,7 @@ def test_two_sinks_that_fail_are_one_warning(safe_gate: SafeGate, webhook: Recei
     assert "; sink-webhook: HTTP 400" in warning
 
 
+@pytest.mark.soak
 @on_linux
 def test_ten_times_the_cases_take_no_more_memory(webhook: Receiver) -> None:
     most = []
