@@ -363,6 +363,10 @@ def _run(
 ) -> int:
     from safe_gate.commands import app
 
+    if options.quiet:
+        from safe_gate.scoring import progress
+
+        progress.listen(lambda _: None)
     commands: dict[str, Callable[[], int]] = {
         "score": lambda: app.score(options, effects, output=arguments["output"], verbose=arguments["verbose"]),
         "eval": lambda: app.evaluate(options, effects, out=arguments["out"], verbose=arguments["verbose"]),
@@ -602,9 +606,10 @@ def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run"
     from safe_gate.github import event, files, repository
     from safe_gate.publish.effects import Effects
 
+    say = _sayer(environ, command)
     return Effects(
-        out=lambda line: _print(line, sys.stdout, is_log=command in _JUDGING),
-        err=lambda line: _print(line, sys.stderr),
+        out=lambda line: say(line, sys.stdout),
+        err=lambda line: say(line, sys.stderr),
         generated_at=generated_at,
         context=event.context(environ),
         connect=_connect,
@@ -613,6 +618,28 @@ def _effects(environ: Mapping[str, str], generated_at: str, command: str = "run"
         deliver=_deliver,
         folder=repository.working_folder(environ.get("GITHUB_WORKSPACE", "")),
     )
+
+
+def _sayer(environ: Mapping[str, str], command: str) -> Callable[[str, TextIO], None]:
+    """Return what prints a line: on a terminal in colour, and in place of the line that says how far a run is."""
+    is_log = command in _JUDGING
+    if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
+        return lambda line, stream: _print(line, stream, is_log=is_log or stream is sys.stderr)
+    from safe_gate.commands import terminal
+    from safe_gate.render import console
+    from safe_gate.scoring import progress
+
+    shown = terminal.Progress(sys.stderr)
+    console.fit(terminal.width(sys.stdout))
+    if sys.stderr.isatty():
+        progress.listen(shown.add)
+
+    def say(line: str, stream: TextIO) -> None:
+        shown.clear()
+        painted = terminal.coloured(line) if terminal.has_colour(stream, environ) else line
+        _print(painted, stream, is_log=is_log or stream is sys.stderr)
+
+    return say
 
 
 def _connect(api_url: str, options: Options, say: Callable[[str], None], timeout: Timeout) -> Api:

@@ -145,10 +145,11 @@ def compare(
         raise CannotJudge(Problem(Place(base), words))
     if out:
         files.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
-    for table in console.weakened({"weakened": weakened}):
-        effects.out(table)
-    effects.out(console.compared(report, everything=verbose))
-    effects.out(console.outcomes(rules))
+    if not options.quiet:
+        for table in console.weakened({"weakened": weakened}):
+            effects.out(table)
+        effects.out(console.compared(report, everything=verbose))
+        effects.out(console.outcomes(rules))
     verdict = gate_rules.verdict(outcomes)
     said = found["status"] if verdict is Verdict.PASS else verdict.value
     effects.out(f"Compare: {said.upper()} ({headline(found)})")
@@ -279,8 +280,9 @@ def evaluate(options: Options, effects: Effects, *, out: str, verbose: bool) -> 
     if out:
         _keep_inputs("--out", out, options)
         files.write(Path(out), jsonreport.pieces(measured.part))
-    effects.out(console.scorecard(_section("synthesis", measured.part, options), everything=verbose))
-    if out:
+    if not options.quiet:
+        effects.out(console.scorecard(_section("synthesis", measured.part, options), everything=verbose))
+    if out and not options.quiet:
         effects.out(f"Report: {console.path_words(out)}")
     summary, allowed = measured.part["summary"], options.max_unexpected_failures
     failures, foreign, missing = (summary[key] for key in ("unexpected_failures", "not_english", "no_reply"))
@@ -662,11 +664,13 @@ def _conclude(
             files.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed
     if problems:
         effects.err(console.problems(problems))
+    elif options.quiet:
+        effects.out(console.verdict(report))
     else:
         for card in console.scorecards(report):
             effects.out(card)
         effects.out(console.rules(report))
-    if written:
+    if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
     delivery.tell(report, problems, options, written, effects)
     return EXIT_CODES[Verdict(report["verdict"])]

@@ -1,12 +1,13 @@
 """The console scorecard (SAFE v0 spec section 5.2), drawn with `tabulate`. Pure.
 
-No colours: the text reads the same on a terminal, in a log and in a file.
+No colours: a terminal gets them later, and may ask for narrower tables (`commands/terminal.py`).
 """
 
 from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from contextvars import ContextVar
 from dataclasses import replace
 from functools import cache
 from typing import TYPE_CHECKING
@@ -61,6 +62,7 @@ MOST_ROWS = 100
 _DIGITS = re.compile("[0-9]+")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 _REPORT = "see the JSON report"
+_NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for a table
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
 
 _MARKS = {"ok": "ok", "broken": "BROKEN", "skipped": "skipped"}
@@ -129,8 +131,12 @@ def compared(report: JsonObject, *, everything: bool = False, way: str = _VERBOS
 def rules(report: JsonObject) -> str:
     """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
     absent = "".join(f"\n{quoted(sentence)}" for sentence in (*remarks(report), *weakening.sentences(report)))
-    verdict = f"Gate: {report['verdict'].upper()} ({conclusion(report)})"
-    return f"{_known(report)}{outcomes(report['rules'])}{absent}\n{verdict}"
+    return f"{_known(report)}{outcomes(report['rules'])}{absent}\n{verdict(report)}"
+
+
+def verdict(report: JsonObject) -> str:
+    """Return the verdict as a line."""
+    return f"Gate: {report['verdict'].upper()} ({conclusion(report)})"
 
 
 def outcomes(rules: Sequence[JsonObject]) -> str:
@@ -303,6 +309,10 @@ def _box(section: Section) -> Iterator[str]:
         last = max(_width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
         metrics = _table(section.metrics, _box_format(), (*widths[:-1], max(widths[-1], last) + lacking)).split("\n")
     inner = _width(metrics[0]) - 2
+    if 0 < _columns.get() < inner + 2:
+        metrics = _table(section.metrics, "simple_outline").split("\n")
+        yield from (title, *section.counts, *metrics, *section.footer.split("    "))
+        return
     yield f"╔{'═' * inner}╗"
     yield f"║{_centre(title, inner)}║"
     yield f"╠{'═' * inner}╣"
@@ -372,18 +382,57 @@ def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = 
 
     tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
     alignments = [_ALIGN[sign] for sign in table.align]
+    rows = [[plain(cell, 60) for cell in row] for row in table.rows]
+    headers = [
+        _centre(name, width) if sign == "^" else _fill(name, width)
+        for name, width, sign in zip(table.header, widths, table.align, strict=True)
+    ]
+    is_framed = not isinstance(form, str)  # as wide as it is: what does not fit gets no frame
+    if not (is_framed or _fits([headers, *rows])):
+        headers = list(table.header)
+    widest = None if is_framed else _fitting([headers, *rows])
     return tabulate.tabulate(
-        [[plain(cell, 60) for cell in row] for row in table.rows],
-        headers=[
-            _centre(name, width) if sign == "^" else _fill(name, width)
-            for name, width, sign in zip(table.header, widths, table.align, strict=True)
-        ],
+        rows,
+        headers=headers,
         tablefmt=form,
+        maxcolwidths=widest,
+        maxheadercolwidths=widest,
         colalign=alignments,
         headersalign=alignments,
         disable_numparse=True,
         preserve_whitespace=True,
     )
+
+
+_columns: ContextVar[int] = ContextVar("columns", default=0)
+
+
+def fit(columns: int) -> None:
+    """Let tables be at most so many columns wide in this context; 0 for any width."""
+    _columns.set(columns)
+
+
+def _fits(rows: Sequence[Sequence[str]]) -> bool:
+    return _columns.get() == 0 or sum(_widths(rows)) <= _room(rows)
+
+
+def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
+    return [max(map(_width, cells)) for cells in zip(*rows, strict=True)]
+
+
+def _room(rows: Sequence[Sequence[str]]) -> int:
+    """Return the columns that the texts of a table's row may take, without blanks and lines between them."""
+    return _columns.get() - 3 * len(rows[0]) - 1
+
+
+def _fitting(rows: Sequence[Sequence[str]]) -> list[int] | None:
+    """Return how wide each column of a table may be, None if it fits: the widest ones give way, down to a few."""
+    if _fits(rows):
+        return None
+    widths, room = _widths(rows), _room(rows)
+    while sum(widths) > room and max(widths) > _NARROWEST:
+        widths[widths.index(max(widths))] -= 1
+    return widths
 
 
 @cache

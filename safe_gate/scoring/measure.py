@@ -18,7 +18,7 @@ from safe_gate.gate.limits import ALL
 from safe_gate.inputs import files
 from safe_gate.inputs.files import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
-from safe_gate.scoring import workers
+from safe_gate.scoring import progress, workers
 from safe_gate.settings.options import Options
 
 if TYPE_CHECKING:  # an evaluator is imported where it has cases
@@ -118,6 +118,7 @@ def safe_v0_part(
         for cases in _chunks(intake.cases()):
             found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
             entries.take(lines(scored for _, scored in found))
+            progress.scored(len(cases))
             if keeps_texts:
                 texts.take(lines(case.texts() for case, _ in found))
             yield safe_v0.Totals.of(found, policy)
@@ -212,6 +213,7 @@ def synthesis_part(
                 if twin := files.twin_of(seen, case_id, place, "id"):
                     found.add(twin)
             count += len(tally.ids)
+            progress.scored(len(tally.ids))
             groups.update(tally.tags)
             if len(groups) > bounds.tags:
                 raise CannotJudge(too_many_tags(bounds.tags))

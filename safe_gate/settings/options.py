@@ -489,6 +489,12 @@ class Options:
         key=(),
         flags=dict.fromkeys(_PUBLISHING, ("--dry-run",)),
     )
+    quiet: bool = _option(
+        "Print only the verdict, and what is wrong with the inputs. Reports and publishing stay the same.",
+        False,
+        key=(),
+        flags=dict.fromkeys(("run", "eval"), ("--quiet",)),
+    )
     github_token: str = _option(
         "The token that writes the pull-request comment. In the action: the job's own token.",
         "",

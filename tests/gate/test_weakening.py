@@ -35,7 +35,16 @@ BESIDE = frozenset(
         *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
         *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
         *("publish_timeout", "fetch_timeout", "follow_links"),
-        *("sink_file", "sink_webhook", "sink_secret", "sink_otlp", "sink_text", "sink_timeout", "allow_insecure"),
+        *(
+            "sink_file",
+            "sink_webhook",
+            "sink_secret",
+            "sink_otlp",
+            "sink_text",
+            "sink_timeout",
+            "allow_insecure",
+            "quiet",
+        ),
         *("max_line", "max_text", "max_tags", "import_map"),
     }
 )

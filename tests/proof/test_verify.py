@@ -131,6 +131,7 @@ def test_every_setting_that_moves_a_score_is_recorded() -> None:
     readers = {"follow_links"}
     sinks = {name for name in names if name.startswith("sink_")} | {"allow_insecure"}
     shell = {
+        "quiet",
         "allow_head_checkout",
         "import_map",
         "mode",

@@ -1,0 +1,77 @@
+"""What a terminal is shown beyond plain text: colour, tables as wide as it is, and how far a run is.
+
+Anything that is no terminal, such as a log, a file or a pipe, gets the same text as ever.
+"""
+
+from __future__ import annotations
+
+import re
+import shutil
+import time
+from collections.abc import Callable, Mapping
+from typing import TextIO
+
+_PATIENCE = 2.0
+"""Seconds before a run shows how far it is."""
+
+_PAUSE = 0.1  # seconds between two such lines
+_RED, _GREEN, _YELLOW = "31", "32", "33"
+_COLOURS = {
+    **dict.fromkeys(("FAIL", "BROKEN", "ERROR", "fails"), _RED),
+    **dict.fromkeys(("PASS", "ok", "OK"), _GREEN),
+    **dict.fromkeys(("REVIEW", "WARN", "skipped"), _YELLOW),
+}
+# A word of ours at the start of a table's cell, or as the verdict of the last line.
+_PAINTED = re.compile(rf"((?:^(?:Gate|Eval|Compare): |[│║] +))({'|'.join(_COLOURS)})(?=[ │║(]|$)", re.MULTILINE)
+
+
+def has_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:
+    """Tell whether a stream gets colours: a terminal does, unless NO_COLOR is set; FORCE_COLOR gives them to any.
+
+    Sources: https://no-color.org and https://force-color.org.
+    """
+    if environ.get("NO_COLOR"):
+        return False
+    if forced := environ.get("FORCE_COLOR"):
+        return forced not in ("0", "false")
+    return stream.isatty() and environ.get("TERM") != "dumb"
+
+
+def coloured(text: str) -> str:
+    r"""Return a text with its verdicts in colour.
+
+    >>> coloured("Gate: FAIL (1 of 2 rules broken)")
+    'Gate: \x1b[31mFAIL\x1b[0m (1 of 2 rules broken)'
+    """
+    return _PAINTED.sub(lambda found: f"{found[1]}\x1b[{_COLOURS[found[2]]}m{found[2]}\x1b[0m", text)
+
+
+def width(stream: TextIO) -> int:
+    """Return how many columns a stream shows, 0 if it is no terminal. COLUMNS outranks what a terminal says."""
+    return shutil.get_terminal_size().columns if stream.isatty() else 0
+
+
+class Progress:
+    """A line on a terminal that says how many cases are scored, once a run takes long, until something is printed."""
+
+    def __init__(self, stream: TextIO, clock: Callable[[], float] = time.monotonic) -> None:
+        self._stream = stream
+        self._clock = clock
+        self._next = clock() + _PATIENCE
+        self._cases = 0
+        self._is_shown = False
+
+    def add(self, cases: int) -> None:
+        """Count more cases, and show how many there are now if it is time."""
+        self._cases += cases
+        if (now := self._clock()) >= self._next:
+            self._next, self._is_shown = now + _PAUSE, True
+            self._stream.write(f"\r{self._cases:,} cases scored ...")
+            self._stream.flush()
+
+    def clear(self) -> None:
+        """Take the line away."""
+        if self._is_shown:
+            self._is_shown = False
+            self._stream.write("\r\x1b[K")
+            self._stream.flush()

@@ -1,0 +1,19 @@
+"""How far a run is: whoever scores cases says how many, and whoever listens in this context hears it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from contextvars import ContextVar
+
+_listener: ContextVar[Callable[[int], None] | None] = ContextVar("listener", default=None)
+
+
+def listen(listener: Callable[[int], None]) -> None:
+    """Let a function hear of cases from here on: their number, each time some are scored."""
+    _listener.set(listener)
+
+
+def scored(cases: int) -> None:
+    """Say that some cases are scored."""
+    if listener := _listener.get():
+        listener(cases)

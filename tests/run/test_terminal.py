@@ -1,0 +1,181 @@
+"""What a terminal is shown and nothing else is: colours, tables that fit, how far a run is; and `--quiet`."""
+
+from __future__ import annotations
+
+import io
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from safe_gate import cli
+from safe_gate.commands import terminal
+from tests.support.cases import BAD, SILENT, Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+
+RUN = ("run", "--cases", "c.jsonl", "--batch", "b.json")
+_SGR = re.compile(r"\x1b\[\d*m")
+_TABLE = tuple("┌│├└╔║╠╚")
+
+
+class Terminal(io.StringIO):
+    """A stream that says it is a terminal."""
+
+    def isatty(self) -> bool:
+        return True
+
+
+@pytest.fixture(autouse=True)
+def _inputs(monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
+        monkeypatch.delenv(name, raising=False)
+    monkeypatch.setenv("TERM", "xterm-256color")
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(4)), turn("good"))
+    write_batch(Path("b.json"), safe_case("s1"), safe_case("s2", output=SILENT, archetype="Delay_Driver_Profiler"))
+
+
+def shown(monkeypatch: pytest.MonkeyPatch, *arguments: str, **environ: str) -> tuple[str, str]:
+    """Return what a run writes to the two streams of a terminal."""
+    with monkeypatch.context() as patch:
+        for name, value in environ.items():
+            patch.setenv(name, value)
+        out, err = Terminal(), Terminal()
+        patch.setattr(sys, "stdout", out)
+        patch.setattr(sys, "stderr", err)
+        assert cli.main([*RUN, *arguments]) == 1
+    return out.getvalue(), err.getvalue()
+
+
+# --- colour -------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    ("environ", "is_coloured"),
+    [
+        ({}, True),
+        ({"NO_COLOR": "1"}, False),
+        ({"NO_COLOR": "1", "FORCE_COLOR": "1"}, False),
+        ({"NO_COLOR": ""}, True),
+        ({"FORCE_COLOR": "0"}, False),
+        ({"TERM": "dumb"}, False),
+        ({"TERM": "dumb", "FORCE_COLOR": "1"}, True),
+    ],
+    ids=str,
+)
+def test_a_terminal_is_shown_verdicts_in_colour_unless_told_otherwise(
+    monkeypatch: pytest.MonkeyPatch, environ: dict[str, str], is_coloured: bool
+) -> None:
+    out, err = shown(monkeypatch, **environ)
+    assert ("Gate: \x1b[31mFAIL\x1b[0m (2 of 2 rules broken)" in out) is is_coloured
+    assert ("│ \x1b[31mBROKEN\x1b[0m " in out) is is_coloured
+    assert ("│ \x1b[32mPASS\x1b[0m " in out) is is_coloured
+    assert ("\x1b" in out) is is_coloured
+    assert err == ""
+
+
+def test_without_a_terminal_there_is_no_colour_unless_it_is_forced(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    plain = safe_gate(*RUN).out
+    assert "\x1b" not in plain
+    monkeypatch.setenv("FORCE_COLOR", "1")
+    coloured = safe_gate(*RUN).out
+    assert "\x1b[31mFAIL\x1b[0m" in coloured
+    assert _SGR.sub("", coloured) == plain
+
+
+def test_a_real_terminal_shows_what_a_log_does_in_colour(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    plain = safe_gate(*RUN).out
+    master, slave = pty.openpty()
+    command = [sys.executable, "-I", "-m", "safe_gate", *RUN]
+    with subprocess.Popen(command, stdout=slave, stderr=slave, env={**os.environ, "COLUMNS": "300"}) as process:
+        os.close(slave)
+        read = b""
+        try:
+            while some := os.read(master, 65_536):
+                read += some
+        except OSError:  # the other end is closed
+            pass
+    os.close(master)
+    assert process.returncode == 1
+    text = read.decode("utf-8").replace("\r\n", "\n")
+    assert "\x1b[31mFAIL\x1b[0m" in text
+    assert _SGR.sub("", text) == plain
+
+
+# --- width --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("columns", [68, 80, 100])
+def test_tables_fit_the_terminal_and_keep_their_words(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, columns: int
+) -> None:
+    plain = safe_gate(*RUN).out
+    out = _SGR.sub("", shown(monkeypatch, COLUMNS=str(columns))[0])
+    tables = [line for line in out.splitlines() if line.startswith(_TABLE)]
+    assert tables
+    assert max(map(len, tables)) <= columns
+    assert max(len(line) for line in plain.splitlines() if line.startswith(_TABLE)) > 100
+
+    def letters(text: str) -> list[str]:
+        return sorted(re.findall(r"\w", text))
+
+    assert letters(out) == letters(plain)
+
+
+def test_a_wide_terminal_changes_nothing(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert shown(monkeypatch, COLUMNS="300", NO_COLOR="1")[0] == safe_gate(*RUN).out
+
+
+# --- progress -----------------------------------------------------------------------------------
+
+
+def test_a_run_shows_how_far_it_is_from_two_seconds_on() -> None:
+    seconds = iter([0.0, 1.9, 2.0, 2.05, 2.2])
+    stream = io.StringIO()
+    progress = terminal.Progress(stream, lambda: next(seconds))
+    for cases in (1_000, 234, 1, 1):
+        progress.add(cases)
+    assert stream.getvalue() == "\r1,234 cases scored ...\r1,236 cases scored ..."
+    progress.clear()
+    progress.clear()
+    assert stream.getvalue().endswith("1,236 cases scored ...\r\x1b[K")
+
+
+def test_a_long_run_shows_on_the_terminal_alone_how_far_it_is(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(terminal, "_PATIENCE", 0)
+    out, err = shown(monkeypatch)
+    assert err == "\r2 cases scored ...\r\x1b[K"  # those after it came within a tenth of a second
+    assert "cases scored" not in out
+    assert shown(monkeypatch, "--quiet")[1] == ""
+    assert shown(monkeypatch, SAFE_GATE_QUIET="true")[1] == ""
+    assert safe_gate(*RUN).err == ""
+
+
+# --- quiet --------------------------------------------------------------------------------------
+
+
+def test_a_quiet_run_prints_its_verdict_alone_and_writes_all_reports(safe_gate: SafeGate) -> None:
+    ran = safe_gate(*RUN, "--quiet")
+    assert (ran.code, ran.out, ran.err) == (1, "Gate: FAIL (2 of 2 rules broken)\n", "")
+    assert {file.name for file in Path("reports").iterdir()} == {"safe-gate.json", "safe-gate.md"}
+    assert safe_gate("eval", "--cases", "c.jsonl", "--quiet").out == "Eval: FAIL (4 unexpected failures, 0 allowed)\n"
+    ran = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json", "--quiet")
+    assert ran.out.startswith("Compare: ")
+    assert ran.out.count("\n") == 1
+
+
+def test_a_quiet_run_says_what_is_wrong(safe_gate: SafeGate) -> None:
+    Path("c.jsonl").write_text("[]\n", "utf-8")
+    ran = safe_gate(*RUN, "--quiet")
+    assert (ran.code, ran.out) == (3, "")
+    assert "c.jsonl:1: " in ran.err
