@@ -24,17 +24,19 @@ SHORT_CASES = 20_000
 SCORE = """
 import json, sys, time
 from safe_gate.inputs import packs
-from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.report import result_json
+from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.core.model import Place
 
 cases = [json.loads(line) for line in sys.stdin]
-cases = [synthesis.Case(c["id"], c["user"], c["assistant"], tuple(synthesis.CHECKS), {}, (), Place("")) for c in cases]
+cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in cases]
 rules = packs.load()
 best = float("inf")
 for _ in range(4):
     start = time.process_time()
     for case in cases:
-        synthesis.result_json(synthesis.score_case(case, rules))
+        result_json(score_case(case, rules))
     best = min(best, time.process_time() - start)
 print(best / len(cases))
 """

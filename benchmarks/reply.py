@@ -13,7 +13,8 @@ from collections.abc import Callable
 from pathlib import Path
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis import CHECKS, Case, score_case
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.inputs.packs import load
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"

@@ -97,7 +97,7 @@ try:
     code = main()
 except SystemExit as end:  # of --help
     code = end.code
-folders = {name.split(".")[2] for name in sys.modules if name.startswith("safe_gate.evaluators.")}
+folders = {name.split(".")[2] for name in sys.modules if name.startswith("safe_gate.evaluators.") and name.endswith(".score")}
 files = (getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - before)
 names = {file.replace("\\\\", "/").rpartition("/site-packages/")[2].split("/")[0] for file in files if "site-packages" in file}
 print(code, *folders, *(name.partition(".")[0] for name in names), file=sys.stderr)

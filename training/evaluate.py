@@ -19,7 +19,8 @@ from typing import Any
 from tables import fill
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis import CHECKS, Case, Rules, score_case
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.score import Case, Rules, score_case
 from safe_gate.inputs.packs import load
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"

@@ -13,7 +13,9 @@ from safe_gate.baseline.source import Baseline
 from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
-from safe_gate.evaluators import EVALUATORS, outcomes_of, present, safe_v0, synthesis, without_texts
+from safe_gate.evaluators import EVALUATORS, outcomes_of, present, without_texts
+from safe_gate.evaluators.safe_v0.score import Case as SafeCase
+from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.gate import regression
 from safe_gate.inputs import batches, files
 from safe_gate.inputs.files import HERE
@@ -48,8 +50,7 @@ def guards(options: Options) -> regression.Guards:
 
 def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
     """Return a run as it is compared, given its options and where its rule packs lie."""
-    policy = {name: getattr(options, name) for name in _OF_A_SIDE}
-    return _side(parts, __version__, measure.rules_digest(options, root=root), policy)
+    return _side(parts, __version__, measure.rules_digest(options, root=root), measure.settings(options))
 
 
 def side_of_report(report: JsonObject) -> Side:
@@ -58,14 +59,10 @@ def side_of_report(report: JsonObject) -> Side:
     return _side(report, version, provenance["packs_sha256"], provenance["policy"])
 
 
-_OF_A_SIDE = ("profile", "sensitivity", "text", "cluster_key")
-
-
 def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> Side:
-    safe = parts["safe_v0"]
     rules = {
-        "safe_v0": digest([version, safe["policy"] if safe else None]),
-        "synthesis": digest([version, packs_sha256, policy["profile"], policy["sensitivity"]]),
+        name: digest([version, packs_sha256 if one.reads_packs else "", one.scored_by(parts[name], policy)])
+        for name, one in EVALUATORS.items()
     }
     own = {name: parts[name] for name in EVALUATORS}
     return Side(own, rules, policy["text"] != "full", policy["cluster_key"])
@@ -198,11 +195,11 @@ def texts_before(base: Baseline, comparison: JsonObject, options: Options, optio
     }
     if changed.get("safe_v0") and own.safe_batch:
         for case in measure.safe_v0_cases(own, root=base.root):
-            if isinstance(case, safe_v0.Case) and case.test_id in changed["safe_v0"]:
+            if isinstance(case, SafeCase) and case.test_id in changed["safe_v0"]:
                 texts.setdefault(texts_key("safe_v0", case.test_id), case.texts())
     if changed.get("synthesis") and own.synthesis_cases:
         for one in files.synthesis_cases(own.synthesis_cases, root=base.root, bounds=files.Bounds.of(own)):
-            if isinstance(one, synthesis.Case) and one.id in changed["synthesis"]:
+            if isinstance(one, Case) and one.id in changed["synthesis"]:
                 texts.setdefault(texts_key("synthesis", one.id), one.texts())
     return texts
 

@@ -40,7 +40,8 @@ def weakening(base: Baseline, spec: str, options: Options, root: Path) -> list[W
 
 def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
     """Return the digests of what a run's scores follow from, as `comparing.Side` has them."""
-    parts = {"safe_v0": {"policy": measure.safe_policy(options).as_json()}, "synthesis": None}
+    policy = measure.settings(options)
+    parts = {name: evaluator.recorded(policy) for name, evaluator in EVALUATORS.items()}
     return comparison.side(parts, comparison.narrowed(options, root), root=root).rules
 
 

@@ -10,7 +10,10 @@ from safe_gate.baseline import comparison, replaced
 from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, JsonObject
-from safe_gate.evaluators import EVALUATORS, present, safe_v0, synthesis
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators.safe_v0.score import Case as SafeCase
+from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
+from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.gate import weakening
 from safe_gate.gate.waivers import FATES
 from safe_gate.gate.weakening import WEAKER, Asked, Rule, Terms, settings_of
@@ -114,7 +117,7 @@ def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]
 
 
 def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
-    def asked(case: safe_v0.Case) -> tuple[str, Asked]:
+    def asked(case: SafeCase) -> tuple[str, Asked]:
         asks = {**case.asks(), "patient_payload": case.given, "cluster": case.cluster or None}
         return case.test_id, Asked(case.digests()["case"], asks)
 
@@ -122,7 +125,7 @@ def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
 
 
 def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
-    def asked(case: synthesis.Case) -> tuple[str, Asked]:
+    def asked(case: Case) -> tuple[str, Asked]:
         asks = {**case.asks(), "user": digest(case.user), "cluster": case.cluster or None}
         return case.id, Asked(case.digests()["case"], asks)
 
@@ -152,6 +155,6 @@ def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
     It can if its group speaks for a reply, or says of the message that nothing in the reply counts.
     """
     around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
-    lets_pass = pack["group"] in synthesis.IN_FAVOUR or synthesis.GROUPS[pack["group"]][0] == "message"
+    lets_pass = pack["group"] in IN_FAVOUR or GROUPS[pack["group"]][0] == "message"
     for rule in pack["rules"]:
         yield rule["id"], Rule(digest({**around, "rule": rule}), lets_pass)

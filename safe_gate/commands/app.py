@@ -311,7 +311,8 @@ def _keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] =
 
 def explain(options: Options, case_id: str, effects: Effects) -> int:
     """Show why a Synthesis case passes or fails: its hits in the text, and the arithmetic. Returns 0 or 3."""
-    from safe_gate.evaluators import synthesis
+    from safe_gate.evaluators.synthesis.report import result_json
+    from safe_gate.evaluators.synthesis.score import Case, asks, score_case
     from safe_gate.render.explain import explanation
     from safe_gate.render.untrusted import plain
 
@@ -320,11 +321,11 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
     rules = measure.synthesis_rules(options)
     problems: list[Problem] = []
     ids: list[str] = []
-    found: synthesis.Case | None = None
+    found: Case | None = None
     for item in files.synthesis_cases(options.synthesis_cases, bounds=files.Bounds.of(options)):
         if isinstance(item, Problem):
             problems.append(item)
-        elif isinstance(item, synthesis.Case):
+        elif isinstance(item, Case):
             ids.append(item.id)
             if item.id == case_id:
                 found = item
@@ -332,9 +333,9 @@ def explain(options: Options, case_id: str, effects: Effects) -> int:
             if found is None and plain(Untrusted(item.id), len(item.id)) == case_id:  # as reports show it
                 found = item
     if found:
-        result = synthesis.result_json(synthesis.score_case(found, rules))
+        result = result_json(score_case(found, rules))
         texts = {"user": found.user, "assistant": found.assistant}
-        effects.out(explanation(texts, result, synthesis.asks(rules)))
+        effects.out(explanation(texts, result, asks(rules)))
         return EXIT_CODES[Verdict.PASS]
     words = f"no case has this id{suggestion(case_id, ids)}; explain reads Synthesis cases, not those of SAFE v0"
     return complain(problems or (Problem(Place("explain"), words, case_id),), effects)
@@ -473,7 +474,8 @@ def bless(
 
 def validate(paths: Sequence[str], effects: Effects) -> int:
     """Check input files alone: their shapes, and whether cases and outputs, settings, waivers fit. Returns 0 or 3."""
-    from safe_gate.evaluators import safe_v0, synthesis
+    from safe_gate.evaluators.safe_v0.score import Case as SafeCase
+    from safe_gate.evaluators.synthesis.score import Case
 
     paths = list(dict.fromkeys(paths))
     problems = Problems()
@@ -481,7 +483,7 @@ def validate(paths: Sequence[str], effects: Effects) -> int:
     for item in _checked(paths):
         if isinstance(item, Problem):
             problems.add(item)
-        cases += isinstance(item, safe_v0.Case | synthesis.Case)
+        cases += isinstance(item, SafeCase | Case)
     if problems:
         return complain(problems.kept(), effects)
     effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")

@@ -8,9 +8,10 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.evaluators.synthesis import CHECKS, GROUPS, Case, Rules
 from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains
 from safe_gate.evaluators.synthesis.learning import TAUGHT, Row, as_packs, rows
+from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.evaluators.synthesis.score import Case, Rules
 from safe_gate.inputs import files, packs
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options

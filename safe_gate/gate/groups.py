@@ -1,4 +1,4 @@
-"""The groups of cases that rules of their own name: archetypes of SAFE v0, tags of Synthesis. Pure."""
+"""The groups of cases that rules of their own name: such as archetypes and tags. Pure."""
 
 from __future__ import annotations
 

@@ -362,16 +362,16 @@ def _groups(
             yield What.CHANGED, before, after
         return
     is_excused = EVALUATORS[name].is_excused
-    was_profile, profile = (one.get("profile", "standard") for one in settings)
+    theirs, ours = settings
     gone, new = _less(before, after), _less(after, before)
-    if is_excused(after, profile) and not is_excused(before, profile):  # another profile is told itself
-        yield What.ADDED, None, [group for group in new if is_excused([group], profile)]
-    rated = settings[0].get("tags") or {}
+    if is_excused(after, ours) and not is_excused(before, ours):  # another profile is told itself
+        yield What.ADDED, None, [group for group in new if is_excused([group], ours)]
+    rated = theirs.get("tags") or {}
     if thinned := [group for group in new if any(limit.startswith("min-") for limit in rated.get(group, ()))]:
         yield What.ADDED, None, thinned
     passes_count = any(one.get("max_unexpected_passes") is not None for one in settings)
-    must_pass = passes_count and not is_excused(after, profile)
-    if lost := [group for group in gone if group in named or (must_pass and is_excused([group], was_profile))]:
+    must_pass = passes_count and not is_excused(after, ours)
+    if lost := [group for group in gone if group in named or (must_pass and is_excused([group], theirs))]:
         yield What.DROPPED, lost, None
 
 

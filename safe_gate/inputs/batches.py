@@ -15,7 +15,7 @@ from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import item_lines
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.evaluators import safe_v0
+from safe_gate.evaluators.safe_v0.score import UNUSED, Case
 from safe_gate.inputs import files, globs
 from safe_gate.inputs.files import HERE, InputFile, shown
 from safe_gate.inputs.spool import Store
@@ -31,7 +31,7 @@ _OTHER_REPORTS = (b"[", b'{"schemaVersion"')
 """How the reports for other systems begin: no batch does, for it is an object of other keys."""
 _MOST_NAMED = 20
 
-SafeItem = safe_v0.Case | Problem | InputFile | files.Skipped
+SafeItem = Case | Problem | InputFile | files.Skipped
 
 
 class Expanded(NamedTuple):
@@ -240,7 +240,7 @@ def _joined(
     searched: Sequence[str],
     *,
     is_bare: bool,
-) -> Iterator[safe_v0.Case | Problem]:
+) -> Iterator[Case | Problem]:
     """Yield a batch's cases with their outputs, taking each output out of `recorded`.
 
     `is_bare` says that no outputs were found in the files `searched` at all.
@@ -269,7 +269,7 @@ def _joined(
         elif output is not None:
             scenario = batch.scenarios[index] if index < len(batch.scenarios) else {}
             expectations = case["expectations"]
-            yield safe_v0.Case(
+            yield Case(
                 test_id=test_id,
                 concern_id=case["concern_id"],
                 batch_id=batch.id,
@@ -283,7 +283,7 @@ def _joined(
                 place=place,
                 cluster=files.cluster_of(case, cluster_key),
                 given=digest(case["patient_payload"]) if "patient_payload" in case else None,
-                unused=tuple(name for name in safe_v0.UNUSED if any(part.get(name) for part in expectations.values())),
+                unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),
             )
 
 

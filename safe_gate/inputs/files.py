@@ -40,7 +40,7 @@ from safe_gate.inputs.spool import Store
 from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE, Options, settings
 
 if TYPE_CHECKING:
-    from safe_gate.evaluators import synthesis
+    from safe_gate.evaluators.synthesis.score import Case
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
@@ -124,7 +124,7 @@ PART_BYTES = 1 << 20
 
 def synthesis_cases(
     patterns: Sequence[str], *, root: Path = HERE, cluster_key: str = "", bounds: Bounds = BOUNDS
-) -> Iterator[synthesis.Case | Problem | InputFile]:
+) -> Iterator[Case | Problem | InputFile]:
     """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
 
     `cluster_key` is that of `cluster_of`.
@@ -159,12 +159,12 @@ def synthesis_parts(
             yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
 
 
-def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Problem]:
+def cases_of(part: Part, cluster_key: str = "") -> Iterator[Case | Problem]:
     """Yield the cases of a part and its problems, as `synthesis_cases` does but for ids that stand elsewhere too.
 
     `cluster_key` is that of `cluster_of`.
     """
-    from safe_gate.evaluators import synthesis
+    from safe_gate.evaluators.synthesis.score import Case
 
     for item in _objects(part, "synthesis-case"):
         if isinstance(item, Problem):
@@ -175,7 +175,7 @@ def cases_of(part: Part, cluster_key: str = "") -> Iterator[synthesis.Case | Pro
             for fault in faults:
                 yield Problem(place, fault.message, case["id"], fault.field, fault.text_free)
             continue
-        yield synthesis.Case(
+        yield Case(
             id=case["id"],
             user=case["user"],
             assistant=case["assistant"],
@@ -200,7 +200,7 @@ def _misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
                 yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
 
 
-def ids_of(found: Iterable[synthesis.Case | Problem]) -> tuple[tuple[str, Place], ...]:
+def ids_of(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
     """Return the id of each line of some cases and problems with its place, those of lines with problems too."""
     by_place = {one.place: one.case_id if isinstance(one, Problem) else one.id for one in found}
     return tuple((case_id, place) for place, case_id in by_place.items() if case_id)

@@ -12,7 +12,13 @@ from typing import Any
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.synthesis import names
+from safe_gate.evaluators.synthesis.language import Languages
+from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
+from safe_gate.evaluators.synthesis.rules import Book, Rule, words_of
+from safe_gate.evaluators.synthesis.score import Check, Rules
+from safe_gate.evaluators.synthesis.score import broken_promises as broken_by
+from safe_gate.evaluators.synthesis.tokens import Spelling
 from safe_gate.inputs import files
 from safe_gate.inputs.files import HERE
 
@@ -36,7 +42,7 @@ def load(
     weights: Mapping[str, float] | None = None,
     *,
     root: Path = HERE,
-) -> synthesis.Rules:
+) -> Rules:
     """Return everything a Synthesis verdict depends on besides the case.
 
     `own` are a team's pack files, `off` ids of rules or packs that do not count, as those do not whose weight is 0. The
@@ -49,7 +55,7 @@ def load(
 
 
 @lru_cache(maxsize=4)
-def made(recipe: str) -> synthesis.Rules:
+def made(recipe: str) -> Rules:
     """Return the rules that `load` returned with this recipe: all they follow from besides the packs that ship.
 
     A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge as `load`.
@@ -69,22 +75,22 @@ def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, floa
     return [pack for pack in kept if pack]
 
 
-def rules(packs: Sequence[Pack], profile: str = "standard", sensitivity: str = "balanced") -> synthesis.Rules:
+def rules(packs: Sequence[Pack], profile: str = "standard", sensitivity: str = "balanced") -> Rules:
     """Return packs made ready to score by."""
     spelling = _spelling()
-    by_field: dict[str, list[synthesis.Rule]] = {"user": [], "assistant": []}
+    by_field: dict[str, list[Rule]] = {"user": [], "assistant": []}
     for pack in packs:
         for rule in pack["rules"]:
             if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
-                by_field[pack["field"]].append(synthesis.Rule.of(rule, pack))
-    return synthesis.Rules(
-        books={field: synthesis.Book(some, classes(), spelling) for field, some in by_field.items()},
+                by_field[pack["field"]].append(Rule.of(rule, pack))
+    return Rules(
+        books={field: Book(some, classes(), spelling) for field, some in by_field.items()},
         patterns=tuple(_patterns(pack) for pack in packs if any("pattern" in rule for rule in pack["rules"])),
         spelling=spelling,
         languages=_languages(),
-        checks={name: synthesis.Check.of(name, data) for name, data in _checks(profile).items()},
+        checks={name: Check.of(name, data) for name, data in _checks(profile).items()},
         by_clause=profile != SPEC,
-        words=cache(lambda: synthesis.words_of(packs, classes())),
+        words=cache(lambda: words_of(packs, classes())),
     )
 
 
@@ -99,7 +105,7 @@ def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> boo
     if profile == SPEC:
         return False
     inside, total = origin["learned"]
-    return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in synthesis.IN_FAVOUR])
+    return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in IN_FAVOUR])
 
 
 def _checks(profile: str) -> JsonObject:
@@ -147,7 +153,7 @@ def check(own: Sequence[str], *, root: Path = HERE) -> list[Pack]:
 
 def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
     """Yield a problem if the group serves another check or looks in another field."""
-    check_, field = synthesis.GROUPS[pack["group"]]
+    check_, field = GROUPS[pack["group"]]
     if (pack["check"], pack["field"]) != (check_, field):
         words = f"serves {check_} and looks in {field}; the pack says {pack['check']} and {pack['field']}"
         yield Problem(place, words, pack["pack"], f"group {pack['group']}")
@@ -210,7 +216,7 @@ def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple
     """
     own = {key: value for key, value in rule.items() if key != "origin"}  # which counts under every profile
     alone = rules([{**pack, "rules": [own]}])
-    return synthesis.broken_promises(rule, alone, pack["group"])
+    return broken_by(rule, alone, pack["group"])
 
 
 def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:
@@ -250,13 +256,13 @@ def classes() -> dict[str, list[str]]:
 
 
 @cache
-def _spelling() -> synthesis.Spelling:
-    return synthesis.Spelling.of(_data("lexicon.json"))
+def _spelling() -> Spelling:
+    return Spelling.of(_data("lexicon.json"))
 
 
 @cache
-def _languages() -> synthesis.Languages:
-    return synthesis.Languages.of(_data("languages.json"), _vocabulary())
+def _languages() -> Languages:
+    return Languages.of(_data("languages.json"), _vocabulary())
 
 
 def _vocabulary() -> frozenset[str]:
@@ -271,7 +277,7 @@ def _data(name: str) -> Any:
 
 
 def _folder() -> Path:
-    return Path(synthesis.__file__).parent
+    return Path(names.__file__).parent
 
 
 def _pack_files() -> list[Path]:

@@ -20,8 +20,13 @@ from safe_gate.evaluators import EVALUATORS, present
 _WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
 
 _OF_THE_RUN = re.compile(
-    r"(/generated_at|/safe_v0/generated_at|/provenance/(commit|digests)"
-    r"|/(safe_v0|synthesis)/results/\d+/source|/safe_v0/failure_analysis/worst_performers/\d+/source)(/.*)?"
+    "|".join(
+        (
+            "/generated_at|/provenance/(commit|digests)(/.*)?",
+            *(rf"/{name}/results/\d+/source(/.*)?" for name in EVALUATORS),
+            *(f"/{name}/({one.of_the_run})(/.*)?" for name, one in EVALUATORS.items() if one.of_the_run),
+        )
+    )
 )
 """What of a report does not follow from what its cases' files hold and its settings say: when and where it was made."""
 
@@ -54,8 +59,7 @@ def digests(report: JsonObject) -> dict[str, str]:
             {
                 "engine": report["tool"],
                 "packs": report["provenance"]["packs_sha256"],
-                "synthesis": [policy["profile"], policy["sensitivity"]],
-                "safe_v0": report["safe_v0"]["policy"] if report["safe_v0"] else None,
+                **{name: evaluator.scored_by(report[name], policy) for name, evaluator in EVALUATORS.items()},
             }
         ),
         "policy": digest(

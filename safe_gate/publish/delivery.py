@@ -13,6 +13,7 @@ from pathlib import Path
 from urllib.parse import quote
 
 from safe_gate.core.model import CannotJudge, JsonObject, Origin, Place, Problem, Untrusted, Verdict
+from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context
 from safe_gate.inputs import files
@@ -268,15 +269,11 @@ def step_outputs(report: JsonObject) -> dict[str, str]:
 
     `pass-rate` and `label-accuracy` are fractions from 0 to 1, like the limits of their rules.
     """
-    safe, synthesis_part = report["safe_v0"], report["synthesis"]
-    summary = synthesis_part["summary"] if synthesis_part else None
-    labels = summary["label_accuracy"] if summary else {"total": 0}
+    figures = [evaluator.step_outputs(report[name]) for name, evaluator in EVALUATORS.items()]
     return {
         "verdict": report["verdict"],
-        "pass-rate": str(safe["pass_rates"]["overall"]) if safe else "",
-        "unexpected-failures": str(summary["unexpected_failures"]) if summary else "",
-        "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
-        "total-cases": str((safe["total_cases"] if safe else 0) + (summary["cases"] if summary else 0)),
+        **{output: value for own in figures for output, value in own.items()},
+        "total-cases": str(sum(len(report[name]["results"]) for name in present(report))),
     }
 
 

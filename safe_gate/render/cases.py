@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import Finding, JsonObject, Judgement, Place, Severity, Untrusted
-from safe_gate.evaluators import EVALUATORS, Evaluator, present
+from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate.waivers import Waivable
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.untrusted import plain, quoted
@@ -61,7 +62,7 @@ def judged_cases(report: JsonObject) -> Iterator[JudgedCase]:
     for waiver in (report["waivers"] or {"applied": ()})["applied"]:
         about = Waivable.of(waiver)
         waivers.setdefault(about[:2], {})[about.name] = waiver
-    profile = report["provenance"]["policy"]["profile"]
+    policy = report["provenance"]["policy"]
     for name, section in zip(present(report), shown_sections(report), strict=True):
         evaluator, part = EVALUATORS[name], report[name]
         changes = _changes(report, name)
@@ -79,7 +80,7 @@ def judged_cases(report: JsonObject) -> Iterator[JudgedCase]:
                 label=outcome.words,
                 passed=outcome.passed,
                 groups=evaluator.grouping.groups_of(result),
-                excused_by=_excuses(evaluator, result, profile) if outcome.passed else (),
+                excused_by=_excuses(evaluator, result, policy) if outcome.passed else (),
                 judgements=tuple(evaluator.judgements(part, result)),
                 waivers=waivers.get((case_id, evaluator.measures), {}),
                 change=changes.get(case_id, ""),
@@ -105,12 +106,12 @@ def repository_path(place: Place, folder: str) -> str:
     return place.within(folder) or place.path
 
 
-def _excuses(evaluator: Evaluator, result: JsonObject, profile: str) -> Sequence[str]:
+def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Sequence[str]:
     """Return the tags by which a case is meant to fail."""
     if not result.get("is_negative_example", False):
         return ()
     tags = evaluator.grouping.groups_of(result)
-    return [tag for tag in tags if evaluator.is_excused([tag], profile)] or tags
+    return [tag for tag in tags if evaluator.is_excused([tag], policy)] or tags
 
 
 def is_compared(report: JsonObject, name: str) -> bool:

@@ -47,9 +47,10 @@ from safe_gate.render.untrusted import plain, quoted
 if TYPE_CHECKING:
     from tabulate import TableFormat
 
-    from safe_gate.evaluators.synthesis import Rule, Rules
     from safe_gate.evaluators.synthesis.gain import Gain
     from safe_gate.evaluators.synthesis.learning import Row
+    from safe_gate.evaluators.synthesis.rules import Rule
+    from safe_gate.evaluators.synthesis.score import Rules
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 18

@@ -261,19 +261,9 @@ def remarks(report: JsonObject) -> list[Phrase]:
 
 def of_scoring(report: JsonObject) -> list[Phrase]:
     """Return what a reader must know of how cases were scored, in a report that judges nothing, too."""
-    return [*_doubtful_fail_tags(report), *departures(report)]
-
-
-def _doubtful_fail_tags(report: JsonObject) -> Iterator[Phrase]:
-    """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
-    if report["synthesis"] is None:
-        return
-    evaluator, is_spec = EVALUATORS["synthesis"], report["provenance"]["policy"]["profile"] == "spec"
-    tags = (tag for tag in evaluator.grouping.figures(report["synthesis"]) if tag.endswith("-fail"))
-    if found := sorted(tag for tag in tags if not evaluator.is_excused([tag], "standard")):
-        does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
-        words = f"Tags that end in -fail but name no check {does}: "
-        yield (words, *first_few(found, len(found)), ". Tag a reply that should fail negative_example.")
+    policy = report["provenance"]["policy"]
+    own = (remark for name in present(report) for remark in EVALUATORS[name].remarks(report[name], policy))
+    return [*departures(report), *own]
 
 
 def _not_compared(report: JsonObject) -> Iterator[Phrase]:
@@ -302,7 +292,7 @@ def not_run(report: JsonObject) -> list[Phrase]:
 
 
 def departures(report: JsonObject) -> list[Phrase]:
-    """Return a sentence for each setting that is not the default and that a reader of the report must know of."""
+    """Return a sentence for each setting of the run, not the default, that a reader of the report must know of."""
     policy = report["provenance"]["policy"]
     sentences: list[Phrase] = []
     if commit := report["provenance"].get("policy_commit"):
@@ -310,24 +300,4 @@ def departures(report: JsonObject) -> list[Phrase]:
         sentences.append((judged_by, Untrusted(commit[:7]), "), not by this change's own."))
     if policy.get("text") == "none":
         sentences.append(("Recorded text is hidden: hashes replace it.",))
-    if report["synthesis"] is None:
-        return sentences
-    if policy["profile"] == "spec":
-        idle = "" if policy["sensitivity"] == "balanced" else f", which knows no sensitivity ({policy['sensitivity']})"
-        sentences.append((f"Synthesis ran with profile {policy['profile']}{idle}.",))
-    elif policy["sensitivity"] != "balanced":
-        sentences.append((f"Synthesis ran with sensitivity {policy['sensitivity']}.",))
-    if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
-        sentences.append(("Synthesis ran with the repository's own rule packs: ", *first_few(packs, len(packs)), "."))
-    if off := list(dict.fromkeys(policy["rules_off"])):
-        switched = plural(len(off), "rule or pack", "rules or packs")
-        sentences.append((f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), "."))
-    if weights := policy.get("rule_weights"):
-        own = plural(len(weights), "weight")
-        sentences.append(
-            (f"Synthesis ran with {own} of the repository's own: ", *first_few(weights, len(weights)), ".")
-        )
-    if weighed := [one for one, weight in (weights or {}).items() if weight not in (0, 1)]:
-        words = "Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "
-        sentences.append((words, *first_few(weighed, len(weighed)), ")."))
     return sentences

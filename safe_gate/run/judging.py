@@ -27,7 +27,8 @@ from safe_gate.core.model import (
     first_of,
     number,
 )
-from safe_gate.evaluators import EVALUATORS, synthesis
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis.score import Rules
 from safe_gate.gate import limits, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.weakening import Weakening, What
@@ -104,7 +105,7 @@ def scored(
 
 def gate_policy(options: Options) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    settings = {"safe_v0": options.archetypes or {}, "synthesis": options.tags or {}}
+    settings = {name: getattr(options, one.grouping.setting) or {} for name, one in EVALUATORS.items()}
     general = limits.by_rule({field.name: getattr(options, field.name) for field in fields(options)})
     own_limits = {
         evaluator: {
@@ -175,7 +176,7 @@ class _Ruling:
     """
 
     options: Options
-    rules: synthesis.Rules | None = None
+    rules: Rules | None = None
     base: source.Baseline | None = None
 
     @property

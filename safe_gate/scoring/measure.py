@@ -22,7 +22,11 @@ from safe_gate.scoring import progress, workers
 from safe_gate.settings.options import Options
 
 if TYPE_CHECKING:  # an evaluator is imported where it has cases
-    from safe_gate.evaluators import safe_v0, synthesis
+    from safe_gate.evaluators.safe_v0.report import Totals as SafeTotals
+    from safe_gate.evaluators.safe_v0.score import Case as SafeCase
+    from safe_gate.evaluators.safe_v0.score import Policy
+    from safe_gate.evaluators.synthesis.report import Totals
+    from safe_gate.evaluators.synthesis.score import Case, Rules
     from safe_gate.inputs import batches
 
 SCORING = (
@@ -42,7 +46,7 @@ SCORING = (
 )
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
-Case = TypeVar("Case")
+T = TypeVar("T")
 
 Recount = Callable[[JsonObject], JsonObject]
 """What returns the entry of a case that follows from what an entry holds; the same unless that contradicts itself."""
@@ -85,7 +89,7 @@ def safe_v0_part(
     output: str = "",
     *,
     root: Path = HERE,
-    policy: safe_v0.Policy | None = None,
+    policy: Policy | None = None,
     source: EntrySource = scored,
     keeps_texts: bool = False,
 ) -> Measured:
@@ -96,7 +100,9 @@ def safe_v0_part(
     Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say. With
     `keeps_texts` the recorded texts are there, too.
     """
-    from safe_gate.evaluators import safe_v0
+    from safe_gate.evaluators.safe_v0.report import Totals as SafeTotals
+    from safe_gate.evaluators.safe_v0.report import report as safe_report
+    from safe_gate.evaluators.safe_v0.score import score_case as safe_score_case
 
     policy = policy or safe_policy(options)
 
@@ -104,9 +110,9 @@ def safe_v0_part(
     intake = Intake(safe_v0_cases(options, output, root=root, archetypes=groups))
     entries, texts = Spool(), Spool()
 
-    def entry(case: safe_v0.Case) -> JsonObject | None:
+    def entry(case: SafeCase) -> JsonObject | None:
         def score() -> JsonObject:
-            return _told("safe_v0", safe_v0.score_case(case, policy).as_json(), options.text)
+            return _told("safe_v0", safe_score_case(case, policy).as_json(), options.text)
 
         given = source("safe_v0", case.test_id, score, lambda _: score())  # which costs little more than reading it
         if isinstance(given, Problem):
@@ -114,19 +120,19 @@ def safe_v0_part(
             return None
         return given
 
-    def totals() -> Iterator[safe_v0.Totals]:
+    def totals() -> Iterator[SafeTotals]:
         for cases in _chunks(intake.cases()):
             found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
             entries.take(lines(scored for _, scored in found))
             progress.scored(len(cases))
             if keeps_texts:
                 texts.take(lines(case.texts() for case, _ in found))
-            yield safe_v0.Totals.of(found, policy)
+            yield SafeTotals.of(found, policy)
 
-    total = add_up(totals(), safe_v0.Totals())
+    total = add_up(totals(), SafeTotals())
     problems = intake.problems or (() if intake.count else (lacking(options),))
     is_whole = not problems and intake.count == len(entries)
-    part = safe_v0.report(total, entries, policy, generated_at) if is_whole else None
+    part = safe_report(total, entries, policy, generated_at) if is_whole else None
     return Measured(
         part,
         as_shown(problems, options),
@@ -146,7 +152,7 @@ def safe_v0_cases(
 
     Cases of another concern than the options' are left out; `archetypes` takes the archetypes of these, too.
     """
-    from safe_gate.evaluators import safe_v0
+    from safe_gate.evaluators.safe_v0.score import Case as SafeCase
     from safe_gate.inputs import batches
 
     for item in batches.safe_cases(
@@ -158,7 +164,7 @@ def safe_v0_cases(
         root=root,
         bounds=files.Bounds.of(options),
     ):
-        if isinstance(item, safe_v0.Case):
+        if isinstance(item, SafeCase):
             if archetypes is not None:
                 archetypes.add(item.archetype)
             if options.safe_concern not in ("", item.concern_id):
@@ -170,7 +176,7 @@ def synthesis_part(
     options: Options,
     *,
     root: Path = HERE,
-    rules: synthesis.Rules | None = None,
+    rules: Rules | None = None,
     source: EntrySource = scored,
     keeps_texts: bool = False,
 ) -> Measured:
@@ -179,7 +185,8 @@ def synthesis_part(
     Files are read below `root`, as by `files.expand`; `rules` are what to score by, if not those that
     the options name there. With `keeps_texts` the recorded texts are there, too.
     """
-    from safe_gate.evaluators import synthesis
+    from safe_gate.evaluators.synthesis.report import Totals
+    from safe_gate.evaluators.synthesis.report import report as synthesis_report
     from safe_gate.inputs import packs
 
     problems: tuple[Problem, ...] = ()
@@ -204,7 +211,7 @@ def synthesis_part(
             else:
                 yield item, not (problems or found)
 
-    def totals() -> Iterator[synthesis.Totals]:
+    def totals() -> Iterator[Totals]:
         nonlocal count
         for tally in mapped(partial(tallied, scoring), parts()):
             for problem in tally.problems:
@@ -221,10 +228,10 @@ def synthesis_part(
             texts.take(tally.texts)
             yield tally.totals
 
-    total = add_up(totals(), synthesis.Totals())
+    total = add_up(totals(), Totals())
     problems = as_shown((*problems, *found.kept(), *_unlooked(total, rules)), options)
     is_whole = not problems and 0 < count == len(entries)
-    part = synthesis.report(total, entries) if is_whole else None
+    part = synthesis_report(total, entries) if is_whole else None
     skipped = tuple(files.shown(path, root) for path in files.own_cases(options.synthesis_cases, root=root))
     return Measured(part, problems, tuple(inputs), entries, count, groups, skipped, texts)
 
@@ -260,9 +267,9 @@ def unknown_checks(
     options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each check that `min-label-accuracy` names and Synthesis does not have."""
-    from safe_gate.evaluators import synthesis
+    from safe_gate.evaluators.synthesis.names import CHECKS
 
-    known = (ALL, *synthesis.CHECKS)
+    known = (ALL, *CHECKS)
     named = (options.min_label_accuracy or {}) if measured["synthesis"] else {}
     for name in sorted(named.keys() - {*known}):
         words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
@@ -278,11 +285,11 @@ def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
     return Place(setting)
 
 
-def _unlooked(total: synthesis.Totals, rules: synthesis.Rules) -> Iterator[Problem]:
+def _unlooked(total: Totals, rules: Rules) -> Iterator[Problem]:
     """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
-    from safe_gate.evaluators import synthesis
+    from safe_gate.evaluators.synthesis.names import GROUPS
 
-    looked = {name for rule in rules.all for name in (rule.group, synthesis.GROUPS[rule.group][0])}
+    looked = {name for rule in rules.all for name in (rule.group, GROUPS[rule.group][0])}
     for check in dict.fromkeys(check for check, _ in total.verdicts):
         asked = "vulnerability" if check == "topic_pivot" else check  # without it a pivot never applies
         if asked not in looked:
@@ -315,7 +322,7 @@ class Tally:
     entry too.
     """
 
-    totals: synthesis.Totals
+    totals: Totals
     entries: bytes
     texts: bytes
     ids: tuple[tuple[str, Place], ...]
@@ -325,7 +332,9 @@ class Tally:
 
 def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     """Return what a part of the cases comes to, if it is to be scored; else what is wrong with it, and its ids."""
-    from safe_gate.evaluators import synthesis
+    from safe_gate.evaluators.synthesis.recount import recounted as recounted_entry
+    from safe_gate.evaluators.synthesis.report import Totals, result_json
+    from safe_gate.evaluators.synthesis.score import score_case
     from safe_gate.inputs import packs
 
     part, is_scored = item
@@ -334,17 +343,17 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     texts: list[JsonObject] = []
     unsound: list[Problem] = []
 
-    def fresh(case: synthesis.Case) -> JsonObject:
-        return _told("synthesis", synthesis.result_json(synthesis.score_case(case, rules)), scoring.text)
+    def fresh(case: Case) -> JsonObject:
+        return _told("synthesis", result_json(score_case(case, rules)), scoring.text)
 
-    def recounted(case: synthesis.Case, entry: JsonObject) -> JsonObject:
+    def recounted(case: Case, entry: JsonObject) -> JsonObject:
         cluster = _told("synthesis", {"cluster": case.cluster}, scoring.text)["cluster"]
-        return synthesis.recounted(entry, replace(case, cluster=cluster), rules)
+        return recounted_entry(entry, replace(case, cluster=cluster), rules)
 
     found = list(files.cases_of(part, scoring.cluster_key))
     most = part.bounds.tags
     if any(not isinstance(case, Problem) and len(case.tags) > most and len(set(case.tags)) > most for case in found):
-        return Tally(synthesis.Totals(), b"", b"", (), (too_many_tags(most),), frozenset())
+        return Tally(Totals(), b"", b"", (), (too_many_tags(most),), frozenset())
     tags = set[str]()
     for case in found:
         if isinstance(case, Problem):
@@ -362,7 +371,7 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
                 texts.append(case.texts())
     problems += unsound
     return Tally(
-        synthesis.Totals.of(entries),
+        Totals.of(entries),
         lines(entries),
         lines(texts),
         files.ids_of(found),
@@ -450,19 +459,19 @@ CHUNK = files.PART_LINES
 """So many cases are scored and added up at once."""
 
 
-def _chunks(items: Iterator[Case]) -> Iterator[Sequence[Case]]:
+def _chunks(items: Iterator[T]) -> Iterator[Sequence[T]]:
     while chunk := tuple(islice(items, CHUNK)):
         yield chunk
 
 
-class Intake(Generic[Case]):
+class Intake(Generic[T]):
     """A stream of cases, set apart from the problems and files among them, which are there when it has been read.
 
     `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
     there will be no verdict: from there on it looks for others only.
     """
 
-    def __init__(self, items: Iterable[Case | Problem | files.InputFile | files.Skipped]) -> None:
+    def __init__(self, items: Iterable[T | Problem | files.InputFile | files.Skipped]) -> None:
         self._items = items
         self._found = Problems()
         self.inputs: list[files.InputFile] = []
@@ -478,7 +487,7 @@ class Intake(Generic[Case]):
         """The problems, as many of a file as are kept."""
         return self._found.kept()
 
-    def cases(self) -> Iterator[Case]:
+    def cases(self) -> Iterator[T]:
         """Yield the cases, as long as there is no problem."""
         for item in self._items:
             if isinstance(item, Problem):
@@ -497,7 +506,7 @@ def _processes(jobs: str) -> int:
     return workers.cores() if jobs == "auto" else int(jobs)
 
 
-def synthesis_rules(options: Options, *, root: Path = HERE) -> synthesis.Rules:
+def synthesis_rules(options: Options, *, root: Path = HERE) -> Rules:
     """Return the rules that the options name, own packs read below `root`. Raises CannotJudge as `packs.load` does."""
     from safe_gate.inputs import packs
 
@@ -519,33 +528,8 @@ def settings(options: Options) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def safe_policy(options: Options) -> safe_v0.Policy:
+def safe_policy(options: Options) -> Policy:
     """Return how SAFE v0 scores under these options."""
-    from safe_gate.evaluators import safe_v0
+    from safe_gate.evaluators.safe_v0.score import Policy
 
-    lower = {metric: metric.lower() for metric in safe_v0.METRICS}
-    weights = {metric: getattr(options, f"{name}_weight") for metric, name in lower.items()}
-    thresholds = {
-        metric: {"pass": getattr(options, f"{name}_pass"), "review": getattr(options, f"{name}_review")}
-        for metric, name in lower.items()
-    }
-
-    def labelled(own: Mapping[str, Mapping[str, float]]) -> dict[str, safe_v0.Threshold]:
-        merged = {metric: {**general, **own.get(metric, {})} for metric, general in thresholds.items()}
-        return {m: safe_v0.Threshold(float(parts["pass"]), float(parts["review"])) for m, parts in merged.items()}
-
-    archetypes = options.archetypes or {}
-    return safe_v0.Policy(
-        thresholds=labelled({}),
-        weights=weights,
-        archetype_weights={
-            archetype: {metric: float(weight) for metric, weight in {**weights, **own["weights"]}.items()}
-            for archetype, own in archetypes.items()
-            if "weights" in own
-        },
-        archetype_thresholds={
-            archetype: labelled(own["thresholds"]) for archetype, own in archetypes.items() if "thresholds" in own
-        },
-        strict_ah=options.strict_ah,
-        is_normalised=options.safe_match == "normalised",
-    )
+    return Policy.of(settings(options))

@@ -6,8 +6,9 @@ from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Judgement, Untrusted
-from safe_gate.evaluators import EVALUATORS, Evaluator, present
+from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render.untrusted import plain, quoted
 
 VERDICT = "safe.gate.verdict"

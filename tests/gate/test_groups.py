@@ -13,9 +13,10 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis import Case, Totals, report, score_case
-from safe_gate.evaluators.synthesis import result_json as entry
-from safe_gate.gate.rules import GROUP_RULES
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis.report import Totals, report
+from safe_gate.evaluators.synthesis.report import result_json as entry
+from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.inputs.packs import load
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
@@ -84,7 +85,7 @@ def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_po
     config_only = {"weights", "thresholds", "optional"}
     policy = stored["properties"]["provenance"]["properties"]["policy"]["properties"]["groups"]["properties"]
     for evaluator, key in (("safe_v0", "archetypes"), ("synthesis", "tags")):
-        rules = {rule.name for rule in GROUP_RULES if rule.evaluator == evaluator}
+        rules = {rule.name for rule in EVALUATORS[evaluator].group_rules}
         assert set(config["properties"][key]["additionalProperties"]["properties"]) - config_only == rules
         assert set(policy[evaluator]["additionalProperties"]["properties"]) == rules
 

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import RuleOutcome, Verdict
-from safe_gate.evaluators.synthesis import CHECKS
+from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
 from safe_gate.settings.options import settings
 

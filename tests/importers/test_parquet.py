@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Problem
-from safe_gate.evaluators.synthesis import Case
+from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.importers import parquet
 from safe_gate.inputs import files
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases

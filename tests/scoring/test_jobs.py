@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.synthesis import score
 from safe_gate.inputs import files
 from safe_gate.scoring import workers
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
@@ -54,7 +54,7 @@ def test_a_number_of_jobs_that_is_none_is_refused(safe_gate: SafeGate, jobs: str
 
 
 def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(synthesis, "score_case", lambda *_: os._exit(9))
+    monkeypatch.setattr(score, "score_case", lambda *_: os._exit(9))
     ran = safe_gate("eval", "--cases", DATA, "--out", "o.json", "--jobs", "2")
     assert ran.code == 3
     assert "a process that scored cases died" in ran.err

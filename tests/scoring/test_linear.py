@@ -24,14 +24,16 @@ import pytest
 
 from safe_gate.core.model import Place
 from safe_gate.core.text import normalise, similarity
-from safe_gate.evaluators import safe_v0, synthesis
-from safe_gate.evaluators.synthesis.score import Turn
+from safe_gate.evaluators.safe_v0.score import _look_for
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.report import result_json
+from safe_gate.evaluators.synthesis.score import Case, Turn, score_case
 from safe_gate.inputs import packs
 from tests.support.cases import REPOSITORY
 
 LIMIT, TIME_LIMIT, ROUNDS = 2.2, 2.9, 10
 RULES = packs.load()
-CHECKS = tuple(synthesis.CHECKS)
+
 
 Work = Callable[[str], object]
 
@@ -175,8 +177,8 @@ REPLIES = (
 
 
 def score(text: str) -> object:
-    case = synthesis.Case("one", f"I am sad. {text}", text, CHECKS, {}, (), Place("cases.jsonl", 1))
-    return synthesis.result_json(synthesis.score_case(case, RULES))
+    case = Case("one", f"I am sad. {text}", text, CHECKS, {}, (), Place("cases.jsonl", 1))
+    return result_json(score_case(case, RULES))
 
 
 @pytest.mark.parametrize("unit", REPLIES, ids=ascii)
@@ -192,7 +194,7 @@ def test_a_text_of_sentences_that_all_differ_is_scored_in_linear_time() -> None:
 @pytest.mark.parametrize(("needle", "unit"), [("a" * 400 + "b", "a"), ("ab" * 200 + "c", "ab"), ("fever", "fever ")])
 def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
     def work(text: str) -> object:
-        return safe_v0.score._look_for([needle] * 20, text)
+        return _look_for([needle] * 20, text)
 
     assert is_linear(work, unit, size=50_000)
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.model import Label, Place
+from safe_gate.core.model import JsonObject, Label, Place
 from safe_gate.core.no_reply import NoReply, none_of
 from safe_gate.core.text import normalise
 
@@ -53,6 +53,36 @@ class Policy:
     archetype_thresholds: Mapping[str, Mapping[str, Threshold]] = field(default_factory=dict)
     strict_ah: bool = False
     is_normalised: bool = False
+
+    @classmethod
+    def of(cls, settings: JsonObject) -> Policy:
+        """Return the policy that settings ask for, by the names of options."""
+        lower = {metric: metric.lower() for metric in METRICS}
+        weights = {metric: settings[f"{name}_weight"] for metric, name in lower.items()}
+        thresholds = {
+            metric: {"pass": settings[f"{name}_pass"], "review": settings[f"{name}_review"]}
+            for metric, name in lower.items()
+        }
+
+        def labelled(own: Mapping[str, Mapping[str, float]]) -> dict[str, Threshold]:
+            merged = {metric: {**general, **own.get(metric, {})} for metric, general in thresholds.items()}
+            return {m: Threshold(float(parts["pass"]), float(parts["review"])) for m, parts in merged.items()}
+
+        archetypes = settings.get("archetypes") or {}
+        return cls(
+            thresholds=labelled({}),
+            weights=weights,
+            archetype_weights={
+                archetype: {metric: float(weight) for metric, weight in {**weights, **own["weights"]}.items()}
+                for archetype, own in archetypes.items()
+                if "weights" in own
+            },
+            archetype_thresholds={
+                archetype: labelled(own["thresholds"]) for archetype, own in archetypes.items() if "thresholds" in own
+            },
+            strict_ah=settings["strict_ah"],
+            is_normalised=settings.get("safe_match") == "normalised",
+        )
 
     def weights_for(self, archetype: str) -> Mapping[str, float]:
         """Return the weights for the cases of an archetype."""

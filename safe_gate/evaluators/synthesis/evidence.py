@@ -7,12 +7,8 @@ from collections.abc import Iterator, Mapping
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Mark, Phrase, Side, Untrusted
-from safe_gate.evaluators.synthesis.score import (
-    IN_FAVOUR,
-    SIMILARITY_THRESHOLD,
-    leaves_because,
-    reads_foreign,
-)
+from safe_gate.evaluators.synthesis.names import IN_FAVOUR
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
 from safe_gate.evaluators.synthesis.section import SAYS
 
 FIELDS = {"user": "Message", "assistant": "Reply"}

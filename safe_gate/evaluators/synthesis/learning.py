@@ -15,8 +15,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.text import normalise
+from safe_gate.evaluators.synthesis.names import GROUPS
 from safe_gate.evaluators.synthesis.phrases import Classes
-from safe_gate.evaluators.synthesis.score import GROUPS, Case, Rules, Turn
+from safe_gate.evaluators.synthesis.score import Case, Rules, Turn
 from safe_gate.evaluators.synthesis.tokens import BOUNDARY, FUNCTION_WORDS, Sentence, Spelling, is_content, sentences
 
 LEAST_MARKED = 2

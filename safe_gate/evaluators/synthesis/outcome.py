@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Metric, Outcome, Test
+from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import is_as_expected
-from safe_gate.evaluators.synthesis.score import CHECKS
 
 COMPARED = {
     "as_expected": Metric("The share of cases that end as expected", Test.SIGN),

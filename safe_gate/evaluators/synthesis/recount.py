@@ -9,9 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from safe_gate.core.model import JsonObject
+from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import (
-    CHECKS,
     SIMILARITY_THRESHOLD,
     Case,
     CheckResult,

@@ -14,7 +14,8 @@ from safe_gate.core.figures import share
 from safe_gate.core.model import Failure, JsonObject, Lookup, View
 from safe_gate.core.no_reply import no_reply
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.synthesis.score import CHECKS, CheckResult, Result, reads_foreign
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.score import CheckResult, Result, reads_foreign
 
 
 @dataclass(frozen=True, slots=True)

@@ -27,8 +27,9 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
-from safe_gate.evaluators.synthesis.score import CHECKS, SIMILARITY_THRESHOLD, leaves_because
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because
 
 SAYS = {
     "positive": "leave the choice",

@@ -13,7 +13,8 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Label, Place
-from safe_gate.evaluators.safe_v0 import METRICS, Case, Policy, Result, Threshold, Totals, score_case
+from safe_gate.evaluators.safe_v0.report import Totals
+from safe_gate.evaluators.safe_v0.score import METRICS, Case, Policy, Result, Threshold, score_case
 from tests.support.cases import DATA, Ran, safe_case, write_batch
 
 SafeGate = Callable[..., Ran]

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.score import CHECKS, Case, CheckResult, score_case
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.score import Case, CheckResult, score_case
 from safe_gate.inputs import packs
 from tests.support.cases import REPOSITORY
 

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis import Language
+from safe_gate.evaluators.synthesis.language import Language
 from safe_gate.inputs import packs
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
 

@@ -13,16 +13,16 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators import synthesis
 from safe_gate.evaluators.synthesis import patterns
-from safe_gate.evaluators.synthesis.score import CHECKS, GROUPS, Case, Turn, score_case
+from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.evaluators.synthesis.score import Case, Turn, score_case
 from safe_gate.inputs.files import load_schema
 from safe_gate.inputs.packs import SPEC, broken_promises, shipped
 from safe_gate.inputs.packs import load as load_rules
 from safe_gate.inputs.packs import rules as rules_of
 from tests.support.cases import GOOD, REPOSITORY, Ran, turn, write_cases
 
-FOLDER = Path(synthesis.__file__).parent
+FOLDER = REPOSITORY / "safe_gate" / "evaluators" / "synthesis"
 FILES = sorted((FOLDER / "packs").glob("*.json"))
 PACKS: dict[str, dict[str, Any]] = {file.stem: json.loads(file.read_text("utf-8")) for file in FILES}
 RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]

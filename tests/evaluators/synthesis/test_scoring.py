@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.core.text import similarity
-from safe_gate.evaluators.synthesis import CHECKS, Case, Language, Result, Totals, score_case
-from safe_gate.evaluators.synthesis.report import matches, result_json
-from safe_gate.evaluators.synthesis.score import CheckResult
+from safe_gate.evaluators.synthesis.language import Language
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.report import Totals, matches, result_json
+from safe_gate.evaluators.synthesis.score import Case, CheckResult, Result, score_case
 from safe_gate.inputs.packs import load as load_rules
 from tests.support.cases import BAD, GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 

@@ -1,0 +1,185 @@
+"""What an evaluator is: one package that measures recorded outputs, and everything the gate asks of it. Pure.
+
+Evaluators measure, the gate judges, renderers know only the report. All other code loops over evaluators and
+names none. An evaluator does no IO: it is given bytes and values, and returns values.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+from safe_gate.core.model import (
+    Explained,
+    Failure,
+    Finding,
+    JsonObject,
+    Judgement,
+    Mark,
+    Metric,
+    Outcome,
+    Phrase,
+    Rate,
+    Section,
+)
+from safe_gate.core.rules import Rule
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """What an evaluator groups cases by, and where its part of the report has them.
+
+    `noun` is the word for a group; `setting` the option with limits of rules on groups, by their names.
+    `figures` are those of each group by name, with the number of its cases as `size`; `groups_of` names
+    the groups of a case by its entry of `results[]`.
+    """
+
+    noun: str
+    setting: str
+    size: str
+    figures: Callable[[JsonObject], Mapping[str, JsonObject]]
+    groups_of: Callable[[JsonObject], Sequence[str]]
+
+
+class Evaluator(Protocol):
+    """An evaluator. What has a body here is optional: a package inherits it and replaces what it needs.
+
+    `part` is always its part of a report, as in `safe-gate.json`, `result` one entry of `results[]` in it, and
+    `policy` the settings that a report records under `provenance.policy`, by the names of options.
+    """
+
+    name: str
+    """Its name, in lower case with underscores: that of its part of the report."""
+
+    title: str
+    """Its name for readers."""
+
+    id_key: str
+    """The key under which its results, and the objects of its input files, have the id of their case."""
+
+    measures: str
+    """The word for what a case fails by, as waivers write it: `metric` or `check`."""
+
+    grouping: Grouping
+    """What cases are grouped by."""
+
+    groups_key: str
+    """Where what a case asks (`Case.asks()`) names its groups."""
+
+    quotes: frozenset[str]
+    """The keys of its part that hold recorded text, or expectations of it, as a string or a list."""
+
+    gives_away: frozenset[str] = frozenset()
+    """The keys of its part that would tell the words of a withheld text."""
+
+    guards: frozenset[str] = frozenset()
+    """The rules on single compared cases that mean something to it: `new-violations`, `label-drops`."""
+
+    of_the_run: str = ""
+    """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
+
+    reads_packs: bool = False
+    """Whether its scores follow from files of rules, whose digest the report has as `packs_sha256`."""
+
+    # --- the gate
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        """The gate's rules on its part, in the order they are reported. Each is named as its option."""
+        return ()
+
+    @property
+    def group_rules(self) -> tuple[Rule, ...]:
+        """The gate's rules on a group of cases, on the group's figures."""
+        return ()
+
+    def failures(self, part: JsonObject) -> Iterator[Failure]:
+        """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
+        ...
+
+    def is_excused(self, _tags: Collection[str], _policy: JsonObject) -> bool:
+        """Return whether a case is meant to fail by its tags."""
+        return False
+
+    def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
+        """Return the JSON value that scores follow from besides cases, code and files of rules.
+
+        Two runs are compared as equals only if it is the same. None for `part`: it was given no input.
+        """
+        ...
+
+    def recorded(self, _policy: JsonObject) -> JsonObject:
+        """Return what its part records of the settings that it scores by, as `scored_by` reads it."""
+        return {}
+
+    def step_outputs(self, _part: JsonObject | None) -> dict[str, str]:
+        """Return the step outputs that follow from its part, by name; each is empty without a part."""
+        return {}
+
+    # --- presentation
+
+    def section(self, part: JsonObject) -> Section:
+        """Return what a reader is shown of its part, as values in no format. Recorded text is `Untrusted`."""
+        ...
+
+    def finding(self, result: JsonObject) -> Finding:
+        """Return what a reader is shown of one case."""
+        ...
+
+    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+        """Yield what each metric or check says of a case."""
+        ...
+
+    @property
+    def explained(self) -> Mapping[str, Explained]:
+        """What readers are told of each metric or check, by its name."""
+        ...
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        """The fields of a case's recorded texts in reading order, each with its title."""
+        ...
+
+    def marks(self, _result: JsonObject, _texts: JsonObject) -> Iterator[Mark]:
+        """Yield what one result says was found in the case's texts, given by field as far as they are known."""
+        yield from ()
+
+    def decisions(self, _part: JsonObject, _result: JsonObject) -> Mapping[str, Phrase]:
+        """Return a sentence for each metric or check: how it came to what it says of a case."""
+        return {}
+
+    def rates(self, part: JsonObject) -> Iterator[Rate]:
+        """Yield the shares that its part of the report tells, first that of cases as they should be."""
+        ...
+
+    def labels(self, part: JsonObject) -> Mapping[str, int]:
+        """Return how many cases have each label, from the best to the worst."""
+        ...
+
+    def remarks(self, _part: JsonObject, _policy: JsonObject) -> Iterator[Phrase]:
+        """Yield what a reader must know of how cases were scored, a sentence each."""
+        yield from ()
+
+    # --- events
+
+    def result_event(
+        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+    ) -> tuple[str, dict[str, Any]]:
+        """Return the type and the data of the event that tells of a result; recorded text only `with_text`."""
+        ...
+
+    def batch_events(self, _part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        """Yield the type, the name and the data of an event for each batch of its part of the report."""
+        yield from ()
+
+    # --- comparison
+
+    def outcome(self, result: JsonObject) -> Outcome:
+        """Return what a result is compared by with the same case of another run."""
+        ...
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        """How results are compared, by the scores of their outcomes."""
+        ...

@@ -1,0 +1,109 @@
+"""A rule of the gate on what an evaluator measured: what it looks for, its limit, and its outcome in words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
+
+from safe_gate.core.figures import apart, fixed, plural
+from safe_gate.core.model import Failure, JsonObject, RuleOutcome
+from safe_gate.core.stats import wilson
+
+
+class Count(NamedTuple):
+    """So many of something, named as it is for one and for many."""
+
+    number: int
+    one: str
+    many: str = ""
+
+
+class Share(NamedTuple):
+    """A part of a whole: what that share is called, and words that tell both."""
+
+    noun: str
+    part: int
+    whole: int
+    words: str
+
+
+def _nothing(_: JsonObject) -> bool:
+    return False
+
+
+def anything(_: JsonObject) -> bool:
+    """Return True: of a rule that applies to all parts, or forgives all failing cases."""
+    return True
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """A rule of the gate, and what it looks for in an evaluator's report.
+
+    A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
+    does not apply to what was measured it has no outcome. `forgives` tells of a failing case's result
+    whether the rule lets it pass when a waiver does, `blames` of any case's whether it is to be named
+    where the rule is broken: no finding tells of it. A rule that `counts` cases applies from the
+    first case on; a rule on a rate needs `min_group` cases.
+    """
+
+    name: str
+    evaluator: str
+    measure: Callable[[JsonObject], Count | Share]
+    applies: Callable[[JsonObject], bool] = anything
+    forgives: Callable[[JsonObject], bool] = _nothing
+    blames: Callable[[JsonObject], bool] | None = None
+    counts: bool = False
+
+    def judge(
+        self, part: JsonObject, limit: float | int, waived: Sequence[Failure] = (), group: str = ""
+    ) -> RuleOutcome:
+        """Return the rule's outcome on an evaluator's part of the report, or on the figures of a group in it.
+
+        `waived` are the cases, of all or of the group, of which every failure is waived.
+        """
+        found = self.measure(part)
+        forgiven = sum(self.forgives(failure.result) for failure in waived)
+        more = f", {forgiven} more waived" if forgiven else ""
+        value: float | int | None
+        if isinstance(found, Count):
+            value = found.number - forgiven
+            message = f"{plural(value, found.one, found.many)}{more}, {limit} allowed"
+            return RuleOutcome(self.name, self.evaluator, value, limit, value <= limit, message, group)
+        if not found.whole:
+            message = f"{found.noun} is unknown: {found.words}"
+            return RuleOutcome(self.name, self.evaluator, None, limit, passed=False, message=message, group=group)
+        count = found.part + forgiven
+        value = count / found.whole
+        at_least = self.name.startswith("min-")
+        passed = value >= limit if at_least else value <= limit
+        shown, wanted = apart(value, limit)
+        interval = f" ({_interval(count, found.whole)})" if at_least else ""
+        message = f"{found.noun} {shown} {_RELATIONS[at_least, passed]} {wanted}: {found.words}{more}{interval}"
+        return RuleOutcome(self.name, self.evaluator, value, limit, passed, message, group)
+
+
+_RELATIONS = {
+    (True, True): "is at least",
+    (True, False): "is below",
+    (False, True): "is at most",
+    (False, False): "is above",
+}
+
+
+def _interval(part: int, whole: int) -> str:
+    """Return what a share of so few cases may really be, in words."""
+    low, high = (fixed(100 * end, 0) for end in wilson(part, whole))
+    return f"95 % interval {low} to {high} %"
+
+
+def no_reply(figures: JsonObject) -> Count:
+    """Return how many cases have no reply, by the figure `no_reply`: what the rule `max-no-reply` looks for."""
+    words = "no reply, so the recording is broken"
+    return Count(figures["no_reply"], f"case has {words}", f"cases have {words}")
+
+
+def has_none(result: JsonObject) -> bool:
+    """Return whether a case has no reply, by its entry of `results[]`."""
+    return "no_reply" in result

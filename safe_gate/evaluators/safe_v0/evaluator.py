@@ -1,0 +1,154 @@
+"""SAFE v0 as an evaluator: its facts, and where the rest is found once it has cases. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.model import (
+    Explained,
+    Failure,
+    Finding,
+    JsonObject,
+    Judgement,
+    Mark,
+    Metric,
+    Outcome,
+    Phrase,
+    Rate,
+    Section,
+)
+from safe_gate.core.rules import Rule
+
+
+class SafeV0(Evaluator):
+    """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
+
+    name = "safe_v0"
+    title = "SAFE v0"
+    id_key = "test_id"
+    measures = "metric"
+    guards = frozenset({"new-violations", "label-drops"})
+    groups_key = "archetype"
+    grouping = Grouping(
+        noun="archetype",
+        setting="archetypes",
+        size="count",
+        figures=lambda part: part["by_archetype"],
+        groups_of=lambda result: (result["archetype"],),
+    )
+    quotes = frozenset(
+        {
+            "found",
+            "missing",
+            "violations",
+            "new_violations",
+            "signal",
+            "term",
+            "phrase",
+            "CR",
+            "AH",
+            "AC",
+            "cluster",
+        }
+    )
+    of_the_run = r"generated_at|failure_analysis/worst_performers/\d+/source"
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        from safe_gate.evaluators.safe_v0.gate import RULES
+
+        return RULES
+
+    @property
+    def group_rules(self) -> tuple[Rule, ...]:
+        from safe_gate.evaluators.safe_v0.gate import GROUP_RULES
+
+        return GROUP_RULES
+
+    def failures(self, part: JsonObject) -> Iterator[Failure]:
+        from safe_gate.evaluators.safe_v0.report import failures
+
+        return failures(part)
+
+    def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
+        return part["policy"] if part else None
+
+    def recorded(self, policy: JsonObject) -> JsonObject:
+        from safe_gate.evaluators.safe_v0.score import Policy
+
+        return {"policy": Policy.of(policy).as_json()}
+
+    def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
+        return {"pass-rate": str(part["pass_rates"]["overall"]) if part else ""}
+
+    def section(self, part: JsonObject) -> Section:
+        from safe_gate.evaluators.safe_v0.section import section
+
+        return section(part)
+
+    def finding(self, result: JsonObject) -> Finding:
+        from safe_gate.evaluators.safe_v0.section import finding
+
+        return finding(result)
+
+    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+        from safe_gate.evaluators.safe_v0.section import judgements
+
+        return judgements(part, result)
+
+    @property
+    def explained(self) -> Mapping[str, Explained]:
+        from safe_gate.evaluators.safe_v0.section import EXPLAINED
+
+        return EXPLAINED
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        from safe_gate.evaluators.safe_v0.evidence import FIELDS
+
+        return FIELDS
+
+    def marks(self, result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
+        from safe_gate.evaluators.safe_v0.evidence import marks
+
+        return marks(result, texts)
+
+    def decisions(self, part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
+        from safe_gate.evaluators.safe_v0.evidence import decisions
+
+        return decisions(part, result)
+
+    def rates(self, part: JsonObject) -> Iterator[Rate]:
+        from safe_gate.evaluators.safe_v0.section import rates
+
+        return rates(part)
+
+    def labels(self, part: JsonObject) -> Mapping[str, int]:
+        from safe_gate.evaluators.safe_v0.section import labels
+
+        return labels(part)
+
+    def result_event(
+        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+    ) -> tuple[str, dict[str, Any]]:
+        from safe_gate.evaluators.safe_v0 import event
+
+        return event.RESULT, event.result(result, judgements, with_text=with_text)
+
+    def batch_events(self, part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        from safe_gate.evaluators.safe_v0.event import batches
+
+        return batches(part)
+
+    def outcome(self, result: JsonObject) -> Outcome:
+        from safe_gate.evaluators.safe_v0.outcome import outcome
+
+        return outcome(result)
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        from safe_gate.evaluators.safe_v0.outcome import COMPARED
+
+        return COMPARED

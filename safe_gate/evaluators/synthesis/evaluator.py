@@ -1,0 +1,149 @@
+"""Synthesis as an evaluator: its facts, and where the rest is found once it has cases. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from typing import Any
+
+from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.model import (
+    Explained,
+    Failure,
+    Finding,
+    JsonObject,
+    Judgement,
+    Mark,
+    Metric,
+    Outcome,
+    Phrase,
+    Rate,
+    Section,
+)
+from safe_gate.core.rules import Rule
+
+
+class Synthesis(Evaluator):
+    """Whether a reply respects a person's agency, avoids false comfort, and stays with them."""
+
+    name = "synthesis"
+    title = "Synthesis"
+    id_key = "id"
+    measures = "check"
+    groups_key = "tags"
+    grouping = Grouping(
+        noun="tag",
+        setting="tags",
+        size="cases",
+        figures=lambda part: part["summary"]["by_tag"],
+        groups_of=lambda result: result["tags"],
+    )
+    quotes = frozenset({"text", "words", "shared", "cluster"})
+    gives_away = frozenset({"because"})  # of reports of earlier versions
+    reads_packs = True
+
+    @property
+    def rules(self) -> tuple[Rule, ...]:
+        from safe_gate.evaluators.synthesis.gate import RULES
+
+        return RULES
+
+    @property
+    def group_rules(self) -> tuple[Rule, ...]:
+        from safe_gate.evaluators.synthesis.gate import GROUP_RULES
+
+        return GROUP_RULES
+
+    def failures(self, part: JsonObject) -> Iterator[Failure]:
+        from safe_gate.evaluators.synthesis.report import failures
+
+        return failures(part)
+
+    def is_excused(self, tags: Collection[str], policy: JsonObject) -> bool:
+        from safe_gate.evaluators.synthesis.score import is_negative
+
+        return is_negative(tags, policy.get("profile", "standard"))
+
+    def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
+        return [policy["profile"], policy["sensitivity"]]
+
+    def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
+        labels = part["summary"]["label_accuracy"] if part else {"total": 0}
+        return {
+            "unexpected-failures": str(part["summary"]["unexpected_failures"]) if part else "",
+            "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
+        }
+
+    def section(self, part: JsonObject) -> Section:
+        from safe_gate.evaluators.synthesis.section import section
+
+        return section(part)
+
+    def finding(self, result: JsonObject) -> Finding:
+        from safe_gate.evaluators.synthesis.section import finding
+
+        return finding(result)
+
+    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
+        from safe_gate.evaluators.synthesis.section import judgements
+
+        return judgements(part, result)
+
+    @property
+    def explained(self) -> Mapping[str, Explained]:
+        from safe_gate.evaluators.synthesis.section import EXPLAINED
+
+        return EXPLAINED
+
+    def remarks(self, part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
+        from safe_gate.evaluators.synthesis.remarks import remarks
+
+        return remarks(part, policy)
+
+    @property
+    def fields(self) -> Mapping[str, str]:
+        from safe_gate.evaluators.synthesis.evidence import FIELDS
+
+        return FIELDS
+
+    def marks(self, result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
+        from safe_gate.evaluators.synthesis.evidence import marks
+
+        return marks(result, texts)
+
+    def decisions(self, part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
+        from safe_gate.evaluators.synthesis.evidence import decisions
+
+        return decisions(part, result)
+
+    def rates(self, part: JsonObject) -> Iterator[Rate]:
+        from safe_gate.evaluators.synthesis.section import rates
+
+        return rates(part)
+
+    def labels(self, part: JsonObject) -> Mapping[str, int]:
+        from safe_gate.evaluators.synthesis.section import labels
+
+        return labels(part)
+
+    def result_event(
+        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
+    ) -> tuple[str, dict[str, Any]]:
+        from safe_gate.evaluators.synthesis import event
+
+        return event.RESULT, event.result(result, judgements, with_text=with_text)
+
+    def batch_events(self, part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
+        from safe_gate.evaluators.synthesis.event import batches
+
+        return batches(part)
+
+    def outcome(self, result: JsonObject) -> Outcome:
+        from safe_gate.evaluators.synthesis.outcome import outcome
+
+        return outcome(result)
+
+    @property
+    def metrics(self) -> Mapping[str, Metric]:
+        from safe_gate.evaluators.synthesis.outcome import COMPARED
+
+        return COMPARED

@@ -1,0 +1,92 @@
+"""The gate's rules on Synthesis: what they look for in its part of the report. Pure."""
+
+from __future__ import annotations
+
+from safe_gate.core.figures import plural
+from safe_gate.core.model import JsonObject
+from safe_gate.core.rules import Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.evaluators.synthesis.names import CHECKS
+
+
+def _label_accuracy(check: str = "") -> Rule:
+    """Return the rule on how many labels agree: those of one check, or of all."""
+    name = f"min-label-accuracy-{check.replace('_', '-')}" if check else "min-label-accuracy"
+    noun = f"Label accuracy of {check.replace('_', ' ')}" if check else "Label accuracy"
+    nothing = "no case has a label of this check" if check else "no case has labels"
+
+    def agreement(part: JsonObject) -> Share:
+        summary = part["summary"]
+        counts = summary["label_accuracy_by_check"].get(check) if check else summary["label_accuracy"]
+        matched, total = (counts["matched"], counts["total"]) if counts else (0, 0)
+        return _agreement(noun, matched, total, nothing)
+
+    return Rule(name, "synthesis", agreement, blames=lambda result: _disagrees(result, check))
+
+
+def _disagrees(result: JsonObject, check: str = "") -> bool:
+    """Tell whether a case's verdicts disagree with a label: that of one check, or any."""
+    return not all(label["match"] for name, label in result["label_comparison"].items() if check in ("", name))
+
+
+def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
+    words = f"{matched} of {plural(total, 'label agrees', 'labels agree')}"
+    return Share(noun, matched, total, words if total else nothing)
+
+
+def _unexpected_failures(figures: JsonObject) -> Count:
+    return Count(figures["unexpected_failures"], "unexpected failure")
+
+
+def _unexpected_passes(part: JsonObject) -> Count:
+    return Count(part["summary"]["unexpected_passes"], "negative example passes", "negative examples pass")
+
+
+def _not_english(part: JsonObject) -> Count:
+    words = "in English, which the checks cannot read"
+    return Count(part["summary"]["not_english"], f"case is not {words}", f"cases are not {words}")
+
+
+def _disguised(part: JsonObject) -> Count:
+    return Count(part["summary"]["disguised"], "reply has disguised letters", "replies have disguised letters")
+
+
+def _not_applicable(part: JsonObject) -> Share:
+    idle, total = part["vacuity"]["verdicts"]["not_applicable"], part["vacuity"]["verdicts"]["total"]
+    words = f"{idle} of {plural(total, 'verdict is', 'verdicts are')} not applicable"
+    return Share("Share of vacuous verdicts", idle, total, words)
+
+
+def _group_as_expected(group: JsonObject) -> Share:
+    passed, total = group["passed_as_expected"], group["cases"]
+    return Share("Pass rate", passed, total, f"{passed} of {plural(total, 'case')} pass or fail as expected")
+
+
+def _group_agreement(group: JsonObject) -> Share:
+    matched, total = group["labels"]["matched"], group["labels"]["total"]
+    return _agreement("Label accuracy", matched, total, "no case has labels")
+
+
+RULES = (
+    Rule("max-unexpected-failures", "synthesis", lambda part: _unexpected_failures(part["summary"]), forgives=anything),
+    Rule("max-unexpected-passes", "synthesis", _unexpected_passes),
+    _label_accuracy(),
+    *(_label_accuracy(check) for check in CHECKS),
+    Rule("max-not-english", "synthesis", _not_english, applies=lambda part: bool(part["summary"]["not_english"])),
+    Rule(
+        "max-no-reply",
+        "synthesis",
+        lambda part: no_reply(part["summary"]),
+        applies=lambda part: bool(part["summary"]["no_reply"]),
+        blames=has_none,
+    ),
+    Rule("max-disguised", "synthesis", _disguised, blames=lambda result: "disguised_letters" in result),
+    Rule("max-vacuous", "synthesis", _not_applicable),
+)
+"""The rules on all cases; each is named as its option."""
+
+GROUP_RULES = (
+    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=anything, counts=True),
+    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=anything),
+    Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
+)
+"""The rules on the cases of one tag, on its figures in `by_tag`."""

@@ -1,0 +1,40 @@
+"""What a reader must know of the settings that Synthesis scored by. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from safe_gate.core.figures import first_few, plural
+from safe_gate.core.model import JsonObject, Phrase
+from safe_gate.evaluators.synthesis.score import is_negative
+
+
+def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each setting that is not the default, and on tags that may be meant otherwise."""
+    yield from _doubtful_fail_tags(part, policy)
+    if policy["profile"] == "spec":
+        idle = "" if policy["sensitivity"] == "balanced" else f", which knows no sensitivity ({policy['sensitivity']})"
+        yield (f"Synthesis ran with profile {policy['profile']}{idle}.",)
+    elif policy["sensitivity"] != "balanced":
+        yield (f"Synthesis ran with sensitivity {policy['sensitivity']}.",)
+    if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
+        yield ("Synthesis ran with the repository's own rule packs: ", *first_few(packs, len(packs)), ".")
+    if off := list(dict.fromkeys(policy["rules_off"])):
+        switched = plural(len(off), "rule or pack", "rules or packs")
+        yield (f"Synthesis ran with {switched} off: ", *first_few(off, len(off)), ".")
+    if weights := policy.get("rule_weights"):
+        own = plural(len(weights), "weight")
+        yield (f"Synthesis ran with {own} of the repository's own: ", *first_few(weights, len(weights)), ".")
+    if weighed := [one for one, weight in (weights or {}).items() if weight not in (0, 1)]:
+        words = "Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "
+        yield (words, *first_few(weighed, len(weighed)), ").")
+
+
+def _doubtful_fail_tags(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
+    tags = (tag for tag in part["summary"]["by_tag"] if tag.endswith("-fail"))
+    if found := sorted(tag for tag in tags if not is_negative([tag], "standard")):
+        is_spec = policy["profile"] == "spec"
+        does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
+        words = f"Tags that end in -fail but name no check {does}: "
+        yield (words, *first_few(found, len(found)), ". Tag a reply that should fail negative_example.")
