@@ -23,7 +23,8 @@ SHORT_CASES = 20_000
 
 SCORE = """
 import json, sys, time
-from safe_gate.inputs import packs
+from safe_gate.scoring import measure
+from safe_gate.settings.options import Options
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import Case, score_case
@@ -31,7 +32,7 @@ from safe_gate.core.model import Place
 
 cases = [json.loads(line) for line in sys.stdin]
 cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in cases]
-rules = packs.load()
+rules = measure.synthesis_rules(Options())
 best = float("inf")
 for _ in range(4):
     start = time.process_time()

@@ -21,7 +21,8 @@ from tables import fill
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, Rules, score_case
-from safe_gate.inputs.packs import load
+from safe_gate.scoring.measure import synthesis_rules
+from safe_gate.settings.options import Options
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
 
@@ -220,7 +221,7 @@ def words(check: str) -> str:
 
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables by name."""
-    default, spec = load(), load("spec")
+    default, spec = synthesis_rules(Options()), synthesis_rules(Options(profile="spec"))
     found = labels(rows, default, spec)
     yield "checks", by_check(found)
     yield "sources", grouped(found, "source", lambda label: label.source)

@@ -61,7 +61,7 @@ def side_of_report(report: JsonObject) -> Side:
 
 def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> Side:
     rules = {
-        name: digest([version, packs_sha256 if one.reads_packs else "", one.scored_by(parts[name], policy)])
+        name: digest([version, packs_sha256 if one.rule_files else "", one.scored_by(parts[name], policy)])
         for name, one in EVALUATORS.items()
     }
     own = {name: parts[name] for name in EVALUATORS}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -12,12 +12,11 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.evaluators.safe_v0.score import Case as SafeCase
-from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
 from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.gate import weakening
 from safe_gate.gate.waivers import FATES
-from safe_gate.gate.weakening import WEAKER, Asked, Rule, Terms, settings_of
-from safe_gate.inputs import files, packs
+from safe_gate.gate.weakening import WEAKER, Asked, Terms, settings_of
+from safe_gate.inputs import files, rules
 from safe_gate.inputs.files import HERE
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
@@ -90,7 +89,7 @@ def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Term
             "safe_v0": _safe_v0(there, root) if there.safe_batch else {},
             "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
         },
-        rules=_rules(there, root),
+        rules=rules.facts(measure.settings(there), root=root),
         packs_sha256=measure.rules_digest(there, root=root),
         waivers=waivers_at(options, root=root),
     )
@@ -141,20 +140,3 @@ def _by_id(items: Iterable[Any], asked: Callable[[Any], tuple[str, Asked]], opti
     if intake.problems:
         raise CannotJudge(*measure.as_shown(intake.problems, options))
     return cases
-
-
-def _rules(options: Options, root: Path) -> dict[str, Rule]:
-    """Return the rules that there are, whether or not they are switched off."""
-    own = packs.check(options.rules, root=root)
-    return {id_: rule for pack in (*packs.shipped(), *own) for id_, rule in _rules_of(pack)}
-
-
-def _rules_of(pack: packs.Pack) -> Iterator[tuple[str, Rule]]:
-    """Yield the rules of a pack, each with the digest of what decides its hits and whether it can let a reply pass.
-
-    It can if its group speaks for a reply, or says of the message that nothing in the reply counts.
-    """
-    around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
-    lets_pass = pack["group"] in IN_FAVOUR or GROUPS[pack["group"]][0] == "message"
-    for rule in pack["rules"]:
-        yield rule["id"], Rule(digest({**around, "rule": rule}), lets_pass)

@@ -351,9 +351,9 @@ def list_rules(options: Options, effects: Effects) -> int:
 
 def try_packs(paths: Sequence[str], effects: Effects) -> int:
     """Run the texts that the rules of pack files promise to hit and to miss. Returns 0 or 3."""
-    from safe_gate.inputs import packs
+    from safe_gate.commands.train import own_packs
 
-    found = packs.check(paths)
+    found = own_packs(paths)
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
     return EXIT_CODES[Verdict.PASS]

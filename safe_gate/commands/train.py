@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains
 from safe_gate.evaluators.synthesis.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.score import Case, Rules
-from safe_gate.inputs import files, packs
+from safe_gate.inputs import files
+from safe_gate.inputs.rules import recipe, shipped
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
 
@@ -39,15 +43,16 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
     if options.profile == packs.SPEC:
         raise CannotJudge(Problem(Place("profile"), "is spec, which uses no learned rules; expected standard"))
     cases = _cases(patterns)
-    today = packs.selected(packs.check(options.rules), options.rules_off, options.rule_weights)
-    rules = packs.rules(today, sensitivity=options.sensitivity)
+    data = shipped("synthesis")
+    today = packs.selected(own_packs(options.rules), options.rules_off, options.rule_weights, data)
+    rules = packs.rules(today, data, sensitivity=options.sensitivity)
     taken = {pack["pack"] for pack in today}
 
     def learned(some: Sequence[Case]) -> list[Row]:
-        return rows(some, rules, packs.classes(), TAUGHT)
+        return rows(some, rules, packs.classes(data), TAUGHT)
 
     def taught(some: Sequence[Case]) -> Rules:
-        return packs.rules([*today, *as_packs(learned(some))], sensitivity=options.sensitivity)
+        return packs.rules([*today, *as_packs(learned(some))], data, sensitivity=options.sensitivity)
 
     found = learned(cases)
     own = as_packs(found)
@@ -62,6 +67,13 @@ def train(patterns: Sequence[str], options: Options) -> Lesson:
     measured = gains(cases, checks, rules, taught) if checks else ()
     marked = sum(bool(case.marks) for case in cases)
     return Lesson(len(cases), distinct_replies(cases), marked, tuple(found), tuple(own), measured)
+
+
+def own_packs(patterns: Sequence[str]) -> list[packs.Pack]:
+    """Return the packs that paths and globs name. Raises CannotJudge with every problem of them."""
+    settings = measure.settings(Options(rules=tuple(patterns)))
+    _, _, own, *_ = json.loads(recipe(EVALUATORS["synthesis"], settings))
+    return list(own)
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:

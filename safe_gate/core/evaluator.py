@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 from safe_gate.core.model import (
     Explained,
@@ -40,6 +40,44 @@ class Grouping:
     size: str
     figures: Callable[[JsonObject], Mapping[str, JsonObject]]
     groups_of: Callable[[JsonObject], Sequence[str]]
+
+
+class Shipped(Protocol):
+    """The JSON files of an evaluator's package, which the shell reads for it."""
+
+    @property
+    def names(self) -> Sequence[str]:
+        """Their paths from the folder of the package, with `/`, sorted."""
+        ...
+
+    def read(self, name: str) -> bytes:
+        """Return the bytes of one."""
+        ...
+
+    def __hash__(self) -> int: ...
+
+
+class OwnFile(NamedTuple):
+    """A team's file of rules: its path as reports show it, its name, its bytes, and what it holds."""
+
+    path: str
+    name: str
+    data: bytes
+    content: Any
+
+
+class RuleFiles(NamedTuple):
+    """A team's files of rules: the option that names them, and the schema that they fit."""
+
+    setting: str
+    kind: str
+
+
+class PackFact(NamedTuple):
+    """A rule of a file: the digest of what it says, and whether its hits can let a case pass."""
+
+    sha256: str
+    lets_pass: bool
 
 
 class Evaluator(Protocol):
@@ -79,8 +117,30 @@ class Evaluator(Protocol):
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
 
-    reads_packs: bool = False
-    """Whether its scores follow from files of rules, whose digest the report has as `packs_sha256`."""
+    rule_files: RuleFiles | None = None
+    """The files of rules that its scores follow from, those of a team; the report has their digest."""
+
+    # --- what it scores by
+
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+        """Return what all scores follow from besides cases and code: a text, which can be sent to another process.
+
+        `settings` are by the names of options, `own` a team's files of rules, which fit their schema, `data` the
+        files of the package. Raises CannotJudge with every problem of them.
+        """
+        ...
+
+    def made(self, recipe: str, data: Shipped) -> Any:
+        """Return what `recipe` stands for, ready to score by. Raises CannotJudge as `recipe` does."""
+        ...
+
+    def digest(self, _settings: JsonObject, _own: Sequence[OwnFile], _data: Shipped) -> str:
+        """Return the SHA-256 of all rules that are files; those of a team have no `content` here."""
+        return ""
+
+    def facts(self, _own: Sequence[OwnFile], _data: Shipped) -> Mapping[str, PackFact]:
+        """Return all rules that are in files, whether or not they are switched off, by their ids."""
+        return {}
 
     # --- the gate
 

@@ -13,6 +13,7 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
+from safe_gate.core.evaluator import PackFact
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject, RuleOutcome
 from safe_gate.evaluators import EVALUATORS, without_texts
@@ -52,14 +53,6 @@ class Weakening:
 
 
 @dataclass(frozen=True, slots=True)
-class Rule:
-    """A rule: the digest of what it says, and whether its hits can let a reply pass."""
-
-    sha256: str
-    lets_pass: bool
-
-
-@dataclass(frozen=True, slots=True)
 class Asked:
     """What is asked of a case: the digest of the case, and `Case.asks()`, None where only the digest is known.
 
@@ -81,7 +74,7 @@ class Terms:
 
     settings: Mapping[str, Any]
     cases: Mapping[str, Mapping[str, Asked]]
-    rules: Mapping[str, Rule] | None
+    rules: Mapping[str, PackFact] | None
     packs_sha256: str
     waivers: Sequence[JsonObject] = field(default=())
 

@@ -16,6 +16,7 @@ from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate.limits import ALL
 from safe_gate.inputs import files
+from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.files import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import progress, workers
@@ -187,13 +188,12 @@ def synthesis_part(
     """
     from safe_gate.evaluators.synthesis.report import Totals
     from safe_gate.evaluators.synthesis.report import report as synthesis_report
-    from safe_gate.inputs import packs
 
     problems: tuple[Problem, ...] = ()
     try:
         rules = rules or synthesis_rules(options, root=root)
     except CannotJudge as error:
-        problems, rules = error.problems, packs.load()  # the cases may have problems of their own
+        problems, rules = error.problems, synthesis_rules(Options())  # the cases may have problems of their own
     scoring = Scoring(rules.recipe, options.cluster_key, options.text, source, keeps_texts)
     seen, entries, texts, found = Store(), Spool(), Spool(), Problems()
     inputs: list[files.InputFile] = []
@@ -302,7 +302,7 @@ def _unlooked(total: Totals, rules: Rules) -> Iterator[Problem]:
 class Scoring:
     """What makes a Synthesis case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
-    `recipe` is that of `packs.made`, `cluster_key` and `text` are the options, `keeps_texts` is that of
+    `recipe` is that of `rules.made`, `cluster_key` and `text` are the options, `keeps_texts` is that of
     `synthesis_part`.
     """
 
@@ -335,10 +335,9 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     from safe_gate.evaluators.synthesis.recount import recounted as recounted_entry
     from safe_gate.evaluators.synthesis.report import Totals, result_json
     from safe_gate.evaluators.synthesis.score import score_case
-    from safe_gate.inputs import packs
 
     part, is_scored = item
-    rules, problems = packs.made(scoring.recipe), list[Problem]()
+    rules, problems = own_rules.made("synthesis", scoring.recipe), list[Problem]()
     entries: list[JsonObject] = []
     texts: list[JsonObject] = []
     unsound: list[Problem] = []
@@ -507,19 +506,14 @@ def _processes(jobs: str) -> int:
 
 
 def synthesis_rules(options: Options, *, root: Path = HERE) -> Rules:
-    """Return the rules that the options name, own packs read below `root`. Raises CannotJudge as `packs.load` does."""
-    from safe_gate.inputs import packs
-
-    return packs.load(
-        options.profile, options.sensitivity, options.rules, options.rules_off, options.rule_weights, root=root
-    )
+    """Return the rules that the options name, own packs read below `root`. Raises CannotJudge as `rules.load` does."""
+    found: Rules = own_rules.load(EVALUATORS["synthesis"], settings(options), root=root)
+    return found
 
 
 def rules_digest(options: Options, *, root: Path = HERE) -> str:
-    """Return the digest of the packs that the options name, as `packs.digest` does."""
-    from safe_gate.inputs import packs
-
-    return packs.digest(options.rules, options.rules_off, options.rule_weights, root=root)
+    """Return the digest of the packs that the options name, as `rules.digest` does."""
+    return own_rules.digest(settings(options), root=root)
 
 
 def settings(options: Options) -> dict[str, Any]:

@@ -17,10 +17,10 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.report import Totals, report
 from safe_gate.evaluators.synthesis.report import result_json as entry
 from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.inputs.packs import load
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged
+from tests.support.packs import load
 
 SafeGate = Callable[..., Ran]
 HALF = {"signals": ["fever"], "summary": "", "followup_questions": []}  # CR 0.5 of two signals

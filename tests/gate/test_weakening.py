@@ -15,12 +15,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from safe_gate.core.evaluator import PackFact
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate.weakening import WEAKER, Asked, Rule, Terms, What, in_force, weakenings
-from safe_gate.inputs import files, packs
+from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, in_force, weakenings
+from safe_gate.inputs import files
 from safe_gate.publish import handover
 from safe_gate.render import console, markdown, weakening
 from safe_gate.settings.options import Options, settings
+from tests.support import packs
 from tests.support.cases import BAD, GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST, GitHub, outputs
@@ -234,25 +236,25 @@ def test_weaker_one_way_or_the_other_is_all_that_differs(some: dict[str, Any], o
 # --- rules and waivers --------------------------------------------------------------------------
 
 
-def with_rules(off: tuple[str, ...] = (), **rules: Rule) -> Terms:
+def with_rules(off: tuple[str, ...] = (), **rules: PackFact) -> Terms:
     return Terms(DEFAULTS | {"rules_off": off}, {}, {name.replace("__", "/"): rule for name, rule in rules.items()}, "")
 
 
 def test_a_rule_dropped_or_edited_is_named_and_one_added_if_it_can_let_a_reply_pass() -> None:
-    strict, kind = Rule("1", lets_pass=False), Rule("2", lets_pass=True)
+    strict, kind = PackFact("1", lets_pass=False), PackFact("2", lets_pass=True)
     assert both_ways(with_rules(p__a=strict), with_rules()) == ([("rule", "p/a", "", "dropped")], [])
     assert both_ways(with_rules(), with_rules(p__a=kind)) == (
         [("rule", "p/a", "", "added")],
         [("rule", "p/a", "", "dropped")],
     )
     edited = [("rule", "p/a", "", "changed")]
-    assert both_ways(with_rules(p__a=strict), with_rules(p__a=Rule("3", lets_pass=False))) == (edited, edited)
+    assert both_ways(with_rules(p__a=strict), with_rules(p__a=PackFact("3", lets_pass=False))) == (edited, edited)
 
 
 @pytest.mark.parametrize("off", ["p", "p/a"])
 def test_a_rule_that_can_let_a_reply_pass_is_named_when_it_is_on_again(off: str) -> None:
     for lets_pass in (True, False):
-        rule = Rule("1", lets_pass=lets_pass)
+        rule = PackFact("1", lets_pass=lets_pass)
         again = found(with_rules((off,), p__a=rule), with_rules(p__a=rule))
         assert again == [("rule", off, "", "switched on")] * lets_pass
 

@@ -10,11 +10,12 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.inputs import batches, files, packs
+from safe_gate.inputs import batches, files
 from safe_gate.inputs.files import HERE
 from safe_gate.scoring import measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.options import Options
+from tests.support import packs
 from tests.support.cases import REPOSITORY, safe_case, turn, write_batch, write_cases
 
 NOW = "2026-01-01T00:00:00Z"

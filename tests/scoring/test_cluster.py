@@ -218,14 +218,14 @@ def test_a_worker_killed_midway_loses_nothing(
     monkeypatch.setattr(cluster, "LINES", 10)
     # Whoever is the first to have a third part never comes to an end of it.
     first = (
-        "import os, time; from safe_gate.inputs import packs; made, calls = packs.made, []\n"
-        "def slow(recipe):\n"
+        "import os, time; from safe_gate.inputs import rules; made, calls = rules.made, []\n"
+        "def slow(*recipe):\n"
         "    calls.append(1)\n"
         "    try:\n"
         f"        if len(calls) == 3: os.write(os.open({str(tmp_path / 'stuck')!r}, os.O_CREAT | os.O_EXCL | os.O_WRONLY), str(os.getpid()).encode()); time.sleep(600)\n"
         "    except FileExistsError: pass\n"
-        "    return made(recipe)\n"
-        "packs.made = slow\n"
+        "    return made(*recipe)\n"
+        "rules.made = slow\n"
     )
     stuck = tmp_path / "stuck"
 
@@ -247,7 +247,7 @@ def test_a_worker_killed_midway_loses_nothing(
 
 
 def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
-    deadly = "import os; from safe_gate.inputs import packs; packs.made = lambda _: os._exit(9)"
+    deadly = "import os; from safe_gate.inputs import rules; rules.made = lambda *_: os._exit(9)"
     with started(tmp_path, workers=0, DASK_DISTRIBUTED__SCHEDULER__ALLOWED_FAILURES="0") as found:
         found.worker(deadly)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
@@ -260,8 +260,8 @@ def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: Safe
 def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
     stuck = tmp_path / "stuck"
     first = (
-        f"import pathlib, time; from safe_gate.inputs import packs; "
-        f"packs.made = lambda _: (pathlib.Path({str(stuck)!r}).touch(), time.sleep(600))"
+        f"import pathlib, time; from safe_gate.inputs import rules; "
+        f"rules.made = lambda *_: (pathlib.Path({str(stuck)!r}).touch(), time.sleep(600))"
     )
     with started(tmp_path, workers=0) as found:
         found.worker(first)
@@ -288,7 +288,7 @@ def test_workers_that_go_and_do_not_come_back_are_not_waited_for(
         ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
         assert ran.code == 3
         assert "has no worker, and none came for 1 s; start some" in ran.err
-        found.worker("import os; from safe_gate.inputs import packs; packs.made = lambda _: os._exit(9)")
+        found.worker("import os; from safe_gate.inputs import rules; rules.made = lambda *_: os._exit(9)")
         ran = safe_gate("eval", "--cases", EXAMPLES, *found.flags())
     assert ran.code == 3
     assert "has lost all its workers, and none came for 1 s; start some" in ran.err

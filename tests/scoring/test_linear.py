@@ -28,7 +28,7 @@ from safe_gate.evaluators.safe_v0.score import _look_for
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import Case, Turn, score_case
-from safe_gate.inputs import packs
+from tests.support import packs
 from tests.support.cases import REPOSITORY
 
 LIMIT, TIME_LIMIT, ROUNDS = 2.2, 2.9, 10

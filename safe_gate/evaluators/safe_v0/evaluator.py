@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.evaluator import Evaluator, Grouping, OwnFile, Shipped
 from safe_gate.core.model import (
     Explained,
     Failure,
@@ -54,6 +55,17 @@ class SafeV0(Evaluator):
         }
     )
     of_the_run = r"generated_at|failure_analysis/worst_performers/\d+/source"
+
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+        from safe_gate.evaluators.safe_v0.score import METRICS
+
+        parts = [f"{metric.lower()}_{part}" for metric in METRICS for part in ("pass", "review", "weight")]
+        return json.dumps({name: settings[name] for name in (*parts, "strict_ah", "safe_match", "archetypes")})
+
+    def made(self, recipe: str, data: Shipped) -> Any:
+        from safe_gate.evaluators.safe_v0.score import Policy
+
+        return Policy.of(json.loads(recipe))
 
     @property
     def rules(self) -> tuple[Rule, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.evaluator import Evaluator, Grouping, OwnFile, PackFact, RuleFiles, Shipped
 from safe_gate.core.model import (
     Explained,
     Failure,
@@ -39,7 +39,27 @@ class Synthesis(Evaluator):
     )
     quotes = frozenset({"text", "words", "shared", "cluster"})
     gives_away = frozenset({"because"})  # of reports of earlier versions
-    reads_packs = True
+    rule_files = RuleFiles("rules", "rule-pack")
+
+    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+        from safe_gate.evaluators.synthesis.packs import recipe
+
+        return recipe(settings, own, data)
+
+    def made(self, recipe: str, data: Shipped) -> Any:
+        from safe_gate.evaluators.synthesis.packs import made
+
+        return made(recipe, data)
+
+    def digest(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+        from safe_gate.evaluators.synthesis.packs import digest
+
+        return digest(settings, own, data)
+
+    def facts(self, own: Sequence[OwnFile], data: Shipped) -> Mapping[str, PackFact]:
+        from safe_gate.evaluators.synthesis.packs import facts
+
+        return facts(own, data)
 
     @property
     def rules(self) -> tuple[Rule, ...]:

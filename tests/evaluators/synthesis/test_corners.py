@@ -8,7 +8,7 @@ from safe_gate.evaluators.synthesis.learning import Row, _Clause, _rows, as_pack
 from safe_gate.evaluators.synthesis.phrases import Automaton
 from safe_gate.evaluators.synthesis.rules import _faults, _inlined
 from safe_gate.evaluators.synthesis.section import _innermost
-from safe_gate.inputs import packs
+from tests.support import packs
 
 
 def test_two_learned_rows_that_are_written_alike_have_ids_of_their_own() -> None:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, CheckResult, score_case
-from safe_gate.inputs import packs
+from tests.support import packs
 from tests.support.cases import REPOSITORY
 
 RULES = packs.load()

@@ -18,7 +18,7 @@ from safe_gate.core.model import Hit, Place
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, Result, score_case
-from safe_gate.inputs import packs
+from tests.support import packs
 from tests.support.cases import REPOSITORY
 
 LABELLED = [

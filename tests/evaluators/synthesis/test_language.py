@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.language import Language
-from safe_gate.inputs import packs
+from tests.support import packs
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
 
 SafeGate = Callable[..., Ran]

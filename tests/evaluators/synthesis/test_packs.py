@@ -17,10 +17,10 @@ from safe_gate.evaluators.synthesis import patterns
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.score import Case, Turn, score_case
 from safe_gate.inputs.files import load_schema
-from safe_gate.inputs.packs import SPEC, broken_promises, shipped
-from safe_gate.inputs.packs import load as load_rules
-from safe_gate.inputs.packs import rules as rules_of
 from tests.support.cases import GOOD, REPOSITORY, Ran, turn, write_cases
+from tests.support.packs import SPEC, broken_promises, shipped
+from tests.support.packs import load as load_rules
+from tests.support.packs import rules as rules_of
 
 FOLDER = REPOSITORY / "safe_gate" / "evaluators" / "synthesis"
 FILES = sorted((FOLDER / "packs").glob("*.json"))
@@ -456,7 +456,7 @@ def test_a_rule_that_weighs_nothing_is_as_one_that_is_off(pack: str) -> None:
     cases = [Case(one["id"], one["user"], one["assistant"], tuple(CHECKS), {}, (), Place("")) for one in turns]
     results = (
         [score_case(case, rules).checks for case in cases]
-        for rules in (load_rules(weights={pack: 0}), load_rules(off=(pack,)))
+        for rules in (load_rules(rule_weights={pack: 0}), load_rules(rules_off=(pack,)))
     )
     assert next(results) == next(results)
 

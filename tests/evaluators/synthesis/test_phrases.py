@@ -14,7 +14,7 @@ from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import phrases
 from safe_gate.evaluators.synthesis.phrases import Automaton, Found, Gap, Sequence_, parsed
 from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Spelling, content, sentences
-from safe_gate.inputs import packs
+from tests.support import packs
 
 SPELLING = Spelling({"u": "you", "dont": "do not", "2day": "today", "let's": "let us"})
 CLASSES = {"you": ["you", "u all"], "soon": ["soon", "before _ long"], "deep": ["{soon} now"]}

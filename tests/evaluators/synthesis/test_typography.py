@@ -17,7 +17,7 @@ from safe_gate.core.model import Place
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.inputs import packs
+from tests.support import packs
 from tests.support.cases import BAD, REPOSITORY, Ran, report, turn, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -1,4 +1,7 @@
-"""Shell: the rule packs of a run: those that ship, a team's own, less what is switched off. Reads files."""
+"""Rule packs: those that ship, a team's own, less what is switched off, made ready to score by. Pure.
+
+`data` are the JSON files of this package, as the shell reads them.
+"""
 
 from __future__ import annotations
 
@@ -6,21 +9,19 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from functools import cache, lru_cache
-from pathlib import Path
+from functools import cache, partial
 from typing import Any
 
+from safe_gate.core.digests import digest as digest_of
+from safe_gate.core.evaluator import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators.synthesis import names
 from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
 from safe_gate.evaluators.synthesis.rules import Book, Rule, words_of
 from safe_gate.evaluators.synthesis.score import Check, Rules
 from safe_gate.evaluators.synthesis.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.tokens import Spelling
-from safe_gate.inputs import files
-from safe_gate.inputs.files import HERE
 
 Pack = dict[str, Any]
 SPEC = "spec"
@@ -34,63 +35,52 @@ LEAST_PRECISION: Mapping[str, tuple[float, float]] = {
 """By sensitivity, the least precision of the learned rules that count, in favour of a reply and against it."""
 
 
-def load(
-    profile: str = "standard",
-    sensitivity: str = "balanced",
-    own: Sequence[str] = (),
-    off: Sequence[str] = (),
-    weights: Mapping[str, float] | None = None,
-    *,
-    root: Path = HERE,
-) -> Rules:
-    """Return everything a Synthesis verdict depends on besides the case.
+def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
+    """Return what rules are made of, given settings by the names of options and a team's pack files.
 
-    `own` are a team's pack files, `off` ids of rules or packs that do not count, as those do not whose weight is 0. The
-    profile `spec` leaves out what the specification does not have. Raises CannotJudge with every problem of a pack: its
-    shape, a phrase that cannot be read, an id that is taken, a text that a rule promises to hit or miss and does not.
-    `root` is that of `files.expand`.
+    The profile `spec` leaves out what the specification does not have. Raises CannotJudge with every problem of a
+    pack: its shape, a phrase that cannot be read, an id that is taken, a text that a rule promises to hit or miss
+    and does not.
     """
-    recipe = [profile, sensitivity, check(own, root=root), list(off), dict(weights or {})]
-    return made(json.dumps(recipe))
+    off, weights = list(settings["rules_off"]), dict(settings["rule_weights"] or {})
+    return json.dumps([settings["profile"], settings["sensitivity"], check(own, data), off, weights])
 
 
-@lru_cache(maxsize=4)
-def made(recipe: str) -> Rules:
-    """Return the rules that `load` returned with this recipe: all they follow from besides the packs that ship.
+def made(recipe: str, data: Shipped) -> Rules:
+    """Return the rules of a recipe: everything a verdict depends on besides the case.
 
-    A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge as `load`.
+    A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge for ids
+    that are switched off and that nothing has.
     """
     profile, sensitivity, own, off, weights = json.loads(recipe)
-    found = replace(rules(selected(own, off, weights), profile, sensitivity), recipe=recipe)
-    shipped.cache_clear()  # megabytes that hardly anything asks for again
-    return found
+    return replace(rules(selected(own, off, weights, data), data, profile, sensitivity), recipe=recipe)
 
 
-def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None = None) -> list[Pack]:
+def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
     """Return the packs that ship and a team's own, less what is switched off. Raises CannotJudge for unknown ids."""
-    packs = [*shipped(), *own]
+    packs = [*shipped(data), *own]
     weights = weights or {}
     _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights)}, packs)
     kept = (_without(pack, off, weights) for pack in packs)
     return [pack for pack in kept if pack]
 
 
-def rules(packs: Sequence[Pack], profile: str = "standard", sensitivity: str = "balanced") -> Rules:
+def rules(packs: Sequence[Pack], data: Shipped, profile: str = "standard", sensitivity: str = "balanced") -> Rules:
     """Return packs made ready to score by."""
-    spelling = _spelling()
+    spelling, known = _spelling(data), classes(data)
     by_field: dict[str, list[Rule]] = {"user": [], "assistant": []}
     for pack in packs:
         for rule in pack["rules"]:
             if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
                 by_field[pack["field"]].append(Rule.of(rule, pack))
     return Rules(
-        books={field: Book(some, classes(), spelling) for field, some in by_field.items()},
-        patterns=tuple(_patterns(pack) for pack in packs if any("pattern" in rule for rule in pack["rules"])),
+        books={field: Book(some, known, spelling) for field, some in by_field.items()},
+        patterns=tuple(_patterns(pack, data) for pack in packs if any("pattern" in rule for rule in pack["rules"])),
         spelling=spelling,
-        languages=_languages(),
-        checks={name: Check.of(name, data) for name, data in _checks(profile).items()},
+        languages=_languages(data),
+        checks={name: Check.of(name, data) for name, data in _checks(profile, data).items()},
         by_clause=profile != SPEC,
-        words=cache(lambda: words_of(packs, classes())),
+        words=cache(partial(words_of, packs, known)),
     )
 
 
@@ -108,43 +98,40 @@ def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> boo
     return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in IN_FAVOUR])
 
 
-def _checks(profile: str) -> JsonObject:
-    checks: JsonObject = _data("checks.json")[SPEC if profile == SPEC else "standard"]
+def _checks(profile: str, data: Shipped) -> JsonObject:
+    checks: JsonObject = _json(data, "checks.json")[SPEC if profile == SPEC else "standard"]
     return checks
 
 
-def _patterns(pack: Pack) -> Any:
+def _patterns(pack: Pack, data: Shipped) -> Any:
     """Return a pack's patterns, compiled. Raises ValueError as `patterns.compile_pack`."""
     from safe_gate.evaluators.synthesis import patterns  # RE2, which only these need
 
-    return patterns.compile_pack(pack, _data("pattern_classes.json"))
+    return patterns.compile_pack(pack, _json(data, "pattern_classes.json"))
 
 
-@cache
-def shipped() -> tuple[Pack, ...]:
+def shipped(data: Shipped) -> tuple[Pack, ...]:
     """Return the packs that ship, in the order of their names."""
-    return tuple(json.loads(file.read_text("utf-8")) for file in _pack_files())
+    return tuple(_json(data, name) for name in _pack_files(data))
 
 
-def check(own: Sequence[str], *, root: Path = HERE) -> list[Pack]:
-    """Return a team's packs. Raises CannotJudge with every problem of them."""
+def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
+    """Return a team's packs, which fit the schema. Raises CannotJudge with every problem of them."""
+    if not own:
+        return []
     found: list[Pack] = []
     problems: list[Problem] = []
-    taken = {rule["id"] for pack in shipped() for rule in pack["rules"]} | {p["pack"] for p in shipped()}
-    for path in files.rule_packs(own, root=root):
-        place = Place(files.shown(path, root))
-        try:
-            pack = files.document(place.path, "rule-pack", root=root)
-        except CannotJudge as error:
-            problems += error.problems
-            continue
+    ships = shipped(data)
+    taken = {rule["id"] for pack in ships for rule in pack["rules"]} | {pack["pack"] for pack in ships}
+    for file in own:
+        place, pack = Place(file.path), file.content
         ids = [pack["pack"], *(rule["id"] for rule in pack["rules"])]
         doubled = [one for index, one in enumerate(ids) if one in taken or one in ids[:index]]
         problems += [Problem(place, "is the id of another rule or pack; choose one of its own", one) for one in doubled]
         taken.update(ids)
         problems += _misfits(place, pack)
-        broken = [*_broken_promises(place, pack), *_foreign_ids(place, pack)]
-        problems += broken or _too_large(place, pack)
+        broken = [*_broken_promises(place, pack, data), *_foreign_ids(place, pack)]
+        problems += broken or _too_large(place, pack, data)
         found.append(pack)
     if problems:
         raise CannotJudge(*problems)
@@ -159,22 +146,33 @@ def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
         yield Problem(place, words, pack["pack"], f"group {pack['group']}")
 
 
-def digest(
-    own: Sequence[str] = (),
-    off: Sequence[str] = (),
-    weights: Mapping[str, float] | None = None,
-    *,
-    root: Path = HERE,
-) -> str:
+def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     """Return the SHA-256 of all packs and what they build on, of what is switched off and of set weights."""
     sha256 = hashlib.sha256()
+    off, weights = settings["rules_off"], settings["rule_weights"]
     names = ("checks.json", "classes.json", "languages.json", "lexicon.json", "pattern_classes.json")
-    data = [_folder().joinpath(name) for name in names]
-    for file in (*data, *_pack_files(), *files.rule_packs(own, root=root)):
-        sha256.update(f"{file.name}\0".encode("utf-8", "surrogateescape") + file.read_bytes() + b"\0")
+    shipped_files = ((name.rpartition("/")[2], data.read(name)) for name in (*names, *_pack_files(data)))
+    for name, content in (*shipped_files, *((file.name, file.data) for file in own)):
+        sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")
     sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
     sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
     return sha256.hexdigest()
+
+
+def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
+    """Return the rules that there are, whether or not they are switched off, by their ids."""
+    return {id_: fact for pack in (*shipped(data), *check(own, data)) for id_, fact in _facts_of(pack)}
+
+
+def _facts_of(pack: Pack) -> Iterator[tuple[str, PackFact]]:
+    """Yield the rules of a pack, each with the digest of what decides its hits and whether it can let a reply pass.
+
+    It can if its group speaks for a reply, or says of the message that nothing in the reply counts.
+    """
+    around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
+    lets_pass = pack["group"] in IN_FAVOUR or GROUPS[pack["group"]][0] == "message"
+    for rule in pack["rules"]:
+        yield rule["id"], PackFact(digest_of({**around, "rule": rule}), lets_pass)
 
 
 def _foreign_ids(place: Place, pack: Pack) -> Iterator[Problem]:
@@ -183,19 +181,19 @@ def _foreign_ids(place: Place, pack: Pack) -> Iterator[Problem]:
             yield Problem(place, f"expected an id that begins with its pack's: {pack['pack']}/...", rule["id"], "id")
 
 
-def _too_large(place: Place, pack: Pack) -> Iterator[Problem]:
+def _too_large(place: Place, pack: Pack, data: Shipped) -> Iterator[Problem]:
     """Yield a problem if patterns that can each run cannot run together."""
     try:
-        _patterns(pack)
+        _patterns(pack, data)
     except ValueError as error:
         yield Problem(place, f"cannot run: {error}", pack["pack"])
 
 
-def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
+def _broken_promises(place: Place, pack: Pack, data: Shipped) -> Iterator[Problem]:
     """Yield a problem for each phrase that cannot be read and each text a rule does not treat as it promises."""
     for rule in pack["rules"]:
         try:
-            missed, struck = broken_promises(pack, rule)
+            missed, struck = broken_promises(pack, rule, data)
         except ValueError as error:
             yield Problem(place, f"cannot run: {error}", rule["id"])
             continue
@@ -209,13 +207,13 @@ def _broken_promises(place: Place, pack: Pack) -> Iterator[Problem]:
             yield Problem(place, words, rule["id"], "miss", hidden)
 
 
-def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
+def broken_promises(pack: Pack, rule: JsonObject, data: Shipped) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the `hit` texts that a rule of a pack, alone, does not hit, and the `miss` texts that it does.
 
     The latter each with what it matches first. Raises ValueError for a phrase or pattern that cannot be read.
     """
     own = {key: value for key, value in rule.items() if key != "origin"}  # which counts under every profile
-    alone = rules([{**pack, "rules": [own]}])
+    alone = rules([{**pack, "rules": [own]}], data)
     return broken_by(rule, alone, pack["group"])
 
 
@@ -249,36 +247,32 @@ def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pa
 
 
 @cache
-def classes() -> dict[str, list[str]]:
+def classes(data: Shipped) -> dict[str, list[str]]:
     """Return the word classes by name."""
-    found: dict[str, list[str]] = _data("classes.json")
+    found: dict[str, list[str]] = _json(data, "classes.json")
     return found
 
 
 @cache
-def _spelling() -> Spelling:
-    return Spelling.of(_data("lexicon.json"))
+def _spelling(data: Shipped) -> Spelling:
+    return Spelling.of(_json(data, "lexicon.json"))
 
 
 @cache
-def _languages() -> Languages:
-    return Languages.of(_data("languages.json"), _vocabulary())
+def _languages(data: Shipped) -> Languages:
+    return Languages.of(_json(data, "languages.json"), _vocabulary(data))
 
 
-def _vocabulary() -> frozenset[str]:
+def _vocabulary(data: Shipped) -> frozenset[str]:
     """Return the words of English that the classes and the spelling know."""
-    lexicon = _data("lexicon.json")
-    members = (word for some in classes().values() for word in some if word.isalpha())
+    lexicon = _json(data, "lexicon.json")
+    members = (word for some in classes(data).values() for word in some if word.isalpha())
     return frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
 
 
-def _data(name: str) -> Any:
-    return json.loads(_folder().joinpath(name).read_text("utf-8"))
+def _json(data: Shipped, name: str) -> Any:
+    return json.loads(data.read(name))
 
 
-def _folder() -> Path:
-    return Path(names.__file__).parent
-
-
-def _pack_files() -> list[Path]:
-    return sorted(_folder().joinpath("packs").glob("*.json"))
+def _pack_files(data: Shipped) -> list[str]:
+    return [name for name in data.names if name.startswith("packs/")]

@@ -1,0 +1,107 @@
+"""Shell: what an evaluator scores by: settings, the files of its package, and a team's files of rules. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cache, lru_cache
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.digests import digest as digest_of
+from safe_gate.core.evaluator import Evaluator, OwnFile, PackFact
+from safe_gate.core.model import CannotJudge, JsonObject, Problem
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import files
+from safe_gate.inputs.files import HERE
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class _Package:
+    """The JSON files of a package: a `core.evaluator.Shipped`."""
+
+    folder: Path
+    names: Sequence[str]
+
+    def read(self, name: str) -> bytes:
+        return self.folder.joinpath(name).read_bytes()
+
+
+@cache
+def shipped(name: str) -> _Package:
+    """Return the JSON files of an evaluator's package, which are read when they are asked for."""
+    folder = Path(import_module(type(EVALUATORS[name]).__module__).__file__ or "").parent
+    return _Package(folder, sorted(file.relative_to(folder).as_posix() for file in folder.glob("**/*.json")))
+
+
+def load(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> Any:
+    """Return what an evaluator scores by under settings. Raises CannotJudge as `recipe` does."""
+    return made(evaluator.name, recipe(evaluator, settings, root=root))
+
+
+def recipe(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> str:
+    """Return the recipe of what an evaluator scores by: see `Evaluator.recipe`.
+
+    A team's files of rules are read below `root`, as by `files.expand`. Raises CannotJudge with every problem of them.
+    """
+    own, problems = _own(evaluator, settings, root)
+    try:
+        found = evaluator.recipe(settings, own, shipped(evaluator.name))
+    except CannotJudge as error:
+        raise CannotJudge(*problems, *error.problems) from None
+    if problems:
+        raise CannotJudge(*problems)
+    return found
+
+
+@lru_cache(maxsize=4)
+def made(name: str, recipe: str) -> Any:
+    """Return what a recipe of an evaluator stands for. Raises CannotJudge as `Evaluator.made` does."""
+    return EVALUATORS[name].made(recipe, shipped(name))
+
+
+def digest(settings: JsonObject, *, root: Path = HERE) -> str:
+    """Return the digest of the rules of all evaluators that have them in files: of one evaluator, its own."""
+    found = [
+        one.digest(
+            settings,
+            [OwnFile(path.name, path.name, path.read_bytes(), None) for path in _paths(one, settings, root)],
+            shipped(name),
+        )
+        for name, one in EVALUATORS.items()
+        if one.rule_files
+    ]
+    return found[0] if len(found) == 1 else digest_of(found)
+
+
+def facts(settings: JsonObject, *, root: Path = HERE) -> dict[str, PackFact]:
+    """Return all rules that evaluators have in files, by their ids. Raises CannotJudge as `recipe` does."""
+    found: dict[str, PackFact] = {}
+    for name, evaluator in EVALUATORS.items():
+        own, problems = _own(evaluator, settings, root)
+        if problems:
+            raise CannotJudge(*problems)
+        found |= evaluator.facts(own, shipped(name))
+    return found
+
+
+def _own(evaluator: Evaluator, settings: JsonObject, root: Path) -> tuple[list[OwnFile], list[Problem]]:
+    """Return a team's files of rules that fit their schema, and what is wrong with others."""
+    own: list[OwnFile] = []
+    problems: list[Problem] = []
+    for path in _paths(evaluator, settings, root):
+        name = files.shown(path, root)
+        try:
+            own.append(OwnFile(name, path.name, b"", files.document(name, _kind(evaluator), root=root)))
+        except CannotJudge as error:
+            problems += error.problems
+    return own, problems
+
+
+def _paths(evaluator: Evaluator, settings: JsonObject, root: Path) -> list[Path]:
+    return files.rule_packs(settings[evaluator.rule_files.setting], root=root) if evaluator.rule_files else []
+
+
+def _kind(evaluator: Evaluator) -> str:
+    return evaluator.rule_files.kind if evaluator.rule_files else ""

@@ -1,0 +1,57 @@
+"""The rules of Synthesis and the packs that ship, for tests that need no command."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.model import JsonObject
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis import packs
+from safe_gate.evaluators.synthesis.packs import SPEC, Pack
+from safe_gate.evaluators.synthesis.score import Rules
+from safe_gate.inputs import rules as of_evaluators
+from safe_gate.scoring.measure import settings
+from safe_gate.settings.options import Options
+
+__all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "shipped"]
+
+DATA = of_evaluators.shipped("synthesis")
+
+
+def load(profile: str = "standard", **own: Any) -> Rules:
+    """Return what Synthesis scores by under these options."""
+    found: Rules = of_evaluators.load(EVALUATORS["synthesis"], settings(replace(Options(), profile=profile, **own)))
+    return found
+
+
+def rules(some: Sequence[Pack], profile: str = "standard", sensitivity: str = "balanced") -> Rules:
+    """Return packs made ready to score by."""
+    return packs.rules(some, DATA, profile, sensitivity)
+
+
+def shipped() -> tuple[Pack, ...]:
+    """Return the packs that ship."""
+    return packs.shipped(DATA)
+
+
+def classes() -> Mapping[str, Sequence[str]]:
+    """Return the word classes."""
+    return packs.classes(DATA)
+
+
+def digest(own: Sequence[str] = (), root: Path = Path()) -> str:
+    """Return the digest of the packs that ship and of a team's own."""
+    return of_evaluators.digest(settings(Options(rules=tuple(own))), root=root)
+
+
+def check(own: Sequence[str], root: Path = Path()) -> str:
+    """Return the recipe with a team's packs. Raises CannotJudge with every problem of them."""
+    return of_evaluators.recipe(EVALUATORS["synthesis"], settings(Options(rules=tuple(own))), root=root)
+
+
+def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:
+    """Return the texts that a rule of a pack, alone, does not hit, and those that it must not hit and does."""
+    return packs.broken_promises(pack, rule, DATA)
