@@ -96,13 +96,12 @@ function start() {
 
   /** What the address asks for: filters, and a case. */
   const asked = () => new URLSearchParams(location.hash.slice(1));
-  const address = (id) => {
+  const address = () => {
     const found = new URLSearchParams();
     for (const [name, field] of Object.entries(fields)) {
       const isSet = name === "sort" ? field.value !== "importance" : field.value;
       if (isSet) found.set(name, field.value);
     }
-    if (id !== undefined) found.set("case", id);
     return "#" + found;
   };
   const wellFormed = (id) => new URLSearchParams({ id }).get("id");
@@ -151,7 +150,7 @@ function start() {
     const details = make("details", { className: one.kind }, make("summary", {}, ...heading(one, about)));
     details.addEventListener("toggle", () => {
       if (details.open && details.children.length === 1) {
-        const link = make("a", { href: address(one.id), className: "link" }, "Link to this case");
+        const link = make("a", { href: "#" + new URLSearchParams({ case: one.id }), className: "link" }, "Link to this case");
         details.append(make("div", { className: "body" }, ...body(one, about), make("p", {}, link)));
       }
     });
