@@ -20,7 +20,7 @@ from typing import TYPE_CHECKING, Any, NoReturn, TextIO
 from safe_gate import __version__
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.settings.old_names import OLD_NAMES
-from safe_gate.settings.options import AS_RUN, WAIVERS_FILE, Options, Setting, settings
+from safe_gate.settings.options import AS_RUN, GROUPS, WAIVERS_FILE, Options, Setting, settings
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject
@@ -569,10 +569,13 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
         )
         if name not in argv:
             continue
-        for setting in settings():
-            if setting.flags_of(name):
-                words = _OWN_WORDS.get((name, setting.name), setting.help)
-                _add_flag(command, setting, setting.flags_of(name), words)
+        taken = [setting for setting in settings() if setting.flags_of(name)]
+        for heading in GROUPS:  # one without flags is not shown
+            group = command.add_argument_group(heading)
+            for setting in taken:
+                if setting.group == heading:
+                    words = _OWN_WORDS.get((name, setting.name), setting.help)
+                    _add_flag(group, setting, setting.flags_of(name), words)
         for old in OLD_NAMES:
             if old.flag and name in (*AS_RUN, *old.commands):
                 command.add_argument(old.flag, dest=old.name, default=argparse.SUPPRESS, help=argparse.SUPPRESS)
@@ -581,16 +584,16 @@ def _parser(argv: Sequence[str]) -> argparse.ArgumentParser:
     return parser
 
 
-def _add_flag(command: argparse.ArgumentParser, setting: Setting, flags: Sequence[str], words: str) -> None:
+def _add_flag(group: argparse._ArgumentGroup, setting: Setting, flags: Sequence[str], words: str) -> None:
     """Add an option's flag. Values stay text: settings convert them, like those of every source."""
     help_ = words.replace("%", "%%")
     common: dict[str, Any] = {"dest": setting.name, "default": argparse.SUPPRESS, "help": help_}
     if setting.kind is bool:
-        command.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
+        group.add_argument(*flags, action=argparse.BooleanOptionalAction, **common)
     elif setting.is_list or setting.is_mapping:
-        command.add_argument(*flags, nargs="+", action="extend", metavar=setting.metavar, **common)
+        group.add_argument(*flags, nargs="+", action="extend", metavar=setting.metavar, **common)
     else:
-        command.add_argument(*flags, metavar=setting.metavar, **common)
+        group.add_argument(*flags, metavar=setting.metavar, **common)
 
 
 def _generated_at(environ: Mapping[str, str]) -> str:

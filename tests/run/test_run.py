@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 
+from safe_gate.settings.options import GROUPS, settings
 from tests.support.cases import BAD, DATA, REPOSITORY, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.github import outputs
 
@@ -449,6 +450,22 @@ def test_help_and_version_exit_0(safe_gate: SafeGate) -> None:
         ran = safe_gate(command, "--help")
         assert ran.code == 0
         assert "exit codes: 0 " in ran.out
+
+
+@pytest.mark.parametrize("command", ["run", "merge", "score", "eval", "publish"])
+def test_help_groups_flags_under_the_headings_of_their_settings(safe_gate: SafeGate, command: str) -> None:
+    sections = re.split(r"^(\w+):$", safe_gate(command, "--help").out, flags=re.MULTILINE)
+    flags = {
+        heading: set(re.findall(r"^  (--[\w-]+)", lines, re.MULTILINE))
+        for heading, lines in zip(sections[1::2], sections[2::2], strict=True)
+    }
+    taken = {
+        heading: [one for one in settings() if one.group == heading and one.flags_of(command)] for heading in GROUPS
+    }
+    shown = [heading for heading in GROUPS if taken[heading]]
+    assert [heading for heading in flags if heading in GROUPS] == shown
+    for heading in shown:
+        assert flags[heading] == {one.flags_of(command)[0] for one in taken[heading]}
 
 
 def test_modules_of_the_checkout_are_never_imported() -> None:
