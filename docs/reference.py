@@ -11,7 +11,7 @@ from pathlib import Path
 
 import yaml
 
-from safe_gate.cli import COMMANDS
+from safe_gate import commands
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Setting, settings
@@ -88,8 +88,8 @@ def _rules() -> str:
 
 def _commands() -> str:
     rows = (
-        (f"`safe-gate {name}`", f"{summary[0].upper()}{summary[1:]}.", codes.removeprefix("exit codes: "))
-        for name, (summary, codes) in COMMANDS.items()
+        (f"`safe-gate {name}`", f"{one.summary[0].upper()}{one.summary[1:]}.", one.exit_codes)
+        for name, one in commands.every().items()
     )
     return _table(("command", "what it does", "exit codes"), rows)
 

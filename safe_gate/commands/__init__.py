@@ -1,1 +1,49 @@
-"""The commands, top to bottom."""
+"""The commands, one module each: found by walking this folder, named as the module.
+
+A module has `COMMAND`, what the command says of itself, and `main(call)`, which does it and returns the exit code.
+Modules whose names begin with an underscore are shared. Only the named command's module is imported; `--help` of
+safe-gate itself imports all.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from functools import cache
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Protocol, cast
+
+if TYPE_CHECKING:
+    from safe_gate.commands._command import Call, Command
+
+
+class Module(Protocol):
+    """The module of a command."""
+
+    COMMAND: Command
+
+    def main(self, call: Call) -> int:
+        """Do what the command line asks, and return the exit code. Raises CannotJudge."""
+
+
+@cache
+def _files() -> Mapping[str, str]:
+    """Return the names of the commands' modules by those of the commands, in the order of the alphabet."""
+    files = sorted(one.name for one in iter_modules(__path__) if not one.name.startswith("_"))
+    return {file.rstrip("_"): file for file in files}  # `import` is a word of Python
+
+
+def names() -> tuple[str, ...]:
+    """Return the names of all commands, in the order of the alphabet."""
+    return tuple(_files())
+
+
+def module(name: str) -> Module:
+    """Return the module of a command."""
+    return cast("Module", import_module(f"{__name__}.{_files()[name]}"))
+
+
+def every() -> dict[str, Command]:
+    """Return all commands by name, in the order that `--help` lists them."""
+    commands = {name: module(name).COMMAND for name in names()}
+    return dict(sorted(commands.items(), key=lambda item: item[1].place))

@@ -1,25 +1,73 @@
-"""Shell: what a run would read and what would keep it from starting, for `doctor`. Scores, writes and asks nothing."""
+"""`doctor`: what a run would read, publish, and what would keep it from starting. Scores, writes and asks nothing."""
 
 from __future__ import annotations
 
+from argparse import SUPPRESS
 from collections.abc import Callable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from safe_gate.baseline import source
+from safe_gate.commands._command import Call, Command, reporting_options
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Problem, Untrusted
+from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.inputs import batches, files
-from safe_gate.publish import delivery, handover
+from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
+from safe_gate.render import console
 from safe_gate.run import judging
+from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.run.workspace import untrusted
 from safe_gate.scoring import cluster, measure, shards
 from safe_gate.settings.options import Options
 
+COMMAND = Command(
+    place=9,
+    summary="show the settings of a run, its files and what it would publish; score and send nothing",
+    exit_codes="0 a run could start, 3 it could not",
+    arguments={
+        "mode": {
+            "nargs": "?",
+            "default": SUPPRESS,
+            "metavar": "COMMAND",
+            "help": "run (the default), merge or publish: the command to examine",
+        },
+        "shards": {"nargs": "*", "metavar": "SHARD", "help": "merge: its files or globs"},
+    },
+    files_by="--safe-batch and --synthesis-cases",
+)
 
-def would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
+
+def main(call: Call) -> int:
+    """Show the settings of a run, its files, what it knows of GitHub and would publish. Returns 0 or 3.
+
+    Nothing is scored, written or sent; secrets are not shown.
+    """
+    effects = call.effects
+    problems: Sequence[Problem]
+    try:
+        resolved = call.resolved()
+    except CannotJudge as error:
+        options, problems = reporting_options(call.flags, call.environ), error.problems
+    else:
+        call.warn(resolved.warnings)
+        options = resolved.options
+        origins = {name: (origin.kind, origin.name) for name, origin in resolved.origins.items()}
+        effects.out(console.settings_table(preview.settings_rows(options, origins)))
+        found, problems = _would_read(options, effects)
+        if options.mode != "publish":  # which reads no case
+            problems = (*untrusted(options, effects), *problems)
+        effects.out(console.facts("A run would read", found))
+    seen = preview.github_facts(options, effects.context, effects.folder)
+    effects.out(console.facts("GitHub, as far as known without asking it", seen))
+    effects.out(console.facts("A run would publish", preview.channels(options, effects.context)))
+    effects.out("Nothing was scored, written or sent.")
+    return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
+
+
+def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
     if options.mode == "publish":
         return _of_another_run(options, effects)

@@ -1,4 +1,4 @@
-"""Shell: reports of runs drawn as their history: a page, a picture, Markdown and the job summary."""
+"""`history`: draw runs over time from their reports: a page, a picture, Markdown and the job summary."""
 
 from __future__ import annotations
 
@@ -6,21 +6,37 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from safe_gate.baseline import source
+from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Phrase, Problem
+from safe_gate.core.model import CannotJudge, Phrase, Problem, Verdict
 from safe_gate.inputs import files
 from safe_gate.publish import delivery
-from safe_gate.publish.effects import Effects
 from safe_gate.render import console, trends
-from safe_gate.settings.options import Options
+from safe_gate.run.exit_codes import EXIT_CODES
 
 NAME = "safe-gate.history"
 """How the files of a history are called, without their endings."""
 
 
-def history(patterns: Sequence[str], options: Options, effects: Effects) -> None:
-    """Draw the runs whose reports are named, by their time. Raises CannotJudge with every problem of the reports."""
-    moments, copies = read(patterns)
+COMMAND = Command(
+    place=11,
+    summary="draw pass rates, labels and agreement over runs from their reports, and mark changed rules",
+    exit_codes="0 drawn, 3 a report cannot be read or none is there",
+    arguments={
+        "files": {
+            "nargs": "+",
+            "metavar": "REPORT",
+            "help": "reports of safe-gate run (safe-gate.json), or globs of them",
+        }
+    },
+    meanings={"report_dir": "The folder to write the history to."},
+)
+
+
+def main(call: Call) -> int:
+    """Draw the runs whose reports the command line names, by their time. Returns 0 or 3."""
+    options, effects = call.options(), call.effects
+    moments, copies = read(call.arguments["files"])
     notes: list[Phrase] = [(f"{plural(copies, 'copy', 'copies')} of the same report left out.",)] if copies else []
     folder = Path(options.report_dir)
     written = {
@@ -34,6 +50,7 @@ def history(patterns: Sequence[str], options: Options, effects: Effects) -> None
         effects.out(console.sentence(note))
     effects.out(f"Written: {', '.join(console.path_words(files.shown(path)) for path in written)}")
     delivery.append_to_summary(text, options, effects)
+    return EXIT_CODES[Verdict.PASS]
 
 
 def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:

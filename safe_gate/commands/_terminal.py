@@ -7,9 +7,16 @@ from __future__ import annotations
 
 import re
 import shutil
+import sys
 import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
+
+from safe_gate.render import console
+from safe_gate.scoring import progress
+
+Print = Callable[[str, TextIO], None]
+"""Prints a line to a stream."""
 
 _PATIENCE = 2.0
 """Seconds before a run shows how far it is."""
@@ -49,6 +56,22 @@ def coloured(text: str) -> str:
 def width(stream: TextIO) -> int:
     """Return how many columns a stream shows, 0 if it is no terminal. COLUMNS outranks what a terminal says."""
     return shutil.get_terminal_size().columns if stream.isatty() else 0
+
+
+def printer(environ: Mapping[str, str], printed: Print) -> Print:
+    """Return what prints a line: on a terminal in colour, and in place of the line that says how far a run is."""
+    if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
+        return printed
+    shown = Progress(sys.stderr)
+    console.fit(width(sys.stdout))
+    if sys.stderr.isatty():
+        progress.listen(shown.add)
+
+    def say(line: str, stream: TextIO) -> None:
+        shown.clear()
+        printed(coloured(line) if has_colour(stream, environ) else line, stream)
+
+    return say
 
 
 class Progress:

@@ -1,0 +1,86 @@
+"""What every command has: what it says of itself, and a command line for it, read."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from safe_gate import commands
+from safe_gate.github.commands import Annotation
+from safe_gate.inputs import files
+from safe_gate.publish.effects import Effects
+from safe_gate.scoring import progress
+from safe_gate.settings import sources
+from safe_gate.settings.options import Options
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Command:
+    """What a command says of itself.
+
+    `place` orders the commands in `--help`. `arguments` are what it takes besides the flags of settings, by name, as
+    argparse takes them. `meanings` say what a setting does, by its name, where that is not what it does in a run.
+    `files_by` names the flags that take its files, for a user who gives files without one. `judges` tells whether it
+    has a verdict on a run; what it prints is then a log, which may get lost. `refuses_aloud` tells whether reports
+    and GitHub say, too, that it could not do its work.
+    """
+
+    place: int
+    summary: str
+    exit_codes: str
+    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    meanings: Mapping[str, str] = field(default_factory=dict)
+    files_by: str = ""
+    judges: bool = False
+    refuses_aloud: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Call:
+    """A command line, read: all its arguments by name, and those of them that give settings, as `flags`."""
+
+    command: str
+    arguments: Mapping[str, Any]
+    flags: Mapping[str, Any]
+    environ: Mapping[str, str]
+    effects: Effects
+
+    def options(self) -> Options:
+        """Return the settings of the command line, and print its warnings. Raises CannotJudge."""
+        resolved = self.resolved()
+        self.warn(resolved.warnings)
+        if resolved.options.quiet:
+            progress.listen(lambda _: None)
+        return resolved.options
+
+    def options_at(self, root: Path) -> Options:
+        """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
+        return self.resolved(root).options
+
+    def resolved(self, root: Path = files.HERE) -> sources.Resolved:
+        """Return the settings with where each comes from. Raises CannotJudge."""
+        return sources.resolve(self.flags, self.environ, partial(files.read_config, root=root), command=self.command)
+
+    def warn(self, warnings: Sequence[str]) -> None:
+        """Print each warning once: as an annotation if the command reports to GitHub and runs there."""
+        is_annotated = commands.module(self.command).COMMAND.refuses_aloud and self.effects.context.in_actions
+        for text in warnings:
+            if is_annotated:
+                self.effects.out(Annotation("warning", text, "SAFE Gate").command())
+            else:
+                self.effects.err(f"safe-gate: warning: {text}")
+
+
+def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
+    """Return the settings that say where to report, as far as they can be read, for a run that is refused."""
+    return sources.reporting_options(flags, environ, partial(files.read_config, is_checked=False))
+
+
+VERBOSE = {
+    "action": "store_true",
+    "help": "show all cases to look at with their evidence, and the tables behind the scorecard",
+}
+"""The argument `--verbose`."""

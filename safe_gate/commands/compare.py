@@ -1,0 +1,96 @@
+"""`compare`: hold one run against another, each a report, a commit or the working folder."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import replace
+from functools import partial
+from pathlib import Path
+
+from safe_gate.baseline import comparison, terms
+from safe_gate.baseline.source import Baseline, is_missing
+from safe_gate.commands._command import VERBOSE, Call, Command
+from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.evaluators import present
+from safe_gate.gate import regression, waivers, weakening
+from safe_gate.gate import rules as gate_rules
+from safe_gate.inputs import files
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console, jsonreport
+from safe_gate.render.comparison import headline
+from safe_gate.run import judging
+from safe_gate.run.exit_codes import EXIT_CODES
+from safe_gate.run.workspace import keep_inputs
+from safe_gate.settings.options import Options
+
+COMMAND = Command(
+    place=7,
+    summary="compare two runs: reports, git refs, or . for the working folder",
+    exit_codes="0 no rule on the baseline is broken, 1 one is, 3 could not compare",
+    arguments={
+        "base": {"metavar": "BASE", "help": "a report (safe-gate.json) or a git ref"},
+        "head": {"metavar": "HEAD", "nargs": "?", "default": ".", "help": "the same, or . (the default)"},
+        "--out": {"default": "", "metavar": "PATH", "help": "write the comparison as JSON to this file"},
+        "--verbose": VERBOSE,
+    },
+)
+
+
+def main(call: Call) -> int:
+    """Compare the two runs that the command line names. Returns 0, 1 or 3."""
+    options, effects = call.options(), call.effects
+    base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
+    if out:
+        keep_inputs("--out", out, options, (base, head))
+    options_at = judging.with_todays(options, call.options_at)
+    any_of_both = replace(options, baseline_required=False)  # `_nothing_in` names a missing one
+    opened = partial(judging.baseline, options=any_of_both, effects=effects, options_at=options_at)
+    with opened(base) as old, opened(head) as new:
+        if new is None:
+            raise CannotJudge(_nothing_in(head))
+        roots = [one.root for one in (old, new) if one is not None and one.report is None]
+        if len(roots) == 2 and (problems := [*comparison.named_nowhere(options_at(new.root), roots)]):
+            raise CannotJudge(*problems)
+        try:
+            side, settings, known = _head(new, options, effects, options_at)
+        except CannotJudge as error:
+            raise comparison.at_baseline(new, error) from None
+        found = comparison.against(old, side, settings, options_at, effects.generated_at, root=new.root, waived=known)
+        now = terms.of(new, options_at)
+        weakened = terms.held_against(old, now, settings, options_at, effects.generated_at, root=new.root)
+    if found["status"] == regression.Status.NONE:
+        raise CannotJudge(_nothing_in(base))
+    report = {**side.parts, "comparison": found}
+    outcomes = regression.judge(found, comparison.guards(settings), known) + weakening.judge(weakened)
+    rules = [outcome.as_json() for outcome in outcomes]
+    if all(outcome.passed for outcome in outcomes) and not any(found[name]["cases"]["both"] for name in present(found)):
+        words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
+        raise CannotJudge(Problem(Place(base), words))
+    if out:
+        files.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
+    if not options.quiet:
+        for table in console.weakened({"weakened": weakened}):
+            effects.out(table)
+        effects.out(console.compared(report, everything=call.arguments["verbose"]))
+        effects.out(console.outcomes(rules))
+    verdict = gate_rules.verdict(outcomes)
+    said = found["status"] if verdict is Verdict.PASS else verdict.value
+    effects.out(f"Compare: {said.upper()} ({headline(found)})")
+    return EXIT_CODES[verdict]
+
+
+def _head(
+    new: Baseline, options: Options, effects: Effects, options_at: comparison.OptionsAt
+) -> tuple[comparison.Side, Options, Mapping[str, frozenset[str]]]:
+    """Return the run to compare, the settings that judge it and the cases that waivers let pass. Raises CannotJudge."""
+    if new.report is not None:
+        return comparison.side_of_report(new.report), options, waivers.let_pass(new.report)
+    settings = options_at(new.root)
+    measured = comparison.measured(settings, effects.generated_at, root=new.root)
+    known = waivers.let_pass(judging.with_waivers(measured, settings, effects, root=new.root))
+    return comparison.side(measured, settings, root=new.root), settings, known
+
+
+def _nothing_in(spec: str) -> Problem:
+    what = "is not there" if is_missing(spec) else "holds nothing to compare"
+    return Problem(Place(spec), f"{what}; expected a report, or a commit with cases of the settings' patterns")

@@ -1,0 +1,54 @@
+"""`eval`: evaluate Synthesis cases alone (Synthesis spec)."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safe_gate.commands._command import VERBOSE, Call, Command
+from safe_gate.commands._section import section_of
+from safe_gate.core.figures import plural
+from safe_gate.inputs import files
+from safe_gate.render import console, jsonreport
+from safe_gate.run.exit_codes import complain
+from safe_gate.run.workspace import keep_inputs
+from safe_gate.scoring import measure
+
+COMMAND = Command(
+    place=4,
+    summary="evaluate Synthesis cases alone",
+    exit_codes="0 passed, 2 more unexpected failures than allowed, 3 error",
+    arguments={
+        "--out": {"default": "", "metavar": "PATH", "help": "write the JSON report to this file"},
+        "--verbose": VERBOSE,
+    },
+    files_by="--cases",
+)
+
+
+def main(call: Call) -> int:
+    """Evaluate the cases that the settings name. Returns 0, 2 or 3."""
+    options, effects, out = call.options(), call.effects, call.arguments["out"]
+    if not options.synthesis_cases:
+        return complain(
+            (measure.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
+        )
+    measured = measure.synthesis_part(options)
+    measure.tell_skipped(measured.skipped, "synthesis-cases", effects.err)
+    problems = measured.problems or tuple(measure.unknown_groups(options, {"synthesis": measured}))
+    if measured.part is None or problems:
+        return complain(problems, effects)
+    if out:
+        keep_inputs("--out", out, options)
+        files.write(Path(out), jsonreport.pieces(measured.part))
+    if not options.quiet:
+        section = section_of("synthesis", measured.part, options)
+        effects.out(console.scorecard(section, everything=call.arguments["verbose"]))
+    if out and not options.quiet:
+        effects.out(f"Report: {console.path_words(out)}")
+    summary, allowed = measured.part["summary"], options.max_unexpected_failures
+    failures, foreign, missing = (summary[key] for key in ("unexpected_failures", "not_english", "no_reply"))
+    verdict = "FAIL" if failures > allowed else "PASS"
+    unread = f"; {plural(foreign, 'case')} not in English" if foreign else ""
+    unread += f"; {plural(missing, 'case')} without a reply" if missing else ""
+    effects.out(f"Eval: {verdict} ({plural(failures, 'unexpected failure')}, {allowed} allowed{unread})")
+    return 2 if failures > allowed else 0

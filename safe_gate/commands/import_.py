@@ -1,0 +1,84 @@
+"""`import`: write what other tools recorded as cases or outputs."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.figures import plural
+from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.inputs import conversion, files
+from safe_gate.render import console
+from safe_gate.run.exit_codes import EXIT_CODES, complain
+
+COMMAND = Command(
+    place=14,
+    summary="write recorded exchanges of other tools as cases: CSV, chat messages, promptfoo, Inspect and others",
+    exit_codes="0 written, 3 a record that cannot become a case, or error",
+    arguments={
+        "sources": {"nargs": "+", "metavar": "SOURCE", "help": "files or globs of what other tools recorded"},
+        "--out": {"required": True, "metavar": "PATH", "help": "write the cases to this file, as JSONL"},
+        "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
+        "--evaluator": {
+            "default": "synthesis",
+            "choices": ("synthesis", "safe_v0"),
+            "help": "synthesis (the default) for cases, safe_v0 for recorded outputs",
+        },
+        "--checks": {
+            "dest": "case_checks",
+            "nargs": "+",
+            "default": [],
+            "metavar": "CHECK",
+            "help": "the checks of every case; default: unverifiable_reassurance and topic_pivot",
+        },
+        "--tags": {
+            "dest": "case_tags",
+            "nargs": "+",
+            "default": [],
+            "metavar": "TAG",
+            "help": "tags that every case gets",
+        },
+        "--skip-invalid": {
+            "action": "store_true",
+            "help": "leave out records that cannot become cases, and count them",
+        },
+    },
+)
+
+
+def main(call: Call) -> int:
+    """Write the records that the command line names. Returns 0; 3 where a record is refused and not skipped.
+
+    Nothing is written then. What is left out of cases, and what is skipped, is counted.
+    """
+    options, effects, arguments = call.options(), call.effects, call.arguments
+    evaluator, patterns, out = arguments["evaluator"], arguments["sources"], arguments["out"]
+    checks = [name for word in arguments["case_checks"] for name in word.split(",") if name]
+    request = conversion.Request(
+        evaluator,
+        arguments["format"],
+        conversion.mapping_of(options.import_map, evaluator),
+        tuple(checks) or conversion.CHECKS,
+        tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
+    )
+    if files.is_among(out, files.expand(patterns)[0]):
+        raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
+    imported = conversion.read(patterns, request)
+    for name, title, count in imported.found:
+        effects.out(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
+    for what, count in sorted(imported.left_out.items()):
+        effects.out(f"Left out: {console.path_words(what)} ({plural(count, 'record')})")
+    if imported.problems and not (arguments["skip_invalid"] and imported.is_whole):
+        code = complain(imported.problems.kept(), effects)
+        hint = "; set --skip-invalid to leave these records out" if imported.is_whole else ""
+        effects.err(f"Nothing is written{hint}")
+        return code
+    if imported.problems:
+        effects.err(console.refusals(imported.problems.kept()))
+    if not imported.count:
+        raise CannotJudge(
+            Problem(Place("safe-gate import"), "has no record that can become a case; nothing is written")
+        )
+    files.write(Path(out), conversion.lines(imported, request))
+    effects.out(f"Written: {console.path_words(out)}, {plural(imported.count, 'case')}")
+    return EXIT_CODES[Verdict.PASS]

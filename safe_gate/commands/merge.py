@@ -1,0 +1,42 @@
+"""`merge`: judge by the shards of a run, and report and publish as that run in one would."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+from safe_gate.baseline import comparison
+from safe_gate.commands._command import Call, Command
+from safe_gate.publish.effects import Effects
+from safe_gate.run.conclusion import judged, refuse
+from safe_gate.run.workspace import untrusted
+from safe_gate.scoring import shards
+from safe_gate.settings.options import Options
+
+COMMAND = Command(
+    place=2,
+    summary="judge the shards of a run as one run",
+    exit_codes="0 the gate passed, 1 the gate failed, 3 could not judge, or a shard is missing",
+    arguments={
+        "shards": {
+            "nargs": "*",
+            "metavar": "SHARD",
+            "help": "files or globs that safe-gate run --shard wrote; use the flags of that run",
+        }
+    },
+    judges=True,
+    refuses_aloud=True,
+)
+
+
+def main(call: Call) -> int:
+    """Judge the shards that the command line names. Returns 0, 1 or 3."""
+    return merged(call.options(), call.effects, call.options_at)
+
+
+def merged(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:
+    """Judge the shards that the settings name. Returns 0, 1 or 3."""
+    # What shards hold is scored already: no other process is asked for it, and no cluster for a baseline beside it.
+    options = replace(options, engine="local", jobs="1")
+    if problems := untrusted(options, effects):
+        return refuse(problems, options, effects)
+    return judged(options, effects, options_at, shards.read(options.shards))

@@ -1,0 +1,50 @@
+"""`power`: show what so many cases can show of a change, or those that a run would read."""
+
+from __future__ import annotations
+
+import re
+
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.render.power import foresight
+from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.scoring import measure
+
+_MOST_CASES = 1_000_000  # more take long to work out
+
+COMMAND = Command(
+    place=8,
+    summary="show what a comparison of N cases can detect: the smallest drop, and how often it fails by chance",
+    exit_codes="0 shown, 3 no cases to count or error",
+    arguments={
+        "cases": {
+            "nargs": "?",
+            "metavar": "N",
+            "help": "number of cases; default: the cases that a run would read",
+        }
+    },
+    files_by="--safe-batch and --synthesis-cases",
+)
+
+
+def main(call: Call) -> int:
+    """Show what a number of cases can show. Returns 0 or 3."""
+    options, cases = call.options(), _count(call.arguments["cases"])
+    counts, problems = ({"": cases}, ()) if cases else measure.case_counts(options)
+    if not counts:
+        expected = "a number of cases, such as safe-gate power 100, or the files of a run"
+        problems = (Problem(Place("safe-gate power"), f"has no cases to count; expected {expected}"),)
+    if problems:
+        return complain(problems, call.effects)
+    grouped = bool(options.cluster_key) and not cases
+    call.effects.out(foresight(counts, options.alpha, options.min_drop, options.max_regressions, grouped=grouped))
+    return EXIT_CODES[Verdict.PASS]
+
+
+def _count(word: str | None) -> int | None:
+    """Return how many cases the command line names, None if it names none."""
+    if word is None:
+        return None
+    if not (re.fullmatch(r"[0-9]{1,7}", word) and 1 <= int(word) <= _MOST_CASES):
+        raise CannotJudge(Problem(Place("safe-gate power"), f"{word!r} is no number of cases from 1 to {_MOST_CASES}"))
+    return int(word)

@@ -1,0 +1,34 @@
+"""`publish`: post what a run without write access left behind."""
+
+from __future__ import annotations
+
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.model import CannotJudge, Verdict
+from safe_gate.publish import delivery
+from safe_gate.publish.effects import Effects
+from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.settings.options import Options
+
+COMMAND = Command(
+    place=15,
+    summary="post the result of a run without write access, from a trusted workflow_run",
+    exit_codes="0 the comment is as it should be, 3 it is not",
+    meanings={
+        "report_dir": "The folder with the result of the run.",
+        "dry_run": "Print the comment instead of posting it.",
+    },
+    refuses_aloud=True,
+)
+
+
+def main(call: Call) -> int:
+    """Post the result in the folder that the command line names. Returns 0 or 3."""
+    return published(call.options(), call.effects)
+
+
+def published(options: Options, effects: Effects) -> int:
+    """Post what a run left behind. Returns 0 if the comment is as it should be, 3 if not."""
+    try:
+        return EXIT_CODES[Verdict.PASS if delivery.post_later(options, effects) else Verdict.ERROR]
+    except CannotJudge as error:
+        return complain(error.problems, effects)

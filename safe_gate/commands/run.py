@@ -1,0 +1,67 @@
+"""`run`: evaluate, judge, write reports and publish them: the action's entry point."""
+
+from __future__ import annotations
+
+from functools import partial
+from pathlib import Path
+
+from safe_gate.baseline import comparison
+from safe_gate.commands import merge, publish
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.figures import plural
+from safe_gate.core.model import Verdict
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import files
+from safe_gate.publish import delivery
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console, jsonreport
+from safe_gate.run import judging
+from safe_gate.run.conclusion import conclude, judged, refuse, unfinished
+from safe_gate.run.exit_codes import EXIT_CODES
+from safe_gate.run.workspace import untrusted
+from safe_gate.scoring.shards import Shard
+from safe_gate.settings.options import Options
+
+COMMAND = Command(
+    place=1,
+    summary="evaluate, judge by the gate's rules, write reports and publish them",
+    exit_codes="0 the gate passed, 1 the gate failed, 3 could not judge",
+    files_by="--safe-batch and --synthesis-cases",
+    judges=True,
+    refuses_aloud=True,
+)
+
+
+def main(call: Call) -> int:
+    """Do what the setting `mode` says. Returns 0, 1 or 3."""
+    options = call.options()
+    if options.mode == "publish":
+        return publish.published(options, call.effects)
+    if options.mode == "merge":
+        return merge.merged(options, call.effects, call.options_at)
+    if problems := untrusted(options, call.effects):
+        return refuse(problems, options, call.effects)
+    if options.shard:
+        return _score_shard(Shard.named(options.shard), options, call.effects, call.options_at)
+    return judged(options, call.effects, call.options_at)
+
+
+def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:
+    """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
+    path = Path(options.report_dir) / shard.name
+    begin = partial(
+        unfinished, options=options, effects=effects, drawn={path: lambda run: jsonreport.pieces(run.report)}
+    )
+    content, problems, _ = judging.scored(options, effects, options_at, shard, begin)
+    if problems:
+        files.write_or_remove(path, jsonreport.to_json(content))  # which no merge takes for a shard
+        return conclude(content, problems, options, effects)
+    files.write(path, jsonreport.shard_pieces(content))
+    cases = " and ".join(
+        f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
+        for name, number in content["shard"]["cases"].items()
+    )
+    said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
+    effects.out(f"{said}\nShard: {console.path_words(files.shown(path))}")
+    delivery.tell_of_shard(said, files.shown(path), options, effects)
+    return EXIT_CODES[Verdict.PASS]

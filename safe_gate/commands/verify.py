@@ -1,0 +1,59 @@
+"""`verify`: recompute reports from what they hold and from the files they name."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from functools import partial
+
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.model import CannotJudge, JsonObject, Problem
+from safe_gate.proof import verification
+from safe_gate.proof.verification import Standing
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console
+from safe_gate.run import judging
+from safe_gate.run.exit_codes import complain
+from safe_gate.settings.options import Options
+
+COMMAND = Command(
+    place=12,
+    summary="recompute reports from their contents and the files they name, and show differences",
+    exit_codes="0 all match, 1 one does not, 3 one could not be checked",
+    arguments={
+        "reports": {
+            "nargs": "+",
+            "metavar": "REPORT",
+            "help": "reports of safe-gate run; start in the folder where they were made",
+        }
+    },
+)
+
+_EXIT_CODES = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
+"""Of what was found, the worst first."""
+
+
+def main(call: Call) -> int:
+    """Recompute the reports that the command line names. Returns 0, 1 or 3, the worst of them."""
+    found, effects = set(), call.effects
+    for path in call.arguments["reports"]:
+        try:
+            one = verification.verify(path, partial(_made_anew, effects=effects))
+        except CannotJudge as error:
+            complain(error.problems, effects)
+            found.add(Standing.NOT_CHECKED)
+            continue
+        effects.out(console.table(one.digests))
+        for remark in one.remarks:
+            effects.out(console.sentence(remark))
+        effects.out(f"{console.path_words(path)}: {one.standing} ({one.reason})")
+        found.add(one.standing)
+    return next(code for standing, code in _EXIT_CODES.items() if standing in found)
+
+
+def _made_anew(
+    options: Options, generated_at: str, recorded: JsonObject, effects: Effects
+) -> tuple[JsonObject, Sequence[Problem]]:
+    """Return the report that a run at another time would have made."""
+    made = judging.made(options, replace(effects, generated_at=generated_at), lambda _: options, recorded)
+    return made.report, made.problems

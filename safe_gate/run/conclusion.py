@@ -1,0 +1,101 @@
+"""How a run ends: its report is printed, written and published, and its verdict becomes an exit code."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from safe_gate.baseline import comparison
+from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Place, Problem, Recorded, Verdict
+from safe_gate.inputs import files
+from safe_gate.publish import delivery, handover
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console, formats
+from safe_gate.render.formats import Draw
+from safe_gate.run import judging
+from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.run.workspace import read_by
+from safe_gate.scoring import measure
+from safe_gate.scoring.shards import Shards
+from safe_gate.settings.options import Options
+
+
+def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
+    """Judge the run under these options and conclude it; `merged` has its results if they are scored already.
+
+    Returns 0, 1 or 3. Raises CannotJudge as `judging.made` does.
+    """
+    begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options))
+    report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
+    return conclude(report, problems, options, effects, recorded)
+
+
+def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
+    """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
+    problems = measure.as_shown(problems, options)
+    if options.mode == "publish":
+        delivery.tell_of_refusal(problems, options, effects)
+        return complain(problems, effects)
+    return conclude(judging.error_report(problems, Options(), effects), problems, options, effects)
+
+
+def unfinished(judging_options: Options, options: Options, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
+    """Replace reports by one without a verdict, because the run may be killed from here on.
+
+    Files that the run reads stay, such as a baseline in the report folder. `judging_options` are the settings that
+    judge, which may name other files than the run's own.
+    """
+    problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
+    report = judging.error_report((problem,), judging_options, effects)
+    readers, run = (options, judging_options), formats.Run(report, effects.folder)
+    for path, draw in drawn.items():
+        read = [Path(one.baseline) for one in readers]  # which stays missing, too
+        if files.exists(path):
+            read += [file for one in readers for file in read_by(one, str(path))]
+        if not files.is_among(str(path), read):
+            files.write_or_remove(path, draw(run))
+    if not options.shard:
+        with suppress(OSError, ValueError):  # what cannot be removed is of another run, which `publish` finds out
+            (Path(options.report_dir) / handover.NAME).unlink()
+
+
+def conclude(
+    report: dict[str, Any],
+    problems: Sequence[Problem],
+    options: Options,
+    effects: Effects,
+    recorded: Recorded = NOTHING_RECORDED,
+) -> int:
+    """Print, write and publish a report; return the exit code of its verdict."""
+    drawn, written = _reports(options), []
+    try:
+        run = formats.Run(report, effects.folder, recorded)
+        files.write_all({path: draw(run) for path, draw in drawn.items()})
+        written = [files.shown(path) for path in drawn]
+    except CannotJudge as error:
+        problems = (*problems, *error.problems)
+        report = judging.error_report(problems, options, effects)
+        run = formats.Run(report, effects.folder)
+        for path, draw in drawn.items():
+            files.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed
+    if problems:
+        effects.err(console.problems(problems))
+    elif options.quiet:
+        effects.out(console.verdict(report))
+    else:
+        for card in console.scorecards(report):
+            effects.out(card)
+        effects.out(console.rules(report))
+    if written and not options.quiet:
+        effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
+    delivery.tell(report, problems, options, written, effects)
+    return EXIT_CODES[Verdict(report["verdict"])]
+
+
+def _reports(options: Options) -> dict[Path, Draw]:
+    """Return what draws each of a run's reports, by its path."""
+    folder = Path(options.report_dir)
+    return {folder / name: draw for name, draw in formats.files(options.reports)}

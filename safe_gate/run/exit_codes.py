@@ -1,0 +1,18 @@
+"""What commands exit with, and what they print if they cannot judge."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from safe_gate.core.model import Problem, Verdict
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console
+
+EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
+"""What `run` exits with; `score` and `eval` have the codes of their specs."""
+
+
+def complain(problems: Sequence[Problem], effects: Effects) -> int:
+    """Print all problems, for no report holds them; return the exit code for "could not judge"."""
+    effects.err(console.problems(problems))
+    return EXIT_CODES[Verdict.ERROR]

@@ -1,0 +1,43 @@
+"""The files of the working folder that a run reads: which they are, and whether its event may trust them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.github.checkout import foreign_checkout
+from safe_gate.inputs import files
+from safe_gate.publish.effects import Effects
+from safe_gate.settings.options import WAIVERS_FILE, Options, config_paths
+
+
+def read_by(options: Options, output: str = "") -> Iterator[Path]:
+    """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
+    from safe_gate.inputs import batches
+
+    settings = (*config_paths(options), options.waivers or WAIVERS_FILE)
+    yield from (Path(one) for one in ("", *settings, options.baseline))
+    yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules, *options.shards))[0]
+    for batch in batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), (output,))[0]:
+        yield from (batch, batches.outputs_beside(batch))
+
+
+def keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:
+    """Raise CannotJudge for a report that would take the place of one of `others`, or of what a run would read."""
+    if files.is_among(path, (*others, *read_by(options, path))):
+        words = f"names {path}, which this run reads, and would replace it; name another file"
+        raise CannotJudge(Problem(Place(flag), words))
+
+
+def untrusted(options: Options, effects: Effects) -> tuple[Problem, ...]:
+    """Return the problem of a checkout that a run would read from and its event must not trust, if there is one."""
+    folder = "" if options.allow_head_checkout else foreign_checkout(effects.context, read_by(options))
+    if not folder:
+        return ()
+    words = (
+        f"the checkout in {folder!r} is not at the base's commit, so it may hold the pull request's own files,"
+        " which this event must not trust; check out GITHUB_SHA, use the event pull_request, or set"
+        " allow-head-checkout: true"
+    )
+    return (Problem(Place("pull_request_target"), words),)
