@@ -73,10 +73,10 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         effects = _effects(environ, _world.time_of(environ), is_log=command.COMMAND.judges)
         return command.main(_command.Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
-        from safe_gate.commands import _command, _world
+        from safe_gate.commands import _command
         from safe_gate.run.exit_codes import complain
 
-        effects = effects or _effects(environ, _world.time_of({}))
+        effects = effects or _effects(environ, _known_time(environ))
         if _refuses_aloud(argv):
             from safe_gate.run.conclusion import refuse
 
@@ -103,10 +103,9 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
         options = _command.reporting_options(_parsing.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
         if _refuses_aloud(argv):
-            from safe_gate.commands._world import time_of
             from safe_gate.run.conclusion import refuse
 
-            return refuse((problem,), options, _effects(environ, time_of(environ)))
+            return refuse((problem,), options, _effects(environ, _known_time(environ)))
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 
@@ -115,6 +114,15 @@ def _refuses_aloud(argv: Sequence[str]) -> bool:
     """Tell whether reports and GitHub say, too, that a command line could not be done."""
     name = next(iter(argv), "")
     return name in commands.names() and commands.module(name).COMMAND.refuses_aloud
+
+
+def _known_time(environ: Mapping[str, str]) -> str:
+    """Return the time of a run that is refused: that of the clock if the one that SOURCE_DATE_EPOCH fixes is none."""
+    from safe_gate.commands._world import time_of
+
+    with suppress(CannotJudge):
+        return time_of(environ)
+    return time_of({})
 
 
 def _effects(environ: Mapping[str, str], generated_at: str, *, is_log: bool = True) -> Effects:

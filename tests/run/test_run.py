@@ -452,6 +452,14 @@ def test_help_and_version_exit_0(safe_gate: SafeGate) -> None:
         assert "exit codes: 0 " in ran.out
 
 
+def test_a_usage_error_is_reported_at_the_time_that_source_date_epoch_fixes(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert safe_gate("run", "--no-such-flag").code == 3
+    assert report()["generated_at"] == "1970-01-02T00:00:00Z"
+
+
 @pytest.mark.parametrize("command", ["run", "merge", "score", "eval", "publish"])
 def test_help_groups_flags_under_the_headings_of_their_settings(safe_gate: SafeGate, command: str) -> None:
     sections = re.split(r"^(\w+):$", safe_gate(command, "--help").out, flags=re.MULTILINE)
