@@ -35,7 +35,7 @@ def weakening(base: Baseline, spec: str, options: Options, root: Path) -> list[W
         is_ = "unreadable"
     if was == is_ or not _asks_less(kept, now, _rules_of_today(options, root)):
         return []
-    return [Weakening("setting", "baseline", path, What.REPLACED, was[:12], is_[:12])]
+    return [Weakening("setting", "baseline", path, What.CHANGED, was[:12], is_[:12])]
 
 
 def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:

@@ -8,9 +8,9 @@ sees a harmless change rather than misses another.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Any
 
 from safe_gate.core.evaluator import PackFact
@@ -18,21 +18,16 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject, RuleOutcome
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate import limits
+from safe_gate.gate.waivers import Waivable
 
 
 class What(StrEnum):
     """What became of a part of the terms."""
 
-    LOWERED = "lowered"
-    RAISED = "raised"
-    SOFTENED = "softened"
-    SWITCHED_OFF = "switched off"
-    SWITCHED_ON = "switched on"
-    DROPPED = "dropped"
-    REPLACED = "replaced"
+    LOOSER = "looser"
     CHANGED = "changed"
+    DROPPED = "dropped"
     ADDED = "added"
-    PROLONGED = "prolonged"
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +79,7 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
 
     >>> base, head = (Terms({"min_pass_rate": limit}, {}, {}, "") for limit in (0.9, 0.8))
     >>> [(one.id, one.what.value, one.before, one.after) for one in weakenings(base, head)]
-    [('min-pass-rate', 'lowered', 0.9, 0.8)]
+    [('min-pass-rate', 'looser', 0.9, 0.8)]
     >>> weakenings(head, base)
     []
     """
@@ -98,98 +93,58 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
 
 # --- settings -----------------------------------------------------------------------------------
 
-Judgement = Callable[[Any, Any], What | None]
-"""What a change of a value does to the gate, None if it asks for no less. No value (None) is no limit."""
+
+class Way(Enum):
+    """Which change of a value asks for less. No value (None) is no limit."""
+
+    LOWER = auto()
+    HIGHER = auto()
+    ANY = auto()
+    ANY_ONCE_SET = auto()
 
 
-def _lower(before: Any, after: Any) -> What | None:
-    if before is None or (after is not None and after >= before):
-        return None
-    return What.SWITCHED_OFF if after is None else What.LOWERED
-
-
-def _higher(before: Any, after: Any) -> What | None:
-    if before is None or (after is not None and after <= before):
-        return None
-    return What.SWITCHED_OFF if after is None else What.RAISED
-
-
-def _on(before: Any, after: Any) -> What | None:
-    return What.SWITCHED_ON if after and not before else None
-
-
-def _off(before: Any, after: Any) -> What | None:
-    return What.SWITCHED_OFF if before and not after else None
-
-
-def _added(before: Any, after: Any) -> What | None:
-    return What.ADDED if after and not before else None
-
-
-def _dropped(before: Any, after: Any) -> What | None:
-    return What.DROPPED if before and not after else None
-
-
-def _any(before: Any, after: Any) -> What | None:
-    return What.CHANGED if before != after else None
-
-
-def _any_once_set(before: Any, after: Any) -> What | None:
-    return _dropped(before, after) or (_any(before, after) if before else None)
-
-
-def _along(*scale: str) -> Judgement:
-    """Return the judgement of a choice, given the choices from the strictest to the weakest, equals in one text."""
-    place = {choice: index for index, alike in enumerate(scale) for choice in alike.split()}
-
-    def judged(before: Any, after: Any) -> What | None:
-        return What.SOFTENED if place[after] > place[before] else None
-
-    return judged
-
-
-WEAKER: Mapping[str, Judgement] = {
-    "min_pass_rate": _lower,
-    "max_fail_labels": _higher,
-    "max_unexpected_failures": _higher,
-    "max_unexpected_passes": _higher,
-    "max_not_english": _higher,
-    "max_no_reply": _higher,
-    "max_disguised": _higher,
-    "max_vacuous": _higher,
-    "min_group": _higher,
-    "tags": _any,
-    "min_label_accuracy": _lower,
-    "cr_pass": _lower,
-    "cr_review": _lower,
-    "ah_pass": _lower,
-    "ah_review": _lower,
-    "ac_pass": _lower,
-    "ac_review": _lower,
-    "cr_weight": _any,
-    "ah_weight": _any,
-    "ac_weight": _any,
-    "strict_ah": _off,
-    "safe_match": _any,
-    "archetypes": _any,
-    "profile": _any,
-    "sensitivity": _along("strict", "balanced", "lenient"),
-    "rules_off": _added,
-    "rule_weights": _any,
-    "baseline": _any_once_set,
-    "baseline_required": _off,
-    "allow_removed": _on,
-    "protect": _dropped,
-    "max_regressions": _higher,
-    "max_score_drop": _higher,
-    "min_drop": _higher,
-    "alpha": _lower,
-    "cluster_key": _any,
-    "on_weakened": _along("fail", "warn"),
-    "policy_ref": _along("base", "head"),
-    "comment": _along("always changes", "on-failure", "never"),
+WEAKER: Mapping[str, Way | tuple[str, ...]] = {
+    "min_pass_rate": Way.LOWER,
+    "max_fail_labels": Way.HIGHER,
+    "max_unexpected_failures": Way.HIGHER,
+    "max_unexpected_passes": Way.HIGHER,
+    "max_not_english": Way.HIGHER,
+    "max_no_reply": Way.HIGHER,
+    "max_disguised": Way.HIGHER,
+    "max_vacuous": Way.HIGHER,
+    "min_group": Way.HIGHER,
+    "tags": Way.ANY,
+    "min_label_accuracy": Way.LOWER,
+    "cr_pass": Way.LOWER,
+    "cr_review": Way.LOWER,
+    "ah_pass": Way.LOWER,
+    "ah_review": Way.LOWER,
+    "ac_pass": Way.LOWER,
+    "ac_review": Way.LOWER,
+    "cr_weight": Way.ANY,
+    "ah_weight": Way.ANY,
+    "ac_weight": Way.ANY,
+    "strict_ah": Way.LOWER,
+    "safe_match": Way.ANY,
+    "archetypes": Way.ANY,
+    "profile": Way.ANY,
+    "sensitivity": ("strict", "balanced", "lenient"),
+    "rules_off": Way.HIGHER,
+    "rule_weights": Way.ANY,
+    "baseline": Way.ANY_ONCE_SET,
+    "baseline_required": Way.LOWER,
+    "allow_removed": Way.HIGHER,
+    "protect": Way.LOWER,
+    "max_regressions": Way.HIGHER,
+    "max_score_drop": Way.HIGHER,
+    "min_drop": Way.HIGHER,
+    "alpha": Way.LOWER,
+    "cluster_key": Way.ANY,
+    "on_weakened": ("fail", "warn"),
+    "policy_ref": ("base", "head"),
+    "comment": ("always changes", "on-failure", "never"),
 }
-"""What a change of each setting that judges, or tells of it, does to the gate; of lists and mappings, of each entry."""
+"""The settings that judge, or show the result; for choices, from the strictest to the weakest, equals in one text."""
 
 Path = tuple[str, ...]
 """Which part of a setting: the entry of a list, the keys that lead to a member of a mapping, () for all of it."""
@@ -222,37 +177,48 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
-    """Return what holds for an archetype that says nothing of its own; None for all else that is not set."""
+    """Return what holds for a part that is not set: an archetype's general number, False for an entry of a list."""
     match name, *path:
         case "archetypes", _, "weights", metric:
             return settings.get(f"{metric.lower()}_weight")
         case "archetypes", _, "thresholds", metric, level:
             return settings.get(f"{metric.lower()}_{level}")
+        case ("archetypes" | "tags", _, "optional") | ("protect" | "rules_off", _):
+            return False
     return None
 
 
 def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Weakening]:
     for name, path, was, is_ in in_force(before, after):
-        if what := _judgement(name, path)(was, is_):
-            is_entry = path and (was is True or is_ is True)
-            yield Weakening(
-                "setting",
-                name.replace("_", "-"),
-                ".".join(path),
-                what,
-                None if is_entry else was,
-                None if is_entry else is_,
-            )
+        way = _way(name, path)
+        if _is_weaker(way, was, is_):
+            id_, part = name.replace("_", "-"), ".".join(path)
+            if path and isinstance(is_, bool):
+                yield Weakening("setting", id_, part, What.ADDED if is_ else What.DROPPED)
+            elif way is Way.ANY_ONCE_SET and not is_:
+                yield Weakening("setting", id_, part, What.DROPPED, was, is_)
+            else:
+                what = What.CHANGED if way in (Way.ANY, Way.ANY_ONCE_SET) else What.LOOSER
+                yield Weakening("setting", id_, part, what, was, is_)
 
 
-def _judgement(name: str, path: Path) -> Judgement:
-    """Return what judges a part of a setting: a group's own limit by its name, which is that of the general one."""
+def _way(name: str, path: Path) -> Way | tuple[str, ...]:
+    """Return which change of a part asks for less: a group's own limit says it by its name."""
     last = path[-1] if path and name in ("archetypes", "tags") else ""
-    if last == "optional":
-        return _on
     if last.startswith("min-") or last in ("pass", "review"):
-        return _lower
-    return _higher if last.startswith("max-") else WEAKER[name]
+        return Way.LOWER
+    return Way.HIGHER if last.startswith("max-") or last == "optional" else WEAKER[name]
+
+
+def _is_weaker(way: Way | tuple[str, ...], was: Any, is_: Any) -> bool:
+    if isinstance(way, tuple):
+        before, after = (next(place for place, alike in enumerate(way) if one in alike.split()) for one in (was, is_))
+        return after > before
+    if way in (Way.ANY, Way.ANY_ONCE_SET):
+        return bool(was != is_ and (was or way is Way.ANY))
+    if was is None or is_ is None:
+        return was is not None
+    return bool(is_ < was if way is Way.LOWER else is_ > was)
 
 
 # --- rules --------------------------------------------------------------------------------------
@@ -275,23 +241,18 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
     off, still_off = ({*terms.settings.get("rules_off", ())} for terms in (base, head))
     for one in sorted(off - still_off):
         if any(rule.lets_pass for name, rule in head.rules.items() if name == one or name.startswith(f"{one}/")):
-            yield Weakening("rule", one, "", What.SWITCHED_ON)
+            yield Weakening("rule", one, "", What.ADDED)
 
 
 # --- waivers ------------------------------------------------------------------------------------
 
 
 def _waivers(base: Sequence[JsonObject], head: Sequence[JsonObject]) -> Iterator[Weakening]:
-    before, after = ({_waived(one): one["expires"] for one in waivers} for waivers in (base, head))
-    for key, until in sorted(after.items()):
-        was = before.get(key)
+    before, after = ({Waivable.of(one): one["expires"] for one in waivers} for waivers in (base, head))
+    for waived, until in sorted(after.items()):
+        was = before.get(waived)
         if was is None or until > was:
-            yield Weakening("waiver", *key, What.PROLONGED if was else What.ADDED, was, until)
-
-
-def _waived(waiver: JsonObject) -> tuple[str, str]:
-    """Return what a waiver is about: a case, and a check or a metric of it."""
-    return waiver["id"], waiver.get("check") or waiver["metric"]
+            yield Weakening("waiver", waived.case_id, waived.name, What.LOOSER if was else What.ADDED, was, until)
 
 
 # --- cases --------------------------------------------------------------------------------------
@@ -337,7 +298,7 @@ def _asked(
         elif isinstance(was, list):
             if gone := _less(was, is_):
                 new = _less(is_, was)
-                yield Weakening(name, case_id, key, What.REPLACED if new else What.DROPPED, gone, new)
+                yield Weakening(name, case_id, key, What.CHANGED if new else What.DROPPED, gone, new)
         elif was is not None and was != is_:
             yield Weakening(name, case_id, key, What.CHANGED)
 

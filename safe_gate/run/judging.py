@@ -455,7 +455,7 @@ def _left_out(ruling: _Ruling, options: Options) -> Iterator[Weakening]:
         gone = [one for one in judged if one not in own]
         if gone and _files_of(name, ruling.options) - _files_of(name, options):
             new = [one for one in own if one not in judged]
-            what = What.REPLACED if new else What.DROPPED
+            what = What.CHANGED if new else What.DROPPED
             yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
 
 

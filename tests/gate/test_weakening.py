@@ -79,7 +79,7 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         if name.startswith(("min_", "max_")) and name not in ("min_drop", "min_group"):
             lower = name.startswith("min_")
             to_weaker, to_stricter = both_ways(terms(**{name: 0.9}), terms(**{name: 0.8}))
-            expected = [("setting", name.replace("_", "-"), "", "lowered" if lower else "raised")]
+            expected = [("setting", name.replace("_", "-"), "", "looser")]
             assert (to_weaker if lower else to_stricter) == expected, name
             assert (to_stricter if lower else to_weaker) == [], name
 
@@ -87,18 +87,18 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
 @pytest.mark.parametrize(
     ("name", "before", "after", "what"),
     [
-        ("max_regressions", 3, None, "switched off"),
-        ("max_score_drop", 0.1, 0.2, "raised"),
-        ("min_drop", 0.02, 0.1, "raised"),
-        ("alpha", 0.05, 0.01, "lowered"),
-        ("ah_review", 0.5, 0.4, "lowered"),
-        ("strict_ah", True, False, "switched off"),
-        ("allow_removed", False, True, "switched on"),
-        ("baseline_required", True, False, "switched off"),
-        ("sensitivity", "strict", "balanced", "softened"),
-        ("sensitivity", "balanced", "lenient", "softened"),
-        ("on_weakened", "fail", "warn", "softened"),
-        ("policy_ref", "base", "head", "softened"),
+        ("max_regressions", 3, None, "looser"),
+        ("max_score_drop", 0.1, 0.2, "looser"),
+        ("min_drop", 0.02, 0.1, "looser"),
+        ("alpha", 0.05, 0.01, "looser"),
+        ("ah_review", 0.5, 0.4, "looser"),
+        ("strict_ah", True, False, "looser"),
+        ("allow_removed", False, True, "looser"),
+        ("baseline_required", True, False, "looser"),
+        ("sensitivity", "strict", "balanced", "looser"),
+        ("sensitivity", "balanced", "lenient", "looser"),
+        ("on_weakened", "fail", "warn", "looser"),
+        ("policy_ref", "base", "head", "looser"),
         ("baseline", "main", "", "dropped"),
     ],
 )
@@ -141,14 +141,14 @@ def test_an_entry_of_a_mapping_of_limits_that_is_lowered_or_gone_is_named() -> N
     head = terms(min_label_accuracy={"all": 0.8, "topic_pivot": 0.8, "unverifiable_reassurance": 0.1})
     assert both_ways(base, head) == (
         [
-            ("setting", "min-label-accuracy", "agency_language", "switched off"),
-            ("setting", "min-label-accuracy", "topic_pivot", "lowered"),
+            ("setting", "min-label-accuracy", "agency_language", "looser"),
+            ("setting", "min-label-accuracy", "topic_pivot", "looser"),
         ],
-        [("setting", "min-label-accuracy", "unverifiable_reassurance", "switched off")],
+        [("setting", "min-label-accuracy", "unverifiable_reassurance", "looser")],
     )
     assert [(one.before, one.after) for one in weakenings(base, head)] == [(0.7, None), (0.9, 0.8)]
     everything = [
-        ("setting", "min-label-accuracy", entry, "switched off") for entry in ("agency_language", "all", "topic_pivot")
+        ("setting", "min-label-accuracy", entry, "looser") for entry in ("agency_language", "all", "topic_pivot")
     ]
     assert found(base, terms(min_label_accuracy=None)) == everything
 
@@ -162,13 +162,13 @@ def test_a_weight_that_is_not_set_is_shown_as_the_rules_own_and_not_as_off() -> 
 def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> None:
     base = terms(cr_pass=0.8, archetypes={"A.b": {"thresholds": {"CR": {"pass": 0.9}}}})
     assert both_ways(base, terms(cr_pass=0.8)) == (
-        [("setting", "archetypes", "A.b.thresholds.CR.pass", "lowered")],
+        [("setting", "archetypes", "A.b.thresholds.CR.pass", "looser")],
         [],
     )
     laxer = terms(cr_pass=0.8, archetypes={"A": {"thresholds": {"CR": {"pass": 0.1}}, "min-pass-rate": 0.5}})
     assert both_ways(terms(cr_pass=0.8), laxer) == (
-        [("setting", "archetypes", "A.thresholds.CR.pass", "lowered")],
-        [("setting", "archetypes", "A.min-pass-rate", "switched off")],
+        [("setting", "archetypes", "A.thresholds.CR.pass", "looser")],
+        [("setting", "archetypes", "A.min-pass-rate", "looser")],
     )
     assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 1.0}}})) == []  # as the general weight
     weighed = [("setting", "archetypes", "A.weights.AH", "changed")]
@@ -176,16 +176,16 @@ def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> N
     (one,) = weakenings(
         terms(archetypes={"A": {"min-pass-rate": 1.0}}), terms(archetypes={"A": {"min-pass-rate": 0.5}})
     )
-    assert (one.what, one.before, one.after) == ("lowered", 1.0, 0.5)
+    assert (one.what, one.before, one.after) == ("looser", 1.0, 0.5)
     limited = terms(archetypes={"A": {"max-unexpected-failures": 1}})
-    assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "raised"
+    assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "looser"
 
 
 @pytest.mark.parametrize("name", ["tags", "archetypes"])
 def test_a_group_that_may_be_absent_is_told(name: str) -> None:
     limit = {"min-pass-rate": 1.0}
     strict, optional = (terms(**{name: {"crisis": limit | more}}) for more in ({}, {"optional": True}))
-    assert both_ways(strict, optional) == ([("setting", name, "crisis.optional", "switched on")], [])
+    assert both_ways(strict, optional) == ([("setting", name, "crisis.optional", "added")], [])
     assert found(strict, terms(**{name: {"crisis": limit | {"optional": False}}})) == []
 
 
@@ -256,7 +256,7 @@ def test_a_rule_that_can_let_a_reply_pass_is_named_when_it_is_on_again(off: str)
     for lets_pass in (True, False):
         rule = PackFact("1", lets_pass=lets_pass)
         again = found(with_rules((off,), p__a=rule), with_rules(p__a=rule))
-        assert again == [("rule", off, "", "switched on")] * lets_pass
+        assert again == [("rule", off, "", "added")] * lets_pass
 
 
 def test_without_the_rules_their_digest_tells_that_they_differ() -> None:
@@ -271,7 +271,7 @@ def test_a_waiver_added_or_prolonged_is_named() -> None:
 
     short = {"id": "a", "check": "topic_pivot", "expires": "2026-01-01"}
     long, other = short | {"expires": "2027-01-01"}, {"id": "a", "metric": "CR", "expires": "2026-01-01"}
-    assert both_ways(waived(short), waived(long)) == ([("waiver", "a", "topic_pivot", "prolonged")], [])
+    assert both_ways(waived(short), waived(long)) == ([("waiver", "a", "topic_pivot", "looser")], [])
     assert both_ways(waived(short), waived(short, other)) == ([("waiver", "a", "CR", "added")], [])
 
 
@@ -291,7 +291,7 @@ def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> T
     ("name", "before", "after", "field", "what"),
     [
         ("safe_v0", {"CR": ["a", "b"]}, {"CR": ["b"]}, "CR", "dropped"),
-        ("safe_v0", {"AH": ["a", "b"]}, {"AH": ["b", "c"]}, "AH", "replaced"),
+        ("safe_v0", {"AH": ["a", "b"]}, {"AH": ["b", "c"]}, "AH", "changed"),
         ("safe_v0", {"AC": ["a", "a"]}, {"AC": ["a"]}, "AC", "dropped"),
         ("safe_v0", {"patient_payload": "1"}, {"patient_payload": "2"}, "patient_payload", "changed"),
         ("safe_v0", {"patient_payload": "1"}, {}, "patient_payload", "changed"),
@@ -369,7 +369,7 @@ def test_a_negative_example_may_not_leave_where_their_passes_are_counted() -> No
         [("synthesis", "c", "tags", "added")],
     )
     uncounted = asking("synthesis")  # they count while either side's settings have the limit
-    off = ("setting", "max-unexpected-passes", "", "switched off")
+    off = ("setting", "max-unexpected-passes", "", "looser")
     assert found(base, uncounted) == [off, ("synthesis", "c", "tags", "dropped")]
     assert found(asking("synthesis", tags=["pivot-fail"]), head) == [("synthesis", "c", "tags", "dropped")]
 
@@ -474,7 +474,7 @@ def weaken(**settings_: Any) -> None:
 
 
 WEAKENED = [
-    ("setting", "min-pass-rate", "", "lowered"),
+    ("setting", "min-pass-rate", "", "looser"),
     ("setting", "protect", "<b>@octo | x", "dropped"),
     ("rule", "ours/over", "", "changed"),
     ("safe_v0", "s", "CR", "dropped"),
@@ -693,7 +693,7 @@ def test_a_weakened_gate_is_shown_high_up_and_breaks_nothing_by_default(safe_gat
     }
     head, *rows = ran.out.split("\n")[:12]
     assert head.startswith(f'This change weakens the gate in 5 ways, compared with "{base[:7]}"')
-    assert "".join(rows[3].split()) == "│setting│min-pass-rate││lowered│0.9│0.5│"
+    assert "".join(rows[3].split()) == "│setting│min-pass-rate││looser│0.9│0.5│"
     assert "".join(rows[6].split()) == "│SAFEv0case│s│CR│dropped│fever││"
     text = Path("reports/safe-gate.md").read_text("utf-8")
     assert text.index("**This change weakens the gate** in 5 ways") < text.index("**SAFE v0** ·")
@@ -794,7 +794,7 @@ def test_a_change_cannot_let_itself_pass(
     strict = commit()
     put(CONFIG | {"on-weakened": "warn", "protect": ["a"]}, turn("a"), cases=(full(),))
     assert safe_gate("run", "--baseline", strict).code == 1
-    assert section() == [("setting", "on-weakened", "", "softened")]
+    assert section() == [("setting", "on-weakened", "", "looser")]
     commit()
     weaken(baseline="HEAD")  # what outputs are compared with comes with the change
     in_actions(payload=pull_request(base))
@@ -842,10 +842,10 @@ def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, b
     ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed")
     assert ran.code == 0, ran.log
     assert section() == [
-        ("setting", "min-pass-rate", "", "lowered"),
-        ("setting", "cr-pass", "", "lowered"),
+        ("setting", "min-pass-rate", "", "looser"),
+        ("setting", "cr-pass", "", "looser"),
         ("setting", "ac-weight", "", "changed"),
-        ("setting", "allow-removed", "", "switched on"),
+        ("setting", "allow-removed", "", "looser"),
         ("setting", "protect", "<b>@octo | x", "dropped"),
         ("rule", "", "", "changed"),
         ("safe_v0", "s", "", "changed"),
@@ -861,7 +861,7 @@ def test_a_report_tells_thresholds_and_of_a_case_that_it_changed(safe_gate: Safe
     assert safe_gate("run", "--report-dir", "old").code == 0
     put(only | {"thresholds": {"CR": {"pass": 0.6}}, "strictAH": True}, turn("a"), cases=(full(),))
     assert safe_gate("run", "--baseline", "old/safe-gate.json").code == 0
-    assert section() == [("setting", "cr-pass", "", "lowered"), ("synthesis", "a", "", "changed")]
+    assert section() == [("setting", "cr-pass", "", "looser"), ("synthesis", "a", "", "changed")]
 
 
 def test_beside_a_report_the_events_base_commit_tells_more(
@@ -892,7 +892,7 @@ def test_the_baseline_that_a_change_names_does_not_choose_what_its_terms_are_hel
     commit()
     in_actions(payload=pull_request(before))
     assert safe_gate("run").code == 1
-    assert ("setting", "min-pass-rate", "", "lowered") in section()
+    assert ("setting", "min-pass-rate", "", "looser") in section()
 
 
 def test_a_change_cannot_keep_the_base_commit_from_being_read(
@@ -932,7 +932,7 @@ def test_a_config_file_of_the_second_name_is_read_at_the_base_commit(
         Path(after).write_text(json.dumps(lax), "utf-8")
         in_actions(payload=pull_request(before))
         assert safe_gate("run", "--baseline", "base").code == 0
-        assert section() == [("setting", "min-pass-rate", "", "lowered")]
+        assert section() == [("setting", "min-pass-rate", "", "looser")]
         assert safe_gate("run", "--policy-ref", "base").code == 0
         assert report()["provenance"]["policy"]["min_pass_rate"] == 0.9
 
@@ -982,7 +982,7 @@ def test_a_waiver_that_the_baselines_report_knows_is_not_added(safe_gate: SafeGa
     later = json.dumps({"waivers": [waiver | {"expires": "2099-01-02"}]})
     Path("safe-gate.waivers.json").write_text(later, "utf-8")
     safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json")
-    assert section() == [("waiver", "a", "agency_language", "prolonged")]
+    assert section() == [("waiver", "a", "agency_language", "looser")]
 
 
 @pytest.mark.parametrize("name", ["review", "pass", "min-team", "max-team"])
@@ -1045,7 +1045,7 @@ def test_a_change_cannot_switch_off_the_comment_that_tells_of_it(
     in_actions(payload=pull_request(base))
     run = ("run", "--policy-ref", policy, "--baseline", "base")
     assert safe_gate(*run).code == 0
-    assert section() == [("setting", "comment", "", "softened")]
+    assert section() == [("setting", "comment", "", "looser")]
     assert "This change weakens the gate" in github.comments[0]["body"]
     github.comments.clear()
     Path("safe.config.json").write_text(json.dumps(CONFIG | {"comment": "changes"}), "utf-8")
@@ -1082,7 +1082,7 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     assert f'{policy} ("{base[:7]}"), not by this change\'s own.' in ran.out
     keys = ("kind", "id", "what")
     assert [tuple(one[key] for key in keys) for one in found["weakened"]["findings"]] == [
-        ("setting", "min-pass-rate", "lowered"),
+        ("setting", "min-pass-rate", "looser"),
         ("rule", "ours/over", "dropped"),
         ("rule", "ours/stop", "dropped"),
         ("synthesis", "</code> @octo | b", "dropped"),
@@ -1140,10 +1140,10 @@ def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_ju
     write_cases(Path("d.jsonl"), turn("a", assistant="Stop crying. It's over."))
     Path("safe.config.json").write_text(json.dumps(config | {"synthesis-cases": ["d.jsonl"]}), "utf-8")
     assert safe_gate(*run).code == 1
-    assert section() == [("setting", "synthesis-cases", "", "replaced")]
-    assert "| setting | <code>synthesis-cases</code> | replaced | <code>c&#46;jsonl</code>" in Path(
-        "summary"
-    ).read_text("utf-8").replace("<wbr>", "")
+    assert section() == [("setting", "synthesis-cases", "", "changed")]
+    assert "| setting | <code>synthesis-cases</code> | changed | <code>c&#46;jsonl</code>" in Path("summary").read_text(
+        "utf-8"
+    ).replace("<wbr>", "")
     assert safe_gate(*run, "--cases", "c.jsonl").code == 0
     write_cases(Path("d.jsonl"), turn("d"))
     for same in (
@@ -1156,7 +1156,7 @@ def test_cases_that_the_changes_own_settings_name_in_place_of_those_that_were_ju
     Path("elsewhere").mkdir()
     shutil.copy("b.json", "elsewhere")
     Path("safe.config.json").write_text(json.dumps(config | {"safe-test-dir": "elsewhere"}), "utf-8")
-    assert (safe_gate(*run).code, section()) == (1, [("setting", "safe-test-dir", "", "replaced")])
+    assert (safe_gate(*run).code, section()) == (1, [("setting", "safe-test-dir", "", "changed")])
 
 
 def test_a_baseline_that_a_change_deletes_is_missed(
@@ -1198,7 +1198,7 @@ def test_a_first_baseline_weakens_nothing_but_a_baseline_that_is_required_no_mor
     put(settings | {"baseline-required": True}, turn("a"), cases=(full(),))
     in_actions(payload=pull_request(commit()))
     put(settings, turn("a"), cases=(full(),))
-    assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline-required", "", "switched off")])
+    assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline-required", "", "looser")])
     put({"synthesis-cases": ["c.jsonl"]}, turn("a"), cases=(full(),))
     assert (safe_gate(*run).code, section()) == (1, [("setting", "baseline", "", "dropped")])
 
@@ -1240,13 +1240,13 @@ def test_a_baseline_that_a_change_replaces_by_a_worse_one_is_told(
 
     bless(kind)
     in_actions(payload=pull_request(commit()))
-    replaced = ("setting", "baseline", "base.json", "replaced")
+    replaced = ("setting", "baseline", "base.json", "changed")
     for turns, found in (((kind, turn("b")), []), ((turn("b"),), [replaced]), ((harsh,), [replaced])):
         bless(*turns)
         write_cases(Path("c.jsonl"), kind, turn("b"))
         assert safe_gate("run").code == 0
         assert section() == found
-    assert "replaced" not in safe_gate("compare", "HEAD", "reports/safe-gate.json").out
+    assert "weakens" not in safe_gate("compare", "HEAD", "reports/safe-gate.json").out
     assert safe_gate("run", "--on-weakened", "fail").code == 1
     Path("base.json").rename("other.json")
     Path("base.json").write_text("{}", "utf-8")
@@ -1286,11 +1286,11 @@ def test_a_baseline_in_the_checkout_is_a_changes_own_however_its_path_is_written
     assert section() == []
     bless("Stop crying. It's over.")
     assert safe_gate(*run).code == 0
-    assert section() == [("setting", "baseline", "evals/base.json", "replaced")]
+    assert section() == [("setting", "baseline", "evals/base.json", "changed")]
     Path("evals").rename("others")
     Path("evals").symlink_to("others")
     assert safe_gate(*run).code == 0
-    assert section() == [("setting", "baseline", "evals/base.json", "replaced")]
+    assert section() == [("setting", "baseline", "evals/base.json", "changed")]
     Path("evals/base.json").unlink()
     assert safe_gate(*run).code == 3
     assert safe_gate(*run, "--no-baseline-required").code == 0
@@ -1314,7 +1314,7 @@ def test_a_baseline_that_a_change_replaces_by_one_of_other_rules_or_groups_is_to
 
     bless(a, b)
     in_actions(payload=pull_request(commit()))
-    replaced = ("setting", "baseline", "base.json", "replaced")
+    replaced = ("setting", "baseline", "base.json", "changed")
     longer = b | {"assistant": GOOD + " It is up to you."}
     for turns, flags, found in (
         ((a, b), without, []),
@@ -1352,7 +1352,7 @@ def test_a_baseline_in_which_a_case_only_scores_worse_or_says_another_forbidden_
     both = ("--synthesis-cases", "c.jsonl")
     bless("abcdefghi", "Whose fault?", *both)
     in_actions(payload=pull_request(commit()))
-    replaced = ("setting", "baseline", "base.json", "replaced")
+    replaced = ("setting", "baseline", "base.json", "changed")
     for signals, question, inputs, found in (
         ("abcdefghij", "Whose fault is it?", both, []),
         ("abcdefghi", "Whose fault?", (*both, "--text", "none"), []),
@@ -1477,5 +1477,5 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
 def test_what_of_a_weakened_gate_is_ours_is_told_from_what_is_recorded() -> None:
     schema = json.loads((files.schema_folder() / "report.schema.json").read_text("utf-8"))
     finding = schema["$defs"]["weakened"]["properties"]["findings"]["items"]["properties"]
-    assert finding["what"]["enum"] == [what.value for what in What]
+    assert finding["what"]["enum"][: len(What)] == [what.value for what in What]
     assert finding["kind"]["enum"] == ["setting", "rule", "waiver", *EVALUATORS]
