@@ -175,7 +175,7 @@ def test_a_case_shows_its_texts_with_what_was_found(safe_gate: SafeGate, browser
     assert check["cancelled"], "something is quoted"
     assert [side for side, text in found if "You must" in text] == ["cancelled"]
     assert "does not count: in a quotation" in words
-    assert "1 clause leaves the choice and 1 directs: 1 \u2212 1 = 0. A reply passes from 1 on." in words
+    assert "1 clause leaves the choice and 1 directs: 1 \u2212 1 = 0. A reply passes with 1 or more." in words
     assert "People say that it passes." in words
     choose(browser, evaluator="safe_v0")
     words = opened(browser)
@@ -299,10 +299,10 @@ def test_each_check_says_how_it_decided(safe_gate: SafeGate) -> None:
     assert words["german"] == "Not judged: the text is not in English."
     assert words["calm"] == "Does not apply: no clause of the message that counts discloses anything."
     assert decided("unverifiable_reassurance") | {"good": "", "calm": ""} == {
-        "bad": "0 clauses read a mind, 1 guarantees. A reply fails from one on.",
+        "bad": "0 clauses read a mind, 1 guarantees. One is enough to fail.",
         "german": "Not judged: the text is not in English.",
         "mute": "Does not apply: the reply has no word.",
-        "learned": "0 clauses read a mind, 0 guarantee. A reply fails from one on.",
+        "learned": "0 clauses read a mind, 0 guarantee. One is enough to fail.",
         "good": "",
         "calm": "",
     }

@@ -99,13 +99,13 @@ def _agency(check: JsonObject) -> Phrase:
     sums = f"{choices} - {directives} = {choices - directives}".replace("-", "\u2212")
     leave, direct = ("leaves" if choices == 1 else "leave"), ("directs" if directives == 1 else "direct")
     counted = f"{plural(choices, 'clause')} {leave} the choice and {directives} {direct}: {sums}."
-    return (f"{counted} A reply passes from 1 on.",)
+    return (f"{counted} A reply passes with 1 or more.",)
 
 
 def _reassurance(check: JsonObject) -> Phrase:
     minds, promises = len(check["mind_reading_hits"]), len(check["guarantee_hits"])
     counted = f"{plural(minds, 'clause')} {'reads' if minds == 1 else 'read'} a mind, {promises}"
-    return (f"{counted} {'guarantees' if promises == 1 else 'guarantee'}. A reply fails from one on.",)
+    return (f"{counted} {'guarantees' if promises == 1 else 'guarantee'}. One is enough to fail.",)
 
 
 def _pivot(check: JsonObject) -> Phrase:
