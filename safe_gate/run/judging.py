@@ -36,6 +36,7 @@ from safe_gate.inputs import batches, files
 from safe_gate.inputs.trees import Pattern
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
+from safe_gate.render import formats
 from safe_gate.scoring import measure, shards
 from safe_gate.settings.options import Options, config_paths
 
@@ -335,7 +336,7 @@ def _judged(
 
 def _shows_texts(options: Options) -> bool:
     """Tell whether a report of the run shows recorded texts in full."""
-    return options.text == "full" and "html" in options.reports
+    return options.text == "full" and formats.show_texts(options.reports)
 
 
 def _recorded(

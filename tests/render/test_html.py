@@ -258,6 +258,16 @@ def test_the_merged_page_is_that_of_one_run(safe_gate: SafeGate, monkeypatch: py
     assert PAGE.read_bytes() == whole
 
 
+def test_how_many_processes_score_changes_no_page(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    write_cases(Path("c.jsonl"), *(turn(f"case {n}", assistant=f"{GOOD} {n}") for n in range(120)))
+    pages = set()
+    for jobs in ("1", "2"):
+        assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--jobs", jobs).code == 0
+        pages.add(PAGE.read_bytes())
+    assert len(pages) == 1
+
+
 def test_a_run_without_a_verdict_has_a_page_that_says_why(safe_gate: SafeGate, browser: Browser) -> None:
     write_cases(Path("c.jsonl"), turn("a"), turn("a"))
     assert safe_gate(*RUN, "--synthesis-cases", "c.jsonl").code == 3

@@ -1,7 +1,7 @@
 """The formats of a run's reports: a module each, named as the setting `reports` names it. Pure.
 
-A module has `FILES`: its files by name, each with what draws it. Pieces come one by one, so that what is held does
-not grow with the cases.
+A module has `FILES`: its files by name, each with what draws it; and `SHOWS_TEXTS` where these show recorded texts.
+Pieces come one by one, so that what is held does not grow with the cases.
 """
 
 from __future__ import annotations
@@ -26,6 +26,11 @@ class Run(NamedTuple):
 
 Draw = Callable[[Run], Iterable[str]]
 """Gives the text of a file in pieces."""
+
+
+def show_texts(formats: Iterable[str]) -> bool:
+    """Tell whether any of some formats needs the recorded texts of a run."""
+    return any(getattr(import_module(f"{__name__}.{name}"), "SHOWS_TEXTS", False) for name in formats)
 
 
 def files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:

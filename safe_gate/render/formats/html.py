@@ -56,6 +56,7 @@ def _draw(run: Run) -> Iterator[str]:
 
 
 FILES = {"safe-gate.html": _draw}
+SHOWS_TEXTS = True
 
 
 def _body(report: JsonObject) -> Iterator[str]:
