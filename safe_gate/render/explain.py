@@ -9,7 +9,7 @@ from safe_gate.core.figures import apart, fixed
 from safe_gate.core.model import JsonObject, Untrusted
 from safe_gate.evaluators.synthesis.evidence import why_not
 from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
-from safe_gate.evaluators.synthesis.section import SAYS
+from safe_gate.evaluators.synthesis.section import SAYS, returning
 from safe_gate.render.untrusted import plain
 
 _LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}
@@ -96,6 +96,8 @@ def _check(
         yield f'  {"not counted":>14}  "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit)}  {_why_not(hit)}'
     if threshold:
         yield f"  {threshold.format(**_sums(check))}"
+    if threshold and check.get("applicable", True) and "shared" in check:
+        yield "  " + "".join(plain(one, 60) for one in returning(check))
     yield ""
 
 

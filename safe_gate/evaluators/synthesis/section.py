@@ -29,7 +29,13 @@ from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because
+from safe_gate.evaluators.synthesis.score import (
+    ENOUGH_SHARED,
+    NOTHING_TOUCHES,
+    SIMILARITY_THRESHOLD,
+    TOO_FEW_SHARED,
+    leaves_because,
+)
 
 SAYS = {
     "positive": "leave the choice",
@@ -335,7 +341,22 @@ def _pivot(check: JsonObject) -> Iterator[Phrase]:
         found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
     else:
-        yield (leaves_because(check),)
+        because, disclosed = leaves_because(check), (check["vulnerability_hits"], SAYS["vulnerability"])
+        if because == NOTHING_TOUCHES:
+            yield from _hits(f"{because}:", *disclosed)
+        else:
+            yield (because,)
+            if because == TOO_FEW_SHARED:
+                yield returning(check)
+            yield from _hits("what was disclosed:", *disclosed)
+
+
+def returning(check: JsonObject) -> Phrase:
+    """Return the words of the message that come back in a reply, and how many are enough on their own."""
+    words = [word for word in check["shared"] if not is_stand_in(word)]
+    listed = (": ", *first_few(words, len(check["shared"]))) if words else ()
+    count = plural(len(check["shared"]), "word of the message comes back", "words of the message come back")
+    return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
 
 
 _EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
