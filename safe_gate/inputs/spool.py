@@ -8,8 +8,8 @@ from __future__ import annotations
 import json
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from io import BytesIO
-from typing import IO, TYPE_CHECKING, Any
+from tempfile import SpooledTemporaryFile
+from typing import TYPE_CHECKING, Any
 from weakref import finalize
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, View
@@ -31,14 +31,13 @@ class Spool(View[JsonObject]):
 
     def __init__(self) -> None:
         super().__init__(self._read)
-        self._file: IO[bytes] = BytesIO()
+        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is open as long as the spool lives
+        finalize(self, _close, self._file)
         self._size = self._length = 0
 
     def take(self, some: bytes) -> None:
         """Add objects, as `lines`. Raises CannotJudge where there is no room for them."""
         try:
-            if self._size > _IN_MEMORY and isinstance(self._file, BytesIO):
-                self._spill(self._file)
             self._file.seek(self._size)
             self._file.write(some)
             self._file.flush()  # that there is no room must be found here, not by whoever reads
@@ -46,13 +45,6 @@ class Spool(View[JsonObject]):
             raise _no_room(error) from None
         self._size += len(some)
         self._length = len(self) + some.count(b"\n")
-
-    def _spill(self, held: BytesIO) -> None:
-        from tempfile import TemporaryFile  # slow to import, and few runs are so large
-
-        self._file = TemporaryFile()  # noqa: SIM115 - it is open as long as the spool lives
-        finalize(self, _close, self._file)
-        self._file.write(held.getbuffer())
 
     def _read(self) -> Iterator[JsonObject]:
         place = 0  # of this reader: there may be others
@@ -72,7 +64,7 @@ def lines(entries: Iterable[JsonObject]) -> bytes:
     return b"".join(f"{_encoded(entry)}\n".encode("ascii") for entry in entries)
 
 
-def _close(file: IO[bytes]) -> None:
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
     with suppress(OSError):  # what could not be written was said when it was to be
         file.close()
 

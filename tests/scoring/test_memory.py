@@ -186,7 +186,7 @@ def test_a_view_is_a_sequence_that_holds_little(length: int, part: slice) -> Non
 def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(spool, "_IN_MEMORY", -1)
     full = Path("/dev/full").open("r+b")  # noqa: SIM115 - the spool closes it
-    monkeypatch.setattr(tempfile, "TemporaryFile", lambda: full)
+    monkeypatch.setattr(tempfile, "TemporaryFile", lambda **_: full)
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json")
     assert ran.code == 3
