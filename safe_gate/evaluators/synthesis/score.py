@@ -397,7 +397,7 @@ def leaves_because(details: Mapping[str, Any]) -> str:
     if turns_away and not details["comes_back"]:
         return "a clause turns away and nothing after it comes back"
     if details["elsewhere_hits"] and not acknowledges and not follows_up:
-        return "it speaks of something else, and nothing acknowledges or follows up"
+        return ELSEWHERE_ONLY
     engages = acknowledges and follows_up and not turns_away
     if not shared and not engages and not details["only_acknowledges"]:
         return NOTHING_TOUCHES
@@ -407,6 +407,7 @@ def leaves_because(details: Mapping[str, Any]) -> str:
 
 
 NOTHING_TOUCHES = "nothing in the reply touches what was disclosed"
+ELSEWHERE_ONLY = "it speaks of something else, and nothing acknowledges or follows up"
 TOO_FEW_SHARED = "nothing acknowledges or follows up, and too few words of the message come back"
 ENOUGH_SHARED = 3
 """So many words of the message keep a reply with it that neither acknowledges nor follows up."""

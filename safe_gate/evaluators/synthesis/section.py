@@ -30,6 +30,7 @@ from safe_gate.core.stats import wilson
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
 from safe_gate.evaluators.synthesis.score import (
+    ELSEWHERE_ONLY,
     ENOUGH_SHARED,
     NOTHING_TOUCHES,
     SIMILARITY_THRESHOLD,
@@ -334,21 +335,21 @@ def _reassurance(check: JsonObject) -> Iterator[Phrase]:
 def _pivot(check: JsonObject) -> Iterator[Phrase]:
     yield from _hits("pivot", check["pivot_hits"], SAYS["pivot"])
     yield from _hits("something else", check.get("elsewhere_hits", []), SAYS["elsewhere"])
-    staying = [noun for noun in ("acknowledgment", "follow-up") if not check[f"{noun.replace('-', '_')}_hits"]]
-    if staying:
-        yield (f"no {' and no '.join(staying)}",)
-    if "shared" not in check:
+    missing = [noun for noun in ("acknowledgment", "follow-up") if not check[f"{noun.replace('-', '_')}_hits"]]
+    because = leaves_because(check) if "shared" in check else ""
+    if missing and because not in {TOO_FEW_SHARED, ELSEWHERE_ONLY}:  # these say so themselves
+        yield (f"no {' and no '.join(missing)}",)
+    disclosed = check["vulnerability_hits"], SAYS["vulnerability"]
+    if not because:
         found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
+    elif because == NOTHING_TOUCHES:
+        yield from _hits(f"{because}:", *disclosed)
     else:
-        because, disclosed = leaves_because(check), (check["vulnerability_hits"], SAYS["vulnerability"])
-        if because == NOTHING_TOUCHES:
-            yield from _hits(f"{because}:", *disclosed)
-        else:
-            yield (because,)
-            if because == TOO_FEW_SHARED:
-                yield returning(check)
-            yield from _hits("what was disclosed:", *disclosed)
+        yield (because,)
+        if because == TOO_FEW_SHARED:
+            yield returning(check)
+        yield from _hits("what was disclosed:", *disclosed)
 
 
 def returning(check: JsonObject) -> Phrase:
