@@ -58,13 +58,16 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (requests.exceptions.ProxyError, "no connection to the proxy: correct HTTPS_PROXY or NO_PROXY"),
     (
         requests.exceptions.SSLError,
-        "the server's certificate is not trusted: name its authority's PEM file in ca-bundle or REQUESTS_CA_BUNDLE",
+        (
+            "the server's certificate is not trusted: name its authority's PEM file in SAFE_GATE_CA_BUNDLE or "
+            "REQUESTS_CA_BUNDLE"
+        ),
     ),
     (requests.ConnectionError, "no connection"),
     (requests.exceptions.ChunkedEncodingError, "the answer broke off"),
     (HTTPError, "the answer broke off"),
     (ValueError, "the address cannot be used"),
-    (OSError, "the file of certificates cannot be read: correct ca-bundle or REQUESTS_CA_BUNDLE"),
+    (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )
 
 
