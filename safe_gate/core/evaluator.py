@@ -102,6 +102,9 @@ class Evaluator(Protocol):
     grouping: Grouping
     """What cases are grouped by."""
 
+    reply: str
+    """The field of a case's recorded texts that a reader looks at first."""
+
     groups_key: str
     """Where what a case asks (`Case.asks()`) names its groups."""
 

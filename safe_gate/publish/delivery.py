@@ -12,7 +12,17 @@ from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
-from safe_gate.core.model import CannotJudge, JsonObject, Origin, Place, Problem, Untrusted, Verdict
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    CannotJudge,
+    JsonObject,
+    Origin,
+    Place,
+    Problem,
+    Recorded,
+    Untrusted,
+    Verdict,
+)
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context
@@ -31,6 +41,7 @@ def tell(
     options: Options,
     paths: Sequence[str],
     effects: Effects,
+    recorded: Recorded = NOTHING_RECORDED,
 ) -> None:
     """Tell GitHub. Whatever fails here is a warning: the verdict is already decided.
 
@@ -45,14 +56,16 @@ def tell(
     annotations = commands.annotated(report, problems, effects.folder)
     draft, file = None, ""
     if options.dry_run:
-        _rehearse(report, problems, annotations, options, origin, effects)
+        _rehearse(report, problems, annotations, options, origin, effects, recorded)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = _draft(report, problems, options, context, origin, job=context.job)
-        file = "" if options.shard else _leave_behind(report, draft, options, effects)
+        draft = _draft(report, problems, options, context, origin, job=context.job, recorded=recorded)
+        if not options.shard:  # as it will be posted from the report, which holds no reply
+            left = _draft(report, problems, options, context, origin, job=context.job)
+            file = _leave_behind(report, left, options, effects)
     if context.summary_file and not options.dry_run:
-        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin))
+        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin, recorded=recorded))
         _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.no_comment(options, context))
@@ -154,6 +167,7 @@ def _draft(
     origin: Origin,
     *,
     job: str,
+    recorded: Recorded = NOTHING_RECORDED,
 ) -> comment.Draft:
     """Return the comment for a report, in lengths that GitHub may take."""
     from safe_gate.render import markdown
@@ -165,7 +179,7 @@ def _draft(
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
-    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin))
+    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
     return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
 
 
@@ -216,6 +230,7 @@ def _rehearse(
     options: Options,
     origin: Origin,
     effects: Effects,
+    recorded: Recorded,
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
     from safe_gate.render import console, markdown
@@ -226,7 +241,8 @@ def _rehearse(
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
-    _show(markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin), effects)
+    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded)
+    _show(body, effects)
 
 
 def _show(body: str, effects: Effects) -> None:

@@ -2,18 +2,22 @@
 
 from __future__ import annotations
 
+import re
 from bisect import bisect_left
 from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import (
     HELD,
+    NOTHING_RECORDED,
     NOWHERE,
+    Finding,
     JsonObject,
     Origin,
     Phrase,
     Place,
     Problem,
+    Recorded,
     Section,
     Severity,
     Table,
@@ -22,7 +26,7 @@ from safe_gate.core.model import (
     number,
 )
 from safe_gate.evaluators import present
-from safe_gate.render import weakening
+from safe_gate.render import excerpts, weakening
 from safe_gate.render.comparison import (
     baseline_words,
     comparison_section,
@@ -62,6 +66,9 @@ _NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
 
 
+_FIGURE = re.compile("[0-9]")
+_NO_LINES: excerpts.Lines = {}
+
 _ROWS = HELD
 """Rows a table has at most."""
 
@@ -74,7 +81,14 @@ _COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
 _NAMELESS = "Only the rules fit here: the JSON report has everything else."
 
 
-def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> Iterator[str]:
+def rungs(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    *,
+    limit: int,
+    origin: Origin = NOWHERE,
+    recorded: Recorded = NOTHING_RECORDED,
+) -> Iterator[str]:
     """Yield the report for a reviewer in the lengths that fit, longest first, for a place that may refuse one.
 
     That is all of it, then as many of the cases to look at as there is room for, without what is
@@ -82,13 +96,15 @@ def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin
     many characters at most however they are counted. Verdict and broken rules stand in each. Beside
     counts stand recorded names, which escaped may be fourteen times as long: where these alone
     exceed the limit the rules come without them, in a few thousand bytes whatever the limit. Cases
-    link to their lines in the repository of the `origin`, and the last line to its commit and its run.
+    link to their lines in the repository of the `origin`, and the last line to its commit and its run. Each
+    shows a line of its reply, if its text is `recorded`.
     """
     shown = shown_sections(report)
     found = _ranked(shown)
+    quotes = excerpts.lines(report, recorded, found.first)
 
     def draw(rows: int, *, folded: bool = False) -> str:
-        return "\n".join(_lines(report, shown, found, problems, origin, rows, folded=folded)) + "\n"
+        return "\n".join(_lines(report, shown, found, quotes, problems, origin, rows, folded=folded)) + "\n"
 
     def exceeds(text: str) -> bool:
         return len(text.encode("utf-8", "replace")) > limit
@@ -104,9 +120,16 @@ def rungs(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin
     yield "\n".join(_nameless(report, shown, problems, origin)) + "\n" if exceeds(counts) else counts
 
 
-def scorecard(report: JsonObject, problems: Sequence[Problem], *, limit: int, origin: Origin = NOWHERE) -> str:
+def scorecard(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    *,
+    limit: int,
+    origin: Origin = NOWHERE,
+    recorded: Recorded = NOTHING_RECORDED,
+) -> str:
     """Return the longest of the `rungs`."""
-    return next(rungs(report, problems, limit=limit, origin=origin))
+    return next(rungs(report, problems, limit=limit, origin=origin, recorded=recorded))
 
 
 def sentence(said: Phrase) -> str:
@@ -138,6 +161,7 @@ def _lines(
     report: JsonObject,
     shown: Sequence[Section],
     found: Ranked,
+    quotes: excerpts.Lines,
     problems: Sequence[Problem],
     origin: Origin,
     rows: int,
@@ -162,7 +186,7 @@ def _lines(
         yield _phrase(sentence)
         yield ""
     if rows and found.number:
-        findings = _findings(found, rows, origin)
+        findings = _findings(found, rows, origin, quotes)
         if passed:
             yield from _folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
@@ -246,7 +270,7 @@ def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
 def _way_on(origin: Origin) -> str:
     """Return links to the judged commit and to the run that judged it."""
     commit = f" · commit [{_short(origin.commit)}]({origin.repository}/commit/{origin.commit})"
-    run = f" · [run {origin.run}]({origin.repository}/actions/runs/{origin.run})"
+    run = f" · [run {origin.run} with its artifacts]({origin.repository}/actions/runs/{origin.run}#artifacts)"
     return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
 
 
@@ -352,7 +376,7 @@ def _ranked(shown: Sequence[Section]) -> Ranked:
     return ranked((finding for section in shown for finding in section.findings), _ROWS)
 
 
-def _findings(found: Ranked, rows: int, origin: Origin) -> Iterator[str]:
+def _findings(found: Ranked, rows: int, origin: Origin, quotes: excerpts.Lines = _NO_LINES) -> Iterator[str]:
     """Yield the cases to look at, each with its evidence and its place."""
     if not found.number:
         return
@@ -369,7 +393,7 @@ def _findings(found: Ranked, rows: int, origin: Origin) -> Iterator[str]:
                     _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
                     _linked(finding.case_id, finding.place, origin),
                     finding.what + f"<br>{finding.news}" * bool(finding.news),
-                    "<br>".join(_phrase(phrase) for phrase in finding.evidence),
+                    "<br>".join(_evidence(finding, quotes)),
                 )
                 for finding in found.first[:rows]
             ),
@@ -377,6 +401,16 @@ def _findings(found: Ranked, rows: int, origin: Origin) -> Iterator[str]:
     )
     yield from _more(found.number - rows)
     yield ""
+
+
+def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
+    """Yield the line of the reply that decides, and the evidence; beside the line nobody needs to add anything up."""
+    quote = quotes.get((finding.case_id.text, finding.place))
+    if quote:
+        yield markdown(quote, excerpts.LONGEST)
+    for phrase in finding.evidence:
+        if not (quote and all(isinstance(words, str) and _FIGURE.search(words) for words in phrase)):
+            yield _phrase(phrase)
 
 
 def _counts(section: Section) -> Iterator[str]:

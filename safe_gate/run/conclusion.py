@@ -91,7 +91,7 @@ def conclude(
         effects.out(console.rules(report))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    delivery.tell(report, problems, options, written, effects)
+    delivery.tell(report, problems, options, written, effects, run.recorded)
     return EXIT_CODES[Verdict(report["verdict"])]
 
 

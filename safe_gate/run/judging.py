@@ -238,13 +238,11 @@ def _measured(
 
     `options` are the run's own, whoever's settings judge.
     """
-    judging, at, keeps = ruling.options, effects.generated_at, _shows_texts(options)
+    judging, at, keeps = ruling.options, effects.generated_at, _kept(options)
     measured = {
-        "safe_v0": (
-            measure.safe_v0_part(judging, at, source=source, keeps_texts=keeps) if judging.safe_batch else None
-        ),
+        "safe_v0": (measure.safe_v0_part(judging, at, source=source, keeps=keeps) if judging.safe_batch else None),
         "synthesis": (
-            measure.synthesis_part(judging, rules=ruling.rules, source=source, keeps_texts=keeps)
+            measure.synthesis_part(judging, rules=ruling.rules, source=source, keeps=keeps)
             if judging.synthesis_cases
             else None
         ),
@@ -334,9 +332,11 @@ def _judged(
     return Made(differences.with_digests(report), (), texts)
 
 
-def _shows_texts(options: Options) -> bool:
-    """Tell whether a report of the run shows recorded texts in full."""
-    return options.text == "full" and formats.show_texts(options.reports)
+def _kept(options: Options) -> measure.Keeps:
+    """Return of which cases the texts are kept: the page shows all, the comment a line of those that fail."""
+    if options.text != "full":
+        return ""
+    return "all" if formats.show_texts(options.reports) else "failing"
 
 
 def _recorded(
@@ -347,11 +347,11 @@ def _recorded(
     options_at: comparison.OptionsAt,
 ) -> Recorded:
     """Return the texts that a run recorded, and those of its baseline, if the run's own options show them."""
-    if not _shows_texts(options):
+    if not _kept(options):
         return NOTHING_RECORDED
     now = {name: one.texts for name, one in measured.items() if one}
     found = parts.get("comparison")
-    if base is None or found is None:
+    if base is None or found is None or _kept(options) != "all":
         return Recorded(now)
     texts = comparison.texts_before(base, found, options, options_at)
     return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)))

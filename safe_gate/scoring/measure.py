@@ -8,10 +8,10 @@ from dataclasses import dataclass, replace
 from functools import partial
 from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, TypeVar
+from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
 
 from safe_gate.core.figures import add_up, first_few, plural
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
+from safe_gate.core.model import CannotJudge, JsonObject, Label, Place, Problem, Problems
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate.limits import ALL
@@ -64,6 +64,14 @@ def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject], _rec
     return score()
 
 
+Keeps = Literal["", "failing", "all"]
+"""Of which cases the recorded texts are kept, because something shows them."""
+
+
+def _keeps(keeps: Keeps, is_expected: bool) -> bool:
+    return keeps == "all" or (keeps == "failing" and not is_expected)
+
+
 @dataclass(frozen=True, slots=True)
 class Measured:
     """An evaluator's part of the report, or the problems that keep it from one.
@@ -71,7 +79,7 @@ class Measured:
     `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
     there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern or the
     source leaves out too, `skipped` the files of our own that a glob passed over. `texts` are those of the entries'
-    cases, in their order, if they were asked for.
+    cases, in their order, if they were asked for; an empty object is of a case whose texts are not kept.
     """
 
     part: dict[str, Any] | None = None
@@ -92,14 +100,14 @@ def safe_v0_part(
     root: Path = HERE,
     policy: Policy | None = None,
     source: EntrySource = scored,
-    keeps_texts: bool = False,
+    keeps: Keeps = "",
 ) -> Measured:
     """Return SAFE v0's part of the report over all batches that the options name.
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
-    Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say. With
-    `keeps_texts` the recorded texts are there, too.
+    Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say. `keeps`
+    says of which cases the recorded texts are there, too.
     """
     from safe_gate.evaluators.safe_v0.report import Totals as SafeTotals
     from safe_gate.evaluators.safe_v0.report import report as safe_report
@@ -126,8 +134,9 @@ def safe_v0_part(
             found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
             entries.take(lines(scored for _, scored in found))
             progress.scored(len(cases))
-            if keeps_texts:
-                texts.take(lines(case.texts() for case, _ in found))
+            if keeps:
+                told = (case.texts() if _keeps(keeps, scored["label"] == Label.PASS) else {} for case, scored in found)
+                texts.take(lines(told))
             yield SafeTotals.of(found, policy)
 
     total = add_up(totals(), SafeTotals())
@@ -179,12 +188,13 @@ def synthesis_part(
     root: Path = HERE,
     rules: Rules | None = None,
     source: EntrySource = scored,
-    keeps_texts: bool = False,
+    keeps: Keeps = "",
 ) -> Measured:
     """Return Synthesis's part of the report over all case files that the options name.
 
     Files are read below `root`, as by `files.expand`; `rules` are what to score by, if not those that
-    the options name there. With `keeps_texts` the recorded texts are there, too.
+    the options name there. `keeps` says of which cases the recorded texts are there,
+    too.
     """
     from safe_gate.evaluators.synthesis.report import Totals
     from safe_gate.evaluators.synthesis.report import report as synthesis_report
@@ -194,7 +204,7 @@ def synthesis_part(
         rules = rules or synthesis_rules(options, root=root)
     except CannotJudge as error:
         problems, rules = error.problems, synthesis_rules(Options())  # the cases may have problems of their own
-    scoring = Scoring(rules.recipe, options.cluster_key, options.text, source, keeps_texts)
+    scoring = Scoring(rules.recipe, options.cluster_key, options.text, source, keeps)
     seen, entries, texts, found = Store(), Spool(), Spool(), Problems()
     inputs: list[files.InputFile] = []
     groups = set[str]()
@@ -302,7 +312,7 @@ def _unlooked(total: Totals, rules: Rules) -> Iterator[Problem]:
 class Scoring:
     """What makes a Synthesis case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
-    `recipe` is that of `rules.made`, `cluster_key` and `text` are the options, `keeps_texts` is that of
+    `recipe` is that of `rules.made`, `cluster_key` and `text` are the options, `keeps` is that of
     `synthesis_part`.
     """
 
@@ -310,7 +320,7 @@ class Scoring:
     cluster_key: str
     text: str
     source: EntrySource
-    keeps_texts: bool = False
+    keeps: Keeps = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -333,7 +343,7 @@ class Tally:
 def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
     """Return what a part of the cases comes to, if it is to be scored; else what is wrong with it, and its ids."""
     from safe_gate.evaluators.synthesis.recount import recounted as recounted_entry
-    from safe_gate.evaluators.synthesis.report import Totals, result_json
+    from safe_gate.evaluators.synthesis.report import Totals, is_as_expected, result_json
     from safe_gate.evaluators.synthesis.score import score_case
 
     part, is_scored = item
@@ -366,8 +376,8 @@ def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
             unsound.append(entry)
         elif entry is not None:
             entries.append(entry)
-            if scoring.keeps_texts:
-                texts.append(case.texts())
+            if scoring.keeps:
+                texts.append(case.texts() if _keeps(scoring.keeps, is_as_expected(entry)) else {})
     problems += unsound
     return Tally(
         Totals.of(entries),

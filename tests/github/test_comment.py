@@ -358,7 +358,7 @@ def test_the_same_result_at_another_commit_is_written_with_its_links(gate: Gate,
 
 def test_the_run_it_links_to_is_no_news(gate: Gate, github: GitHub) -> None:
     gate("fail")
-    assert f"https://github.com/{REPOSITORY}/actions/runs/100)" in github.comments[0]["body"]
+    assert f"https://github.com/{REPOSITORY}/actions/runs/100#artifacts)" in github.comments[0]["body"]
     assert gate("fail", GITHUB_RUN_ID="101").status == "unchanged"
 
 

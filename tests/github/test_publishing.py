@@ -62,7 +62,7 @@ def test_the_first_run_creates_a_comment(gate: Gate, github: GitHub) -> None:
     listing = ("GET", f"{COMMENTS}?per_page=100")
     assert github.requests == [listing, ("POST", COMMENTS), listing]
     assert f"https://github.com/Codertocat/Hello-World/blob/{HEAD}/cases.jsonl#L1" in comment["body"]
-    for path in (f"commit/{HEAD})", "actions/runs/100)"):
+    for path in (f"commit/{HEAD})", "actions/runs/100#artifacts)"):
         assert f"https://github.com/Codertocat/Hello-World/{path}" in comment["body"]
         assert path not in Path("reports/safe-gate.md").read_text("utf-8"), "the report is the same whoever makes it"
     assert github.tokens == {f"Bearer {TOKEN}"}

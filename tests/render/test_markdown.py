@@ -131,7 +131,7 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
     report = judged(1)
     home, sha = "https://github.com/octo/app", "0123456789abcdef"
     commit = f"commit [<code>0123456</code>]({home}/commit/{sha})"
-    run = f"[run 7]({home}/actions/runs/7)"
+    run = f"[run 7 with its artifacts]({home}/actions/runs/7#artifacts)"
     for origin, links in (
         (Origin(home, commit=sha, run=7), f" · {commit} · {run}"),
         (Origin(home, commit=sha), f" · {commit}"),

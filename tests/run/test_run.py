@@ -17,7 +17,19 @@ from pathlib import Path
 import pytest
 
 from safe_gate.settings.options import GROUPS, settings
-from tests.support.cases import BAD, DATA, REPOSITORY, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import (
+    BAD,
+    DATA,
+    GOOD,
+    REPOSITORY,
+    SILENT,
+    Ran,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+)
 from tests.support.github import outputs
 
 SafeGate = Callable[..., Ran]
@@ -718,3 +730,50 @@ def test_three_failures_are_listed_without_counts(safe_gate: SafeGate) -> None:
     log = safe_gate("run", "--cases", "c.jsonl").out
     assert "by rule:" not in log
     assert "By rule:" not in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+_LONG = f"{'I see. ' * 40}{BAD}{' Take care.' * 40}"
+
+
+def test_the_comment_shows_a_line_of_the_reply_around_the_words_that_decide(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", assistant=_LONG), turn("p", assistant="Anyway, it rains.\n\n<b>Bye</b>."))
+    questions = {"followup_questions": ["Who called?", "What does the policy say?"]}
+    write_batch(Path("b.json"), safe_case("s", output=SILENT | questions))
+    safe_gate("run", "--cases", "c.jsonl", "--batch", "b")
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    rows = dict(re.findall(r"^\| \S+ \| <code>(\w)</code>.* \| (.*) \|$", text, re.MULTILINE))
+    lines = {
+        case: html.unescape(re.sub(r"<wbr>|</?code>", "", cell.partition("<br>")[0])) for case, cell in rows.items()
+    }
+    assert lines["t"].startswith("…")
+    assert lines["t"].endswith("…")
+    assert "You should stop moping. You'll definitely be fine, I promise." in lines["t"]
+    assert len(lines["t"]) <= 200
+    assert lines["p"] == "Anyway, it rains. <b>Bye</b>."
+    assert lines["s"] == "Who called? What does the policy say?"
+    assert "<b>" not in text[text.index("**Cases to look at**") : text.index("<details>")]
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8")) == report()
+    assert "Who called?" not in Path("reports/safe-gate.json").read_text("utf-8")
+
+
+def test_a_line_of_the_reply_stands_in_place_of_arithmetic(safe_gate: SafeGate) -> None:
+    mixed = "It's your call. You should stop moping. You have to try harder."
+    write_cases(Path("c.jsonl"), turn("t", assistant=mixed))
+    safe_gate("run", "--cases", "c.jsonl")
+    counted = "1 clause leaves the choice, 2 clauses direct"
+    assert counted not in Path("reports/safe-gate.md").read_text("utf-8")
+    assert "directive <code>You should</code>" in Path("reports/safe-gate.md").read_text("utf-8")
+    safe_gate("run", "--cases", "c.jsonl", "--text", "none")
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    assert counted in text
+    assert "moping" not in text
+
+
+def test_the_line_of_the_reply_is_the_same_with_several_processes_and_with_the_page(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(700)))
+    texts = []
+    for more in ((), ("--jobs", "2"), ("--reports", "html,json,markdown")):
+        safe_gate("run", "--cases", "c.jsonl", *more)
+        texts.append(Path("reports/safe-gate.md").read_text("utf-8"))
+    assert texts[0] == texts[1] == texts[2]
+    assert texts[0].count("<code>You should stop moping<wbr>&#46; You'll definitely") == 200

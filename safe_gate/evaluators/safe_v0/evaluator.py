@@ -30,6 +30,7 @@ class SafeV0(Evaluator):
     title = "SAFE v0"
     id_key = "test_id"
     measures = "metric"
+    reply = "summary"
     guards = frozenset({"new-violations", "label-drops"})
     groups_key = "archetype"
     grouping = Grouping(

@@ -29,6 +29,7 @@ class Synthesis(Evaluator):
     title = "Synthesis"
     id_key = "id"
     measures = "check"
+    reply = "assistant"
     groups_key = "tags"
     grouping = Grouping(
         noun="tag",

@@ -10,7 +10,7 @@ from safe_gate.render.report import problems_in
 
 
 def _draw(run: Run) -> Iterator[str]:
-    yield scorecard(run.report, problems_in(run.report), limit=SUMMARY_LIMIT)
+    yield scorecard(run.report, problems_in(run.report), limit=SUMMARY_LIMIT, recorded=run.recorded)
 
 
 FILES = {"safe-gate.md": _draw}

@@ -1,0 +1,59 @@
+"""For a case to look at the line of its reply that decides, from the recorded texts. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.model import Finding, JsonObject, Place, Recorded, Side, Untrusted
+from safe_gate.evaluators import EVALUATORS, present
+
+LONGEST = 200
+"""Characters that a line has at most."""
+
+Lines = Mapping[tuple[str, Place], Untrusted]
+"""A line by the id and the place of its case."""
+
+
+def lines(report: JsonObject, recorded: Recorded, findings: Sequence[Finding]) -> Lines:
+    """Return the line of each case to look at that has a reply whose text is at hand; one text is held at a time."""
+    wanted = {(one.case_id.text, one.place) for one in findings}
+    return dict(_found(report, recorded, wanted)) if recorded.now and wanted else {}
+
+
+def _found(
+    report: JsonObject, recorded: Recorded, wanted: set[tuple[str, Place]]
+) -> Iterator[tuple[tuple[str, Place], Untrusted]]:
+    for name in present(report):
+        evaluator = EVALUATORS[name]
+        for result, texts in zip(report[name]["results"], recorded.now.get(name, ()), strict=False):
+            case = result[evaluator.id_key], Place(result["source"]["path"], result["source"]["line"])
+            if case in wanted:
+                wanted.remove(case)
+                if texts and (line := _line(evaluator, result, texts)):
+                    yield case, Untrusted(line)
+            if not wanted:
+                return
+
+
+def _line(evaluator: Evaluator, result: JsonObject, texts: JsonObject) -> str:
+    """Return the line around the first words against a case, or the start of its reply if none are."""
+    against = (one for one in evaluator.marks(result, texts) if one.side is Side.AGAINST)
+    if mark := next(against, None):
+        return around(texts[mark.field], mark.start, mark.end)
+    return around(texts[evaluator.reply], 0, 0)
+
+
+def around(text: str, start: int, end: int) -> str:
+    r"""Return a line of a text with the characters from `start` to `end`, at most `LONGEST`.
+
+    >>> around("a  line\nof words", 8, 10)
+    'a line of words'
+    >>> len(around("word " * 100, 250, 254))
+    200
+    """
+    room = max(LONGEST - 2 - (end - start), 0)  # an ellipsis on either side
+    before = min(start, max(room // 2, room - (len(text) - end)))
+    first, last = start - before, min(len(text), start - before + LONGEST - 2)
+    words = " ".join(text[first:last].split())
+    return f"{'…' if first else ''}{words}{'…' if last < len(text) else ''}"
