@@ -364,6 +364,16 @@ def test_what_does_not_pass_is_one_warning_and_the_verdict_stands(
     assert not any(hidden in step.ran.log + json.dumps(step.report) for hidden in (SECRET, PATH, webhook.url))
 
 
+def test_the_first_batch_that_is_not_taken_ends_the_sending_and_the_warning_counts_what_came_before(
+    safe_gate: SafeGate, webhook: Receiver
+) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(1_200)))
+    webhook.answers += [(200, {}), (413, {})]
+    (warning,) = warnings(run(safe_gate, *to(webhook)))
+    first, _refused = webhook.posts
+    assert f"sink-webhook: HTTP 413 after 1 try; {len(first.events)} events sent before." in warning
+
+
 def test_a_server_that_is_not_there_or_not_trusted_is_one_warning(
     safe_gate: SafeGate, webhook: Receiver, waits: list[float]
 ) -> None:
