@@ -306,27 +306,24 @@ def _asked(
 def _groups(
     name: str, before: Any, after: Any, settings: Sequence[Mapping[str, Any]], named: Set[str]
 ) -> Iterator[tuple[What, Any, Any]]:
-    """Yield what a change of a case's groups takes away, where something is asked of them by name.
+    """Yield the groups that a case joined or left, where less is asked of it or of them then.
 
-    That is by `protect` or by limits of their own; a group may also say that the case is meant to fail, and a case
-    more may thin out the failures of a group whose rate the base limits.
+    A joined group may excuse the case, or have a rate that the base limits: one case more dilutes its failures. A left
+    one may be named by the settings, or say that the case is meant to fail, where such cases that pass are counted.
     """
     if isinstance(before, str):  # its one group, left for another
         if before != after and named & {before, after}:
             yield What.CHANGED, before, after
         return
-    is_excused = EVALUATORS[name].is_excused
-    theirs, ours = settings
+    is_excused, (theirs, ours) = EVALUATORS[name].is_excused, settings
+    limits, excuses = theirs.get("tags") or {}, not is_excused(before, ours)  # another profile is told itself
+    counts = any(one.get("max_unexpected_passes") is not None for one in settings) and not is_excused(after, ours)
     gone, new = _less(before, after), _less(after, before)
-    if is_excused(after, ours) and not is_excused(before, ours):  # another profile is told itself
-        yield What.ADDED, None, [group for group in new if is_excused([group], ours)]
-    rated = theirs.get("tags") or {}
-    if thinned := [group for group in new if any(limit.startswith("min-") for limit in rated.get(group, ()))]:
-        yield What.ADDED, None, thinned
-    passes_count = any(one.get("max_unexpected_passes") is not None for one in settings)
-    must_pass = passes_count and not is_excused(after, ours)
-    if lost := [group for group in gone if group in named or (must_pass and is_excused([group], theirs))]:
-        yield What.DROPPED, lost, None
+    rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}
+    if joined := [group for group in new if group in rated or (excuses and is_excused([group], ours))]:
+        yield What.ADDED, None, joined
+    if left := [group for group in gone if group in named or (counts and is_excused([group], theirs))]:
+        yield What.DROPPED, left, None
 
 
 def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:
