@@ -6,13 +6,15 @@ import re
 import time
 from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
+from typing import TYPE_CHECKING
 
-from safe_gate import sinks
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.github import Api, event, files, repository
 from safe_gate.publish.effects import Effects, Timeout
 from safe_gate.settings.options import Options
-from safe_gate.sinks.events import Run
+
+if TYPE_CHECKING:
+    from safe_gate.sinks.events import Run
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
@@ -57,4 +59,6 @@ def _client(
 
 
 def _deliver(report: JsonObject, run: Run, options: Options) -> Sequence[str]:
+    from safe_gate import sinks
+
     return sinks.deliver(report, run, options, time.sleep)

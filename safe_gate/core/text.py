@@ -14,6 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
+from html import unescape
 from itertools import accumulate, pairwise
 
 from safe_gate.core.lookalikes import LOOK_ALIKES
@@ -377,8 +378,6 @@ def _markup(text: str, start: int) -> tuple[int, str, str] | None:
         return found.end(), "\n", "\n"
     if not found["entity"]:
         return found.end(), "", ""
-    from html import unescape  # its table of names is large, and few texts have entities
-
     meant = unescape(found[0])
     return (found.end(), *_uniform(meant)) if len(meant) <= _LONGEST_MEANT else None
 

@@ -5,9 +5,11 @@ https://docs.github.com/en/actions/reference/workflows-and-actions/workflow-comm
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping, Sequence
-from os import SEEK_END
 from pathlib import Path
+
+from safe_gate.render.markdown import SUMMARY_LIMIT
 
 
 def write_outputs(path: str, values: Mapping[str, str]) -> None:
@@ -15,13 +17,11 @@ def write_outputs(path: str, values: Mapping[str, str]) -> None:
 
     Raises OSError if the file cannot be written.
     """
-    import uuid  # takes long to import
-
     end = _line_end(path)
     with Path(path).open("a", encoding="utf-8", errors="backslashreplace", newline="\n") as file:
         file.write(end)
         for name, value in values.items():
-            delimiter = f"ghadelimiter_{uuid.uuid4()}"
+            delimiter = f"ghadelimiter_{os.urandom(16).hex()}"
             file.write(f"{name}<<{delimiter}\n{value}\n{delimiter}\n")
 
 
@@ -31,8 +31,6 @@ def append_summary(path: str, texts: Sequence[str]) -> None:
     The runner drops a step's summary of more than `SUMMARY_LIMIT` bytes whole, and an earlier part of
     the step may have written to it. Raises OSError if the file cannot be written or has no room left.
     """
-    from safe_gate.render.markdown import SUMMARY_LIMIT
-
     end = _line_end(path)
     with Path(path).open("ab") as file:
         room = SUMMARY_LIMIT - (file.tell() if file.seekable() else 0)
@@ -50,5 +48,5 @@ def _line_end(path: str) -> str:
     if not file.is_file() or not file.stat().st_size:
         return ""
     with file.open("rb") as written:
-        written.seek(-1, SEEK_END)
+        written.seek(-1, os.SEEK_END)
         return "" if written.read() == b"\n" else "\n"

@@ -7,6 +7,8 @@ from __future__ import annotations
 
 import json
 import re
+import zipfile
+import zlib
 from collections.abc import Iterator
 from io import TextIOWrapper
 from itertools import islice
@@ -225,9 +227,6 @@ def _zip(file: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
 
     Raises ModuleNotFoundError where zstd is needed and there is none.
     """
-    import zipfile
-    import zlib
-
     common = (zipfile.BadZipFile, zlib.error, EOFError, NotImplementedError, ValueError, RecursionError)
     try:
         archive = zipfile.ZipFile(file)

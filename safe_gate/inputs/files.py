@@ -20,6 +20,7 @@ from io import BytesIO
 from itertools import count as counting
 from itertools import islice
 from pathlib import Path
+from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
@@ -554,8 +555,6 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
 
 def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
     """Write what is to become a file beside it, and note in `drafts` where it is."""
-    from tempfile import NamedTemporaryFile  # slow to import, and many commands write nothing
-
     if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
         raise OSError("Not a regular file")
     path.parent.mkdir(parents=True, exist_ok=True)

@@ -12,6 +12,7 @@ import time
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from tempfile import TemporaryDirectory, gettempdir
 
 DRAFT = (".safe-gate-", ".tmp")
 """How the name of a temporary file begins and ends, which replaces another file once it is complete."""
@@ -35,8 +36,6 @@ def temporary_folder() -> Iterator[Path]:
 
     A run that is killed leaves its folder. One that still runs, however long, holds a lock on its own.
     """
-    from tempfile import TemporaryDirectory, gettempdir  # slow to import, and many commands need no folder
-
     for folder in _old(Path(gettempdir()), _FOLDERS):
         if folder.is_dir(follow_symlinks=False) and folder.stat().st_uid == os.getuid():
             with suppress(OSError), _locked(folder.path):

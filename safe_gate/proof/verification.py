@@ -23,6 +23,7 @@ from safe_gate.gate import limits
 from safe_gate.inputs import files
 from safe_gate.proof import differences
 from safe_gate.settings.options import OFF, Options, settings
+from safe_gate.settings.sources import read
 
 MOST_DIFFERENCES = 10
 
@@ -192,8 +193,6 @@ def _of_an_earlier_state(report: JsonObject) -> Iterator[str]:
 
 def _options(path: str, report: JsonObject) -> Options:
     """Return the settings that a report records, held to what a config file may say, and its files by their kinds."""
-    from safe_gate.settings.sources import read
-
     policy, name = limits.by_entry(report["provenance"]["policy"]), files.shown(Path(path))
     config: dict[str, Any] = {}
     for setting in settings():

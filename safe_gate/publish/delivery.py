@@ -30,7 +30,7 @@ from safe_gate.inputs import files
 from safe_gate.publish import handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.handover import Publication
-from safe_gate.render import jsonreport
+from safe_gate.render import console, jsonreport, markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.settings.options import Options
 
@@ -48,8 +48,6 @@ def tell(
     The comment comes after all that needs no server, and sinks come last: nothing else may be lost to a server that
     holds up the job until it is killed.
     """
-    from safe_gate.render import markdown
-
     _warn_of_loss(options, effects)
     options = _as_loud_as_before(options, report)
     context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
@@ -170,8 +168,6 @@ def _draft(
     recorded: Recorded = NOTHING_RECORDED,
 ) -> comment.Draft:
     """Return the comment for a report, in lengths that GitHub may take."""
-    from safe_gate.render import markdown
-
     result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
     marker = comment.Marker(
         gate=comment.gate_name(context.workflow, origin.gate or job),
@@ -233,8 +229,6 @@ def _rehearse(
     recorded: Recorded,
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
-    from safe_gate.render import console, markdown
-
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
     planned = preview.channels(replace(options, dry_run=False), effects.context)
     effects.out(console.facts("Without it there would be", planned))

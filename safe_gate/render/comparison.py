@@ -9,6 +9,7 @@ from safe_gate.core.figures import first_few, fixed, percent, plural, score, wit
 from safe_gate.core.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.gate.regression import smallest_visible
 from safe_gate.render.report import NEWLY_FAILING, sections
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
@@ -141,8 +142,6 @@ _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
 def _blindness(comparison: JsonObject) -> str:
-    from safe_gate.gate.regression import smallest_visible  # most reports compare nothing
-
     if not any(comparison[name]["cases"]["both"] for name in present(comparison)):
         return "No case is in both runs, by id: nothing was compared."
     smallest = smallest_visible(comparison)

@@ -14,11 +14,13 @@ from safe_gate.core.figures import add_up, first_few, plural
 from safe_gate.core.model import CannotJudge, JsonObject, Label, Place, Problem, Problems
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.gate.limits import ALL
 from safe_gate.inputs import files
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.files import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
+from safe_gate.render.untrusted import quoted
 from safe_gate.scoring import progress, workers
 from safe_gate.settings.options import Options
 
@@ -277,8 +279,6 @@ def unknown_checks(
     options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each check that `min-label-accuracy` names and Synthesis does not have."""
-    from safe_gate.evaluators.synthesis.names import CHECKS
-
     known = (ALL, *CHECKS)
     named = (options.min_label_accuracy or {}) if measured["synthesis"] else {}
     for name in sorted(named.keys() - {*known}):
@@ -297,8 +297,6 @@ def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
 
 def _unlooked(total: Totals, rules: Rules) -> Iterator[Problem]:
     """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
-    from safe_gate.evaluators.synthesis.names import GROUPS
-
     looked = {name for rule in rules.all for name in (rule.group, GROUPS[rule.group][0])}
     for check in dict.fromkeys(check for check, _ in total.verdicts):
         asked = "vulnerability" if check == "topic_pivot" else check  # without it a pivot never applies
@@ -430,8 +428,6 @@ def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
 def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], None]) -> None:
     """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
     if skipped:
-        from safe_gate.render.untrusted import quoted
-
         count = plural(len(skipped), "file")
         named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
         tell(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")

@@ -7,6 +7,7 @@ import signal
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from itertools import chain, islice
+from threading import Thread
 from typing import Any, TypeVar
 
 from safe_gate.core.model import CannotJudge, Place, Problem
@@ -74,8 +75,6 @@ _taken: list[Callable[[Any], Any]] = []
 
 
 def _take(function: Callable[[Any], Any]) -> None:
-    from threading import Thread
-
     _taken[:] = [function]
     Thread(target=_end_with_parent, daemon=True).start()
 

@@ -1,0 +1,89 @@
+"""Imports stand at the top of a module, but for what the table in pyproject.toml lists."""
+
+from __future__ import annotations
+
+import ast
+import tomllib
+from collections.abc import Iterator, Mapping
+from functools import cache
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import REPOSITORY
+
+TABLE = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["tool"]["safe-gate"]
+LATE: Mapping[str, str] = TABLE["late-imports"]
+LATE_IMPORTERS: Mapping[str, str] = TABLE["late-importers"]
+
+
+def _name(file: Path) -> str:
+    parts = file.relative_to(REPOSITORY).with_suffix("").parts
+    return ".".join(parts[:-1] if parts[-1] == "__init__" else parts)
+
+
+TREES = {_name(file): ast.parse(file.read_text("utf-8")) for file in sorted((REPOSITORY / "safe_gate").rglob("*.py"))}
+
+
+def _targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
+    """Yield the modules that a statement imports."""
+    if isinstance(node, ast.Import):
+        yield from (alias.name for alias in node.names)
+        return
+    module = node.module or ""
+    for alias in node.names:
+        submodule = f"{module}.{alias.name}"
+        yield submodule if submodule in TREES else module
+
+
+def _at_top(module: str) -> Iterator[str]:
+    """Yield what a module imports at its top, with the packages it lies in."""
+    yield from (".".join(module.split(".")[:length]) for length in range(1, module.count(".") + 1))
+    for node in TREES[module].body:
+        if isinstance(node, ast.Import | ast.ImportFrom):
+            yield from _targets(node)
+
+
+def _in_functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
+    found = {
+        (node.lineno, target)
+        for function in ast.walk(tree)
+        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef)
+        for node in ast.walk(function)
+        if isinstance(node, ast.Import | ast.ImportFrom)
+        for target in _targets(node)
+    }
+    yield from sorted(found)
+
+
+def _is_listed(module: str) -> bool:
+    return any(module == name or module.startswith(f"{name}.") for name in LATE)
+
+
+@cache
+def _needs_listed(module: str) -> bool:
+    """Tell whether a module is in the table, or leads to one that is by imports at the top."""
+    seen, waiting = set(), [module]
+    while waiting:
+        one = waiting.pop()
+        if _is_listed(one):
+            return True
+        if one in TREES and one not in seen:
+            seen.add(one)
+            waiting += _at_top(one)
+    return False
+
+
+@pytest.mark.parametrize("module", TREES)
+def test_a_function_imports_only_what_the_table_lists(module: str) -> None:
+    if module not in LATE_IMPORTERS:
+        wrong = [f"line {line}: {target}" for line, target in _in_functions(TREES[module]) if not _needs_listed(target)]
+        assert wrong == []
+
+
+def test_the_table_lists_nothing_that_no_function_imports() -> None:
+    late = {target for tree in TREES.values() for _, target in _in_functions(tree)}
+    unused = [name for name in LATE if not any(one == name or one.startswith(f"{name}.") for one in late)]
+    # Imported at the top of modules that functions import.
+    assert set(unused) <= {"re2", "requests", "urllib3"}
+    assert set(LATE_IMPORTERS) <= set(TREES)
