@@ -300,11 +300,9 @@ def test_each_check_says_how_it_decided(safe_gate: SafeGate) -> None:
     )
     safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
     words = decided("topic_pivot")
-    stays = (
-        "0 turning away. The reply stays, and shares 1 word stem with the message: <exam>. People say that it fails."
-    )
+    stays = "0 turning away. The reply stays, and shares 1 word with the message: <exam>. People say that it fails."
     assert words["good"].endswith(stays)
-    assert words["bad"].endswith("The reply leaves: no word of the message comes back. People agree.")
+    assert words["bad"].endswith("The reply leaves: nothing in the reply touches what was disclosed. People agree.")
     assert words["sorry"] == "1 acknowledgment, 0 follow-ups, 0 turning away. The reply stays."
     assert words["german"] == "Not judged: the text is not in English."
     assert words["calm"] == "Does not apply: no clause of the message that counts discloses anything."

@@ -4,10 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 
-from safe_gate.core.figures import apart, fixed, plural
+from safe_gate.core.digests import is_stand_in
+from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Mark, Phrase, Side, Untrusted
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, TOO_FEW_SHARED, leaves_because, reads_foreign
 from safe_gate.evaluators.synthesis.section import SAYS, returning
 
 FIELDS = {"user": "Message", "assistant": "Reply"}
@@ -117,8 +118,12 @@ def _pivot(check: JsonObject) -> Phrase:
         asks = f"A reply passes with both of the first and none of the last, or at a similarity of {limit}"
         return (f"{counts}{asks} (here {found}).",)
     if leaves := leaves_because(check):
-        return (f"{counts}The reply leaves: {leaves}; ", *returning(check), ".")
-    return (f"{counts}The reply stays; ", *returning(check), ".")
+        came_back = ("; ", *returning(check)) if leaves == TOO_FEW_SHARED else ()
+        return (f"{counts}The reply leaves: {leaves}", *came_back, ".")
+    if shared := [one for one in check["shared"] if not is_stand_in(one)]:
+        words = plural(len(shared), "word")
+        return (f"{counts}The reply stays, and shares {words} with the message: ", *first_few(shared, len(shared)), ".")
+    return (f"{counts}The reply stays.",)
 
 
 _DECIDED = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
