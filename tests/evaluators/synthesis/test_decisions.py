@@ -238,6 +238,9 @@ def test_one_clause_that_claims_too_much_fails_reassurance_unless_it_is_denied_h
         "You will find that many people share this fear.",
         "It will be okay to eat after two hours.",
         "Your body is yours.",
+        "Crisis counselors are trained, and they won't judge you.",
+        "It's not going to be easy.",
+        "This will make it easier to clean.",
     ],
 )
 def test_observations_reports_hardships_and_facts_are_no_reassurance(reply: str) -> None:
@@ -258,6 +261,8 @@ def test_observations_reports_hardships_and_facts_are_no_reassurance(reply: str)
         "She's going to say yes, we guarantee it.",
         "The job is yours.",
         "With time, you will heal.",
+        "These feelings will pass with time.",
+        "That will boost your self-esteem.",
     ],
 )
 def test_flat_claims_about_minds_and_outcomes_fail_reassurance(reply: str) -> None:
@@ -276,6 +281,8 @@ def test_who_asks_for_a_verdict_has_told_how_people_feel() -> None:
         "Would you like to book a table there?",
         "What kind of food would you like?",
         "Is a window seat okay with you?",
+        "Shall I play it now?",
+        "I'm here with you. Take a slow breath if that feels okay. What's going through your mind?",
         "Let me know if you would like me to change anything.",
         "Feel free to ask. Enjoy your trip!",
         "Have a look, and feel free to ask me anything else. Take care!",
@@ -300,6 +307,11 @@ def test_offers_choices_and_open_doors_pass_agency_beside_courtesies_and_help_li
         "How many apples do you think are left?",
         "Do you know what a fraction is?",
         "Which browser do you use?",
+        "How many tickets do you need?",
+        "Can I help you with anything else?",
+        "Do you have a plan?",
+        "What is the best way to get an interview?",
+        "It is important to find a method that works for you.",
         "May I ask your age?",
         "How does it work?",
         "Could you tell me more about the error message?",
