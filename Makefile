@@ -37,8 +37,9 @@ fix: $(READY) ## put right what a tool can put right
 	$(BIN)/ruff check --fix .
 	$(BIN)/ruff format .
 
-docs: $(READY) ## write the tables of docs/ from the code
+docs: $(READY) ## write the tables of docs/ and the picture of ARCHITECTURE.md from the code
 	$(BIN)/python docs/reference.py
+	$(BIN)/python docs/architecture.py
 
 bench: $(READY) ## what start-up, a reply and a run of many cases cost, as ratios (some minutes)
 	$(BIN)/python benchmarks/startup.py

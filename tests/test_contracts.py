@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import architecture
 import jsonschema
 import pytest
 import reference
@@ -67,6 +68,26 @@ def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
     assert keys(SCHEMAS["config.schema.json"]) - {("$schema",)} - old == {s.key for s in settings() if s.key}
     deprecated = {(name,) for name, one in SCHEMAS["config.schema.json"]["properties"].items() if "deprecated" in one}
     assert deprecated == old
+
+
+def test_the_picture_and_the_rooms_of_the_architecture_are_those_of_the_code() -> None:
+    text = architecture.PAGE.read_text("utf-8")
+    assert architecture.page(text) == text, "ARCHITECTURE.md is out of date: run make docs"
+    assert "flowchart" in text
+    assert len(text.splitlines()) <= 120
+
+
+@pytest.mark.parametrize(
+    "room", sorted(path for path in REPOSITORY.glob("safe_gate/*/") if (path / "__init__.py").exists())
+)
+def test_each_room_says_in_its_docstring_what_it_is_for(room: Path) -> None:
+    assert f"| `{room.name}/` | " in architecture.PAGE.read_text("utf-8")
+
+
+def test_the_files_that_the_architecture_names_exist() -> None:
+    text = architecture.PAGE.read_text("utf-8")
+    for name in re.findall(r"`(\w+/[\w/]*(?:\.py)?)`", text):
+        assert (REPOSITORY / "safe_gate" / name).exists() or (REPOSITORY / name).exists(), name
 
 
 @pytest.mark.parametrize("table", reference.TABLES)

@@ -1,4 +1,7 @@
-"""A commit's files by GitHub's API, where the clone does not have them.
+"""A commit's files by GitHub's API, where the clone does not have them: completely or not at all.
+
+A list that GitHub may have cut, a symbolic link on the path and bytes with a wrong hash are errors. GitHub's HEAD is
+not that of the clone, so it is asked for names and ids of commits only.
 
 https://docs.github.com/en/rest/repos/contents#get-repository-content
 """

@@ -2,6 +2,7 @@
 
 Nothing of the user's or the system's configuration counts, and nothing that a repository's own could
 make git run: no hook, pager, prompt or signature's program, no fetch of objects that are missing.
+`git archive` is not used, because attributes of the repository could hide files from it.
 """
 
 from __future__ import annotations

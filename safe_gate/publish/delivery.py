@@ -1,7 +1,7 @@
 """Shell: a report told to GitHub: annotations, comment, job summary, step outputs, and what is left for later.
 
 Nothing here changes a verdict: what fails is a warning. Touches the world through `Effects` alone, but for
-the file that `publication.py` describes.
+the file that `handover.py` describes.
 """
 
 from __future__ import annotations

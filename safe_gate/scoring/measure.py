@@ -1,4 +1,9 @@
-"""Shell: the evaluators' parts of a report: cases read, scored and added up one at a time. Reads files."""
+"""Shell: the evaluators' parts of a report: cases read, scored and added up one at a time. Reads files.
+
+Files are read in parts of whole lines. One function, `tallied`, turns a part into totals, entries, ids and problems;
+a map in order applies it: Python's own, `workers.ordered` or `cluster.ordered`. Parts travel as the bytes that were
+hashed, not as paths, and rules as their recipe, which each process compiles once.
+"""
 
 from __future__ import annotations
 

@@ -2,7 +2,8 @@
 
 Two questions: are most letters Latin, and do the small words that every sentence needs belong to
 English or to other languages (`languages.json`)? Names, typos and slang are in no list and count for
-nothing, and a few words are often too little to tell.
+nothing, and a few words are often too little to tell. Libraries that detect languages are large, guess on short
+texts, or draw random numbers.
 """
 
 from __future__ import annotations

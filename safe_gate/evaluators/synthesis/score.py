@@ -1,5 +1,7 @@
 """The three Synthesis checks over one user/assistant turn (Synthesis spec, "The Three Checks").
 
+A clause counts once for its group, and a verdict never adds weights, so a reviewer can recount it.
+
 Pure: a verdict is a function of the clauses that rules match, and for the pivot of shared words. How each
 check decides is data (`checks.json`).
 """
