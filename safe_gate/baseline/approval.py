@@ -28,7 +28,7 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
-from safe_gate.gate import regression
+from safe_gate.gate import drops, regression
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import files
 from safe_gate.proof import verification
@@ -133,7 +133,7 @@ def _failing(report: JsonObject) -> Iterator[_Change]:
 def _changes(old: JsonObject, report: JsonObject) -> Iterator[_Change]:
     """Yield what a report changes of a baseline, whatever it comes from: outputs, rules or expectations."""
     same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
-    compared = regression.compare(old, None, report, regression.Guards(), same_rules)
+    compared = regression.compare(old, None, report, drops.Guards(), same_rules)
     for name, part in compared.items():
         before, after = ({one.id: one for one in outcomes_of(name, run[name])} for run in (old, report))
         for case_id in before.keys() - after.keys():

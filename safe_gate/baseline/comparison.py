@@ -16,7 +16,7 @@ from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, present, without_texts
 from safe_gate.evaluators.safe_v0.score import Case as SafeCase
 from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.gate import regression
+from safe_gate.gate import drops, regression
 from safe_gate.inputs import batches, files
 from safe_gate.inputs.files import HERE
 from safe_gate.inputs.spool import Store
@@ -43,9 +43,9 @@ class Side:
     cluster_key: str
 
 
-def guards(options: Options) -> regression.Guards:
+def guards(options: Options) -> drops.Guards:
     """Return what of a comparison breaks a run under these options."""
-    return regression.Guards(**{field.name: getattr(options, field.name) for field in fields(regression.Guards)})
+    return drops.Guards(**{field.name: getattr(options, field.name) for field in fields(drops.Guards)})
 
 
 def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
@@ -141,7 +141,7 @@ def against(
     """Return the comparison of a run with its baseline, in the shape of the report.
 
     `options` are the run's own, and what `options_at` gives withholds texts as they do; the run's rule packs lie
-    below `root`; `waived` is that of `regression.judge`.
+    below `root`; `waived` is that of `drops.judge`.
     Raises CannotJudge with every problem of the baseline: one that cannot be read is never a pass.
     """
     none: dict[str, Any] = {
@@ -175,8 +175,8 @@ def against(
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
     clustered = {"cluster_key": head.cluster_key} if head.cluster_key else {}
     comparison = {**none, **clustered, "without_baseline": without, **compared}
-    outcomes = regression.judge(comparison, guards(options), waived)
-    return {**comparison, "status": regression.status(comparison, outcomes, guards(options)).value}
+    outcomes = drops.judge(comparison, guards(options), waived)
+    return {**comparison, "status": drops.status(comparison, outcomes, guards(options)).value}
 
 
 def texts_before(base: Baseline, comparison: JsonObject, options: Options, options_at: OptionsAt) -> Store:

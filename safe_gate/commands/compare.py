@@ -12,7 +12,7 @@ from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.evaluators import present
-from safe_gate.gate import regression, waivers, weakening
+from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules
 from safe_gate.inputs import files
 from safe_gate.publish.effects import Effects
@@ -58,10 +58,10 @@ def main(call: Call) -> int:
         found = comparison.against(old, side, settings, options_at, effects.generated_at, root=new.root, waived=known)
         now = terms.of(new, options_at)
         weakened = terms.held_against(old, now, settings, options_at, effects.generated_at, root=new.root)
-    if found["status"] == regression.Status.NONE:
+    if found["status"] == drops.Status.NONE:
         raise CannotJudge(_nothing_in(base))
     report = {**side.parts, "comparison": found}
-    outcomes = regression.judge(found, comparison.guards(settings), known) + weakening.judge(weakened)
+    outcomes = drops.judge(found, comparison.guards(settings), known) + weakening.judge(weakened)
     rules = [outcome.as_json() for outcome in outcomes]
     if all(outcome.passed for outcome in outcomes) and not any(found[name]["cases"]["both"] for name in present(found)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"

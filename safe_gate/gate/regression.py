@@ -10,60 +10,15 @@ is more than as many changes without a direction would show by chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, fields
-from enum import StrEnum
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core import stats
 from safe_gate.core.digests import digest
-from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.model import JsonObject, Outcome, RuleOutcome, Test
-from safe_gate.evaluators import EVALUATORS, outcomes_of, present
-
-
-@dataclass(frozen=True, slots=True)
-class Guards:
-    """What of a comparison breaks a run; None switches a guard off. Shares are fractions from 0 to 1.
-
-    `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real where its
-    p-value, after Holm's correction over all metrics, is at most `alpha`; it matters from `min_drop` on.
-    """
-
-    protect: tuple[str, ...] = ()
-    allow_removed: bool = False
-    max_regressions: int | None = None
-    max_score_drop: float | None = None
-    min_drop: float = 0.02
-    alpha: float = 0.05
-
-    @classmethod
-    def of(cls, policy: Mapping[str, Any]) -> Guards:
-        """Return the guards of a policy as the report shows it."""
-        return cls(**{**{field.name: policy[field.name] for field in fields(cls)}, "protect": tuple(policy["protect"])})
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the guards as the report shows them."""
-        return {**asdict(self), "protect": list(self.protect)}
-
-
-_EXACT = 12  # decimals of a mean that doubles keep
-_STEPS = 2  # a label that drops so many steps breaks a run: from Pass to Fail
-
-
-class Status(StrEnum):
-    """What a comparison says.
-
-    `none`: there is nothing to compare with yet. `fail`: a guard is broken. `warn`: a drop that matters
-    but is not proven, or one that is proven but is smaller than matters. `inconclusive`: no such drop
-    was seen, but the cases are too few to see one.
-    """
-
-    NONE = "none"
-    FAIL = "fail"
-    WARN = "warn"
-    INCONCLUSIVE = "inconclusive"
-    PASS = "pass"
+from safe_gate.core.model import JsonObject, Outcome, Test
+from safe_gate.evaluators import EVALUATORS, outcomes_of
+from safe_gate.gate.drops import Guards, metrics_of
 
 
 def compare(
@@ -88,7 +43,7 @@ def compare(
             again = today[name] if today else None
             runs = baseline[name], again, head[name]
             parts[name] = _compared(name, *runs, guards, same_rules=same_rules[name], same_clusters=same_clusters)
-    metrics = _metrics(parts)
+    metrics = metrics_of(parts)
     adjusted = stats.holm([metric["p"] for metric in metrics])
     for metric, p in zip(metrics, adjusted, strict=True):
         metric["p_adjusted"] = p
@@ -241,165 +196,3 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[dict[
 
 def _sign(value: float) -> int:
     return (value > 0) - (value < 0)
-
-
-# --- judging ------------------------------------------------------------------------------------
-
-
-def judge(
-    comparison: JsonObject, guards: Guards, waived: Mapping[str, Set[str]] | None = None
-) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of every guard that is on, for each evaluator that was compared.
-
-    The cases that are `waived`, by evaluator and id, break no guard on single cases but `protect`.
-    """
-    return tuple(
-        outcome
-        for name in present(comparison)
-        for outcome in _outcomes(name, comparison[name], guards, (waived or {}).get(name, frozenset()))
-    )
-
-
-def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
-    """Return what a comparison says as a whole, given the outcomes of its guards."""
-    metrics = _metrics(comparison)
-    if not all(outcome.passed for outcome in outcomes):
-        return Status.FAIL
-    if not metrics and any(comparison[name]["cases"]["baseline"] for name in present(comparison)):
-        return Status.INCONCLUSIVE  # nothing is in both runs
-    if any((_matters(metric, guards) or _is_real(metric, guards)) and _drop(metric) > 0 for metric in metrics):
-        return Status.WARN
-    changed = any(comparison[name]["cases"]["changed_outputs"] for name in present(comparison))
-    if changed and any(_is_blind(metric, guards) for metric in metrics):
-        return Status.INCONCLUSIVE
-    return Status.PASS
-
-
-def smallest_visible(comparison: JsonObject) -> float | None:
-    """Return the smallest drop that every yes-or-no metric can show, as a share; None if one can show none."""
-    metrics = _metrics(comparison)
-    drops = [metric["smallest_drop"] for metric in metrics if metric["test"] == Test.SIGN]
-    return None if None in drops else max(drops, default=None)
-
-
-def _metrics(comparison: JsonObject) -> list[dict[str, Any]]:
-    """Return the metrics of all evaluators that were compared."""
-    return [metric for name in present(comparison) for metric in comparison[name]["metrics"]]
-
-
-def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:
-    cases, changes, metrics = part["cases"], part["changes"], part["metrics"]
-    removed, title = [one["id"] for one in cases["removed"]], EVALUATORS[name].title
-    case = f"{title} case"
-    if not guards.allow_removed:
-        one, many = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
-        yield _count("no-removed-cases", name, removed, one, many)
-    newly = [change for change in changes if change["change"] == "newly failing"]
-    if guards.protect:
-        lost = [one["id"] for one in (*newly, *cases["removed"]) if one["protected"]]
-        one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
-        yield _count("protect", name, lost, one, many)
-    if "new-violations" in EVALUATORS[name].guards:
-        violating = [change["id"] for change in changes if change["new_violations"]]
-        one, many = f"{case} newly uses a forbidden term", f"{case}s newly use a forbidden term"
-        yield _count("new-violations", name, violating, one, many, waived=waived)
-    if "label-drops" in EVALUATORS[name].guards:
-        falls = [change["id"] for change in changes if change["steps"] >= _STEPS]
-        one, many = f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail"
-        yield _count("label-drops", name, falls, one, many, waived=waived)
-    if guards.max_regressions is not None:
-        lost, allowed = [one["id"] for one in newly], guards.max_regressions
-        one, many = f"{case} newly fails", f"{case}s newly fail"
-        yield _count("max-regressions", name, lost, one, many, allowed, waived=waived)
-    worst = max(metrics, key=_drop, default=None)
-    if worst is None:
-        return
-    if guards.max_score_drop is not None:
-        drop = max(0.0, _drop(worst))
-        holds = not _is_below(guards.max_score_drop, drop)
-        fall, most = apart(round(drop, _EXACT), guards.max_score_drop, _points)
-        words = f"{_title(name, worst)} falls by {fall} on average" if drop else f"No {title} metric falls"
-        message = f"{words}, {most} allowed"
-        yield RuleOutcome("max-score-drop", name, drop, guards.max_score_drop, holds, message)
-    yield _significance(name, metrics, guards)
-
-
-def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> RuleOutcome:
-    """Return the outcome of the tests of an evaluator's metrics: whether a drop is real and matters."""
-    mattering = [metric for metric in metrics if _matters(metric, guards)]
-    proven = [metric for metric in mattering if _is_real(metric, guards) and _is_enough(metric)]
-    if worst := max(proven or mattering, key=_drop, default=None):
-        fall = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
-        few = f"fewer than {stats.LEAST_CASES} cases net"
-        unproven = "which may be chance" if _is_enough(worst) else few
-        relation = "more than chance" if proven else unproven
-        message = f"{fall}, {relation} (p {_p(worst, guards)})"
-    else:
-        message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"
-    drop = max((_drop(metric) for metric in proven), default=0.0)
-    return RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, message)
-
-
-def _count(
-    rule: str,
-    name: str,
-    found: Sequence[str],
-    one: str,
-    many: str,
-    allowed: int = 0,
-    waived: Set[str] = frozenset(),
-) -> RuleOutcome:
-    """Return the outcome of a rule on how many are `found` but `waived`, named where they are too many, each once."""
-    counted = [case_id for case_id in found if case_id not in waived]
-    more = f", {len(found) - len(counted)} more waived" if len(counted) < len(found) else ""
-    holds, message = len(counted) <= allowed, f"{plural(len(counted), one, many)}{more}, {allowed} allowed"
-    names = () if holds else tuple(dict.fromkeys(counted))
-    return RuleOutcome(rule, name, len(counted), allowed, holds, message, names=names)
-
-
-def _drop(metric: JsonObject) -> float:
-    """Return by how much a metric's mean falls from the baseline under today's rules to head."""
-    drop: float = metric["today"] - metric["head"]
-    return drop
-
-
-def _matters(metric: JsonObject, guards: Guards) -> bool:
-    """Tell whether a drop is worth stopping for, in size."""
-    return _drop(metric) > 0 and not _is_below(_drop(metric), guards.min_drop)
-
-
-def _is_enough(metric: JsonObject) -> bool:
-    """Tell whether a drop of a yes or no is more than that of a case or two."""
-    net: int = metric["worse"] - metric["better"]
-    return metric["test"] != Test.SIGN or net >= stats.LEAST_CASES
-
-
-def _is_below(drop: float, limit: float) -> bool:
-    """Tell whether a difference of means is below a limit, but for what doubles lose."""
-    return round(drop - limit, _EXACT) < 0
-
-
-def _is_real(metric: JsonObject, guards: Guards) -> bool:
-    return bool(metric["p_adjusted"] <= guards.alpha)
-
-
-def _is_blind(metric: JsonObject, guards: Guards) -> bool:
-    """Tell a metric whose cases are too few to show a drop that would matter."""
-    smallest = metric["smallest_drop"]
-    return metric["test"] == Test.SIGN and (smallest is None or smallest > guards.min_drop)
-
-
-def _title(name: str, metric: JsonObject) -> str:
-    return EVALUATORS[name].metrics[metric["metric"]].title
-
-
-def _changed(metric: JsonObject) -> str:
-    return f"{plural(metric['worse'], 'case')} worse, {metric['better']} better"
-
-
-def _points(share: float, digits: int = 1) -> str:
-    return f"{fixed(100 * share, digits)} points"
-
-
-def _p(metric: JsonObject, guards: Guards) -> str:
-    return apart(metric["p_adjusted"], guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)[0]

@@ -14,7 +14,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Verdict
 from safe_gate.core.rules import Rule
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import regression, waivers, weakening
+from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate.groups import Group, Limits, named
 
 
@@ -29,7 +29,7 @@ class Policy:
     limits: Mapping[str, float | int | None]
     min_group: int = 1
     groups: Limits = field(default_factory=dict)
-    guards: regression.Guards = field(default_factory=regression.Guards)
+    guards: drops.Guards = field(default_factory=drops.Guards)
 
     def as_json(self) -> dict[str, Any]:
         """Return the policy as the report shows it, the guards among its limits."""
@@ -62,7 +62,7 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     if report.get("waivers") is not None:
         outcomes.append(_waivers_hold(report["waivers"]))
     if "comparison" in report:
-        outcomes += regression.judge(report["comparison"], policy.guards, waivers.let_pass(report))
+        outcomes += drops.judge(report["comparison"], policy.guards, waivers.let_pass(report))
     if "weakened" in report:
         outcomes += weakening.judge(report["weakened"])
     return tuple(outcomes)

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
-from safe_gate.gate import regression, waivers
+from safe_gate.gate import drops, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.github.event import Context, Run
 from safe_gate.inputs import files
@@ -124,4 +124,4 @@ def _policy(policy: Mapping[str, Any], name: str) -> gate_rules.Policy:
     for key, limit in limits.items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return gate_rules.Policy(limits, policy["min_group"], policy["groups"], regression.Guards.of(policy))
+    return gate_rules.Policy(limits, policy["min_group"], policy["groups"], drops.Guards.of(policy))

@@ -9,7 +9,7 @@ from safe_gate.core.figures import first_few, fixed, percent, plural, score, wit
 from safe_gate.core.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.gate.regression import smallest_visible
+from safe_gate.gate.drops import smallest_visible
 from safe_gate.render.report import NEWLY_FAILING, sections
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")

@@ -10,7 +10,8 @@ from hypothesis import strategies as st
 
 from safe_gate.core.digests import digest
 from safe_gate.core.stats import smallest_drop
-from safe_gate.gate.regression import Guards, Status, compare, judge, smallest_visible, status
+from safe_gate.gate.drops import Guards, Status, judge, smallest_visible, status
+from safe_gate.gate.regression import compare
 
 METRICS = ("CR", "AH", "AC")
 LABELS = ("Fail", "Review", "Pass")
