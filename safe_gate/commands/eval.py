@@ -5,10 +5,10 @@ from __future__ import annotations
 from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
-from safe_gate.commands._section import section_of
 from safe_gate.core.figures import plural
 from safe_gate.inputs import files
 from safe_gate.render import console, jsonreport
+from safe_gate.render.report import section_alone
 from safe_gate.run.exit_codes import complain
 from safe_gate.run.workspace import keep_inputs
 from safe_gate.scoring import measure
@@ -41,7 +41,7 @@ def main(call: Call) -> int:
         keep_inputs("--out", out, options)
         files.write(Path(out), jsonreport.pieces(measured.part))
     if not options.quiet:
-        section = section_of("synthesis", measured.part, options)
+        section = section_alone("synthesis", measured.part, measure.settings(options))
         effects.out(console.scorecard(section, everything=call.arguments["verbose"]))
     if out and not options.quiet:
         effects.out(f"Report: {console.path_words(out)}")

@@ -6,11 +6,11 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
-from safe_gate.commands._section import section_of
 from safe_gate.core.model import JsonObject, Label
 from safe_gate.inputs import files
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
+from safe_gate.render.report import section_alone
 from safe_gate.run.exit_codes import complain
 from safe_gate.run.workspace import keep_inputs
 from safe_gate.scoring import measure
@@ -63,7 +63,7 @@ def _write_reports(part: JsonObject, options: Options, effects: Effects, *, outp
     formats = set(options.report_formats)
     if "all" in formats:
         formats = {"json", "console", "markdown"}
-    section = section_of("safe_v0", part, options)
+    section = section_alone("safe_v0", part, measure.settings(options))
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
         "json": lambda: jsonreport.pieces(part),
         "markdown": lambda: markdown.section_report(section),

@@ -266,6 +266,13 @@ def of_scoring(report: JsonObject) -> list[Phrase]:
     return [*departures(report), *own]
 
 
+def section_alone(name: str, part: JsonObject, settings: JsonObject) -> Section:
+    """Return the section of an evaluator whose part is the whole report, with remarks on the settings it scored by."""
+    section = EVALUATORS[name].section(part)
+    report = {**dict.fromkeys(EVALUATORS), name: part, "provenance": {"policy": settings}}
+    return replace(section, notes=(*section.notes, *of_scoring(report)))
+
+
 def _not_compared(report: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence on rules that ask for a baseline where none is named: they judged nothing."""
     policy = report["provenance"]["policy"]
