@@ -12,7 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
-from safe_gate.render import console
+from safe_gate.render import tables
 from safe_gate.scoring import progress
 
 Print = Callable[[str, TextIO], None]
@@ -63,7 +63,7 @@ def printer(environ: Mapping[str, str], printed: Print) -> Print:
     if not (environ.get("FORCE_COLOR") or sys.stdout.isatty() or sys.stderr.isatty()):
         return printed
     shown = Progress(sys.stderr)
-    console.fit(width(sys.stdout))
+    tables.fit(width(sys.stdout))
     if sys.stderr.isatty():
         progress.listen(shown.add)
 

@@ -20,7 +20,7 @@ from safe_gate.evaluators.synthesis.score import Case, Rules
 from safe_gate.inputs import files
 from safe_gate.inputs.rules import recipe, shipped
 from safe_gate.publish.effects import Effects
-from safe_gate.render import console, jsonreport
+from safe_gate.render import console, jsonreport, rulebook
 from safe_gate.run.exit_codes import EXIT_CODES
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
@@ -51,7 +51,7 @@ def main(call: Call) -> int:
     if out and words[:1] != ["train"]:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
     if not words:
-        effects.out(console.rule_list(measure.synthesis_rules(options)))
+        effects.out(rulebook.rule_list(measure.synthesis_rules(options)))
         return EXIT_CODES[Verdict.PASS]
     if words[0] == "test" and words[1:]:
         return _test(words[1:], effects)
@@ -77,7 +77,7 @@ def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: 
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     if out:
         _keep_others(paths)
-    effects.out(console.lesson(lesson.rows, lesson.gains))
+    effects.out(rulebook.lesson(lesson.rows, lesson.gains))
     if lesson.replies < lesson.cases:
         replies = plural(lesson.replies, "distinct reply", "distinct replies")
         words = "a copy counts once, and cases that share a reply or a message are left out together"

@@ -7,12 +7,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
-from contextvars import ContextVar
 from dataclasses import replace
-from functools import cache
-from typing import TYPE_CHECKING
 
-from safe_gate.core.figures import plural, with_interval
+from safe_gate.core.figures import plural
 from safe_gate.core.model import (
     JsonObject,
     Phrase,
@@ -25,9 +22,8 @@ from safe_gate.core.model import (
     in_order,
     number,
 )
-from safe_gate.core.stats import wilson
 from safe_gate.evaluators import present
-from safe_gate.render import weakening
+from safe_gate.render import tables, weakening
 from safe_gate.render.comparison import comparison_section, notes, shown_sections
 from safe_gate.render.report import (
     MOST_COUNTED,
@@ -44,14 +40,6 @@ from safe_gate.render.report import (
 )
 from safe_gate.render.untrusted import plain, quoted
 
-if TYPE_CHECKING:
-    from tabulate import TableFormat
-
-    from safe_gate.evaluators.synthesis.gain import Gain
-    from safe_gate.evaluators.synthesis.learning import Row
-    from safe_gate.evaluators.synthesis.rules import Rule
-    from safe_gate.evaluators.synthesis.score import Rules
-
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 18
 """So many kinds of problems of a file are shown. With the two lines that count them they are 20 lines."""
@@ -63,11 +51,9 @@ MOST_ROWS = 100
 _DIGITS = re.compile("[0-9]+")
 _QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 _REPORT = "see the JSON report"
-_NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for a table
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
 
 _MARKS = {"ok": "ok", "broken": "BROKEN", "skipped": "skipped"}
-_ALIGN = {"<": "left", ">": "right", "^": "center"}
 
 
 def scorecards(report: JsonObject) -> Iterator[str]:
@@ -115,7 +101,7 @@ def weakened(report: JsonObject) -> Iterator[str]:
         yield "\n".join(
             (
                 f"This change weakens the gate{quoted(headline)}",
-                _table(table, "simple_outline"),
+                tables.drawn(table, "simple_outline"),
                 *([f"... and {more} more: see the JSON report"] if more > 0 else ()),
                 "",
             )
@@ -143,7 +129,7 @@ def verdict(report: JsonObject) -> str:
 def outcomes(rules: Sequence[JsonObject]) -> str:
     """Return what was found for each rule as a table."""
     rows = tuple((rule["rule"], _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
-    return _table(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
+    return tables.drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 
 def _known(report: JsonObject) -> str:
@@ -153,73 +139,19 @@ def _known(report: JsonObject) -> str:
     more = f"... and {len(known.rows) - MOST_ROWS} more: see the JSON report\n" if len(known.rows) > MOST_ROWS else ""
     shown = replace(known, rows=known.rows[:MOST_ROWS])
     count = quoted(known_failures(report)) or "none is waived"
-    return f"Known failures: {count}\n{_table(shown, 'simple_outline')}\n{more}\n"
-
-
-def rule_list(rules: Rules) -> str:
-    """Return the rules that count: id, group and where each is from."""
-    rows = tuple((Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or _learned(rule)) for rule in rules.all)
-    learned = sum(rule.total > 0 for rule in rules.all)
-    table = Table(("Rule", "Group", "Origin"), "<<<", rows)
-    return f"{_table(table, 'simple_outline')}\n{plural(len(rows), 'rule')}, {learned} of them learned"
-
-
-_ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
-
-
-def _learned(rule: Rule) -> str:
-    return f"learned: {rule.inside} of {rule.total}"
-
-
-def lesson(rows: Sequence[Row], found: Sequence[Gain]) -> str:
-    """Return the rows that were learned, with their counts, and what they gain each check."""
-    shown = tuple(
-        (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in rows
-    )
-    table = _table(Table(("Phrase", "Group", "Clauses"), "<<>", shown), "simple_outline") + "\n" if rows else ""
-    count = f"{plural(len(rows), 'row')} learned"
-    return f"{table}{count}\n{gains(found)}" if found else f"{table}{count}"
-
-
-def gains(found: Sequence[Gain]) -> str:
-    """Return what learning gains each check, on labels left out, and in words whether that is worth anything."""
-    rows = tuple(
-        (
-            gain.check,
-            str(gain.labels),
-            with_interval(gain.before / gain.labels, *wilson(gain.before, gain.labels)),
-            with_interval(gain.after / gain.labels, *wilson(gain.after, gain.labels)),
-            f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
-            str(gain.mended),
-            str(gain.spoiled),
-            _worth(gain),
-        )
-        for gain in found
-    )
-    header = ("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth")
-    notes = (
-        "Before: labels that agree with today's rules. After: with the rows that the other cases teach, which never",
-        "saw the labels they are measured on. In brackets: 95 % Wilson intervals.",
-    )
-    return "\n".join((_table(Table(header, "<>>>>>><", rows), "simple_outline"), *notes))
-
-
-def _worth(gain: Gain) -> str:
-    if gain.after <= gain.before:
-        return "no gain: do not use these rows"
-    return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
+    return f"Known failures: {count}\n{tables.drawn(shown, 'simple_outline')}\n{more}\n"
 
 
 def settings_table(rows: Sequence[tuple[Words, ...]]) -> str:
     """Return settings with their values and where these came from."""
-    return _table(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
+    return tables.drawn(Table(("Setting", "Value", "From", "Name there"), "<<<<", tuple(rows)), "simple_outline")
 
 
 def table(found: Table) -> str:
     """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
     rows = found.rows[:MOST_ROWS]
     more = f"\n... and {len(found.rows) - len(rows)} more" if len(rows) < len(found.rows) else ""
-    return _table(replace(found, rows=rows), "simple_outline") + more
+    return tables.drawn(replace(found, rows=rows), "simple_outline") + more
 
 
 def sentence(phrase: Phrase) -> str:
@@ -303,25 +235,27 @@ def _place(path: str, line: int) -> str:
 def _box(section: Section) -> Iterator[str]:
     title = sentence(section.title)
     counts = "    ".join(section.counts)
-    metrics = _table(section.metrics, _box_format()).split("\n")
-    lacking = max(_width(line) for line in (title, counts, section.footer)) + 4 - _width(metrics[0])
+    metrics = tables.drawn(section.metrics, tables.box_format()).split("\n")
+    lacking = max(tables.width(line) for line in (title, counts, section.footer)) + 4 - tables.width(metrics[0])
     if lacking > 0:  # the last column takes up what the longest line needs
         widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
-        last = max(_width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
-        metrics = _table(section.metrics, _box_format(), (*widths[:-1], max(widths[-1], last) + lacking)).split("\n")
-    inner = _width(metrics[0]) - 2
-    if 0 < _columns.get() < inner + 2:
-        metrics = _table(section.metrics, "simple_outline").split("\n")
+        last = max(tables.width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
+        metrics = tables.drawn(
+            section.metrics, tables.box_format(), (*widths[:-1], max(widths[-1], last) + lacking)
+        ).split("\n")
+    inner = tables.width(metrics[0]) - 2
+    if 0 < tables.most_columns() < inner + 2:
+        metrics = tables.drawn(section.metrics, "simple_outline").split("\n")
         yield from (title, *section.counts, *metrics, *section.footer.split("    "))
         return
     yield f"╔{'═' * inner}╗"
-    yield f"║{_centre(title, inner)}║"
+    yield f"║{tables.centre(title, inner)}║"
     yield f"╠{'═' * inner}╣"
-    yield f"║ {_fill(counts, inner - 1)}║"
+    yield f"║ {tables.fill(counts, inner - 1)}║"
     yield f"╠{'═' * inner}╣"
     yield from metrics
     yield f"╠{'═' * inner}╣"
-    yield f"║ {_fill(section.footer, inner - 1)}║"
+    yield f"║ {tables.fill(section.footer, inner - 1)}║"
     yield f"╚{'═' * inner}╝"
 
 
@@ -332,7 +266,7 @@ def _cases(section: Section, way: str, most: int) -> Iterator[str]:
     shown = rows[:most]
     yield ""
     yield f"{section.cases_title}:"
-    yield _table(replace(section.cases, rows=shown), "simple_outline")
+    yield tables.drawn(replace(section.cases, rows=shown), "simple_outline")
     if len(shown) < len(rows):
         yield f"... and {len(rows) - len(shown)} more: {way}"
 
@@ -349,7 +283,7 @@ def _details(section: Section) -> Iterator[str]:
     for title, table in section.details:
         yield ""
         yield f"{title}:"
-        yield _table(table, "simple_outline")
+        yield tables.drawn(table, "simple_outline")
 
 
 def _evidence(found: Ranked, way: str) -> Iterator[str]:
@@ -375,93 +309,3 @@ def _counted(found: Ranked) -> Iterator[str]:
             yield f"  {cases:>{len(str(counts[0][1]))}}  {sentence(phrase)}"
         if len(counts) > MOST_COUNTED:
             yield f"  ... and {len(counts) - MOST_COUNTED} more"
-
-
-def _table(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:
-    widths = min_widths or table.min_widths or (0,) * len(table.header)
-    import tabulate  # takes as long to import as a hundred cases to score
-
-    tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
-    alignments = [_ALIGN[sign] for sign in table.align]
-    rows = [[plain(cell, 60) for cell in row] for row in table.rows]
-    headers = [
-        _centre(name, width) if sign == "^" else _fill(name, width)
-        for name, width, sign in zip(table.header, widths, table.align, strict=True)
-    ]
-    is_framed = not isinstance(form, str)  # as wide as it is: what does not fit gets no frame
-    if not (is_framed or _fits([headers, *rows])):
-        headers = list(table.header)
-    widest = None if is_framed else _fitting([headers, *rows])
-    return tabulate.tabulate(
-        rows,
-        headers=headers,
-        tablefmt=form,
-        maxcolwidths=widest,
-        maxheadercolwidths=widest,
-        colalign=alignments,
-        headersalign=alignments,
-        disable_numparse=True,
-        preserve_whitespace=True,
-    )
-
-
-_columns: ContextVar[int] = ContextVar("columns", default=0)
-
-
-def fit(columns: int) -> None:
-    """Let tables be at most so many columns wide in this context; 0 for any width."""
-    _columns.set(columns)
-
-
-def _fits(rows: Sequence[Sequence[str]]) -> bool:
-    return _columns.get() == 0 or sum(_widths(rows)) <= _room(rows)
-
-
-def _widths(rows: Sequence[Sequence[str]]) -> list[int]:
-    return [max(map(_width, cells)) for cells in zip(*rows, strict=True)]
-
-
-def _room(rows: Sequence[Sequence[str]]) -> int:
-    """Return the columns that the texts of a table's row may take, without blanks and lines between them."""
-    return _columns.get() - 3 * len(rows[0]) - 1
-
-
-def _fitting(rows: Sequence[Sequence[str]]) -> list[int] | None:
-    """Return how wide each column of a table may be, None if it fits: the widest ones give way, down to a few."""
-    if _fits(rows):
-        return None
-    widths, room = _widths(rows), _room(rows)
-    while sum(widths) > room and max(widths) > _NARROWEST:
-        widths[widths.index(max(widths))] -= 1
-    return widths
-
-
-@cache
-def _box_format() -> TableFormat:
-    from tabulate import DataRow, Line, TableFormat
-
-    return TableFormat(
-        lineabove=None,
-        linebelowheader=Line("╠", "─", "┼", "╣"),
-        linebetweenrows=None,
-        linebelow=None,
-        headerrow=DataRow("║", "│", "║"),
-        datarow=DataRow("║", "│", "║"),
-        padding=1,
-        with_header_hide=None,
-    )
-
-
-def _width(text: str) -> int:
-    from wcwidth import wcswidth
-
-    return max(wcswidth(text), 0)
-
-
-def _fill(text: str, width: int) -> str:
-    return text + " " * (width - _width(text))
-
-
-def _centre(text: str, width: int) -> str:
-    room = width - _width(text)
-    return " " * (room // 2) + text + " " * (room - room // 2)
