@@ -41,10 +41,10 @@ docs: $(READY) ## write the tables of docs/ and the picture of ARCHITECTURE.md f
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/architecture.py
 
-bench: $(READY) ## what start-up, a reply and a run of many cases cost, as ratios (some minutes)
-	$(BIN)/python benchmarks/startup.py
+bench: $(READY) ## what start-up, a reply and a run of many cases cost, as ratios (a few minutes)
+	$(BIN)/python benchmarks/startup.py 5
 	$(BIN)/python benchmarks/reply.py
-	$(BIN)/python benchmarks/throughput.py
+	$(BIN)/python benchmarks/throughput.py 1000 2
 	$(BIN)/python benchmarks/before.py
 
 peer: $(READY) ## SAFE v0 against promptfoo on the same cases, where Node is (installs 2 GB into the user's cache once)

@@ -12,9 +12,9 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from enum import StrEnum
-from functools import cache
+from functools import cache, lru_cache
 from itertools import islice
 from typing import Any, NamedTuple
 
@@ -468,8 +468,7 @@ def no_reply(text: str) -> NoReply | None:
     bare = text.strip(_BLANKS)
     if bare in NOTHING:
         return NoReply.EMPTY
-    plain = _BLANK_RUN.sub(" ", _INVISIBLE.sub("", bare))
-    return _page(bare) or _body(bare) or _lines(bare) or (_lines(plain) if plain != bare else None)
+    return _page(bare) or _body(bare) or _lines(bare) or _lines(bare, _tidied)
 
 
 def none_of(texts: Iterable[str]) -> NoReply | None:
@@ -557,18 +556,31 @@ def _is_error(value: Any) -> bool:
     )
 
 
-def _lines(text: str) -> NoReply | None:
-    """Return what kind of error the lines of a text are, None unless each belongs to one."""
+def _lines(text: str, read: Callable[[str], str] = str) -> NoReply | None:
+    """Return what kind of error the lines of a text are, as they are read, None unless each belongs to one."""
     told: NoReply | None = None
     for line in islice(_LINE.finditer(text), _MOST_LINES):
-        bare = line[0][:_LONGEST_LINE].rstrip()
+        bare = read(line[0])[:_LONGEST_LINE].rstrip()
         if not bare:
             continue
-        if telling := next((what for what in _KINDS if _telling(what).fullmatch(bare)), None):
+        telling, belongs = _kind(bare)
+        if telling:
             told = max(told or telling, telling, key=_KINDS.index)
-        elif not _following().fullmatch(bare):
+        elif not belongs:
             return None
     return told
+
+
+@lru_cache(maxsize=2)  # a line is looked at as it stands, then tidied
+def _kind(line: str) -> tuple[NoReply | None, bool]:
+    """Return what kind of error a line tells of, if it does, and whether it may stand in the text of one."""
+    telling = next((what for what in _KINDS if _telling(what).fullmatch(line)), None)
+    return telling, telling is not None or _following().fullmatch(line) is not None
+
+
+def _tidied(line: str) -> str:
+    """Return a line without invisible characters and with single blanks."""
+    return _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line))
 
 
 _KINDS = (NoReply.MESSAGE, NoReply.BODY, NoReply.PAGE, NoReply.TRACE)

@@ -11,11 +11,13 @@ import unicodedata
 from array import array
 from bisect import bisect_left, bisect_right
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
-from functools import cached_property, lru_cache
+from functools import cache, cached_property, lru_cache
 from html import unescape
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, pairwise
+from operator import mul
+from typing import Any
 
 from safe_gate.core.lookalikes import LOOK_ALIKES
 
@@ -35,7 +37,7 @@ _REPLACEMENTS = (
         for code in (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0xFB00, 0xFB07))
     }
 )
-_ONE_FOR_ONE = {code: char for code, char in _REPLACEMENTS.items() if len(char) == 1 and code != ord("`")}
+_STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "—"))  # noqa: RUF001 - what most texts have of them
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
 _IGNORED = (
     "ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164-3164 fe00-fe0f feff-feff "
@@ -51,6 +53,8 @@ _INVISIBLE = frozenset(
 _LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
 # Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
 _LONGEST_SEGMENT, _MOST_SEGMENTS = 32, 4_096
+_MOST_PARTS = 8_000
+_SMALL = 16_384
 # Signs that normalising would not change, words with single blanks between them: most of any text.
 _SIGNS = (
     r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
@@ -114,8 +118,10 @@ _STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(
 _WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # which Unicode does not decompose
 _ASCII_LETTER, _OF_ANOTHER_SCRIPT = re.compile("[a-zA-Z]"), re.compile("[\u0250-\u1cff\u2c00-\ud7ff]")
 _LONGEST_MEANT = 2  # what an entity stands for; a name that is none stays as it is
-# Rules look around a match within its sentence; a bound keeps that linear on text without full stops.
-_LONGEST_SENTENCE, _LONGEST_STRETCH = 1_000, 10_000
+LONGEST_SENTENCE = 1_000
+"""Rules look around a match within its sentence; a bound keeps that linear on text without full stops."""
+
+_LONGEST_STRETCH = 10_000
 _LONGEST_PART, _BLANK = 100_000, re.compile(r"\s")
 
 # An address ends before what ends the sentence it is in.
@@ -235,11 +241,15 @@ def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalise
     ASCII letters, and in a text that is mostly of such words. There a word loses its diacritics, too, if
     that makes it one of the words that `known` returns: in lower case, without apostrophes.
     """
-    original, text = text, _unwrapped(_unescaped(_uncommented(text)))
-    straight = text if text.isascii() else text.translate(_ONE_FOR_ONE)
-    if _PLAIN.fullmatch(straight) and not _OPENING.search(straight):
+    straight = text
+    if not text.isascii():
+        for typed, plain in _STRAIGHT:
+            straight = straight.replace(typed, plain)
+    may_be_markup = "<" in text or "&" in text or "\\" in text or "](" in text
+    if not may_be_markup and _PLAIN.fullmatch(straight) and not _goes_on(straight):
         identity = range(len(text) + 1)
-        return _in_latin(Normalised(original, straight, identity[:-1], identity[1:]), known)
+        return _in_latin(Normalised(text, straight, identity[:-1], identity[1:]), known)
+    original, text = text, _unwrapped(_unescaped(_uncommented(text)))
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
     before = ""  # the visible characters of the segment before
@@ -256,8 +266,8 @@ def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalise
             position = _run_end(text, start, opening)
             if position - start > 1 and not text[start].isspace():
                 out.append(text[start:position])
-                starts.extend(range(start, position))
-                ends.extend(range(start + 1, position + 1))
+                starts.extend(_counting(start, position))
+                ends.extend(_counting(start + 1, position + 1))
                 before = text[position - 1]
                 continue
             position = max(position, _segment_end(text, start))
@@ -277,13 +287,43 @@ def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalise
     return _in_latin(Normalised(original, "".join(out), starts, ends), known)
 
 
+def _goes_on(text: str) -> bool:
+    """Tell whether a line of a text may have been wrapped."""
+    return "\n" in text and _GOES_ON.search(text) is not None
+
+
+def _counting(start: int, end: int) -> Sequence[int]:
+    """Return the numbers from `start` to before `end`, quickly if they are small."""
+    return _small_numbers()[start:end] if end <= _SMALL else range(start, end)
+
+
+@cache
+def _small_numbers() -> Sequence[int]:
+    return array("I", range(_SMALL))
+
+
 def words(text: str) -> list[str]:
     """Return the words of a normalised text, lower-cased, an apostrophe inside kept.
 
     >>> words("I don't know: 2 of us?")
     ['i', "don't", 'know', '2', 'of', 'us']
     """
-    return _WORD.findall(text.lower())
+    return [*chain.from_iterable(map(_WORDS.__getitem__, text.split(" ")))]
+
+
+class _Words(dict[str, tuple[str, ...]]):
+    """The words of what stands between two blanks. Holds what was asked for, up to a bound."""
+
+    def __missing__(self, part: str) -> tuple[str, ...]:
+        found = tuple(_WORD.findall(part.lower()))
+        if len(part) <= _LONGEST_SEGMENT:
+            if len(self) >= _MOST_PARTS:
+                self.clear()
+            self[part] = found
+        return found
+
+
+_WORDS = _Words()
 
 
 def parts(text: str) -> Iterator[str]:
@@ -325,13 +365,12 @@ def similarity(first: str, second: str) -> float:
     (1.0, 0.0)
     """
     a, b = _ngram_counts(first), _ngram_counts(second)
-    if len(a) > len(b):
-        a, b = b, a
-    dot = sum(count * b[ngram] for ngram, count in a.items() if ngram in b)
-    if not dot:
-        return 0.0
-    norms = sum(n * n for n in a.values()) * sum(n * n for n in b.values())
-    return dot / math.sqrt(norms)
+    dot = sum(a[ngram] * b[ngram] for ngram in a.keys() & b.keys())
+    return dot / math.sqrt(_norm(a) * _norm(b)) if dot else 0.0
+
+
+def _norm(counts: Mapping[Any, int]) -> int:
+    return sum(map(mul, counts.values(), counts.values()))
 
 
 def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
@@ -394,7 +433,7 @@ def _uncommented(text: str) -> str:
     """Return a text of the same length in which comments of HTML are invisible characters."""
     pieces: list[str] = []
     position, has_end = 0, True
-    while opening := _COMMENT.search(text, position):
+    while "<" in text and (opening := _COMMENT.search(text, position)):
         end = opening.end()
         if opening[0] == "<!--":
             # HTML ends "<!-->" and "<!--->" where they begin. Of a comment without an end the sign alone goes.
@@ -421,7 +460,7 @@ def _unwrapped(text: str) -> str:
     lines that plainly go on, without an end and in lower case, break more often where no word would have fitted.
     """
     text = _OTHER_BREAKS.sub("\n", text)
-    if "\n" not in text or not _GOES_ON.search(text):
+    if not _goes_on(text):
         return text
     lines = [line.rstrip() for line in text.split("\n")]
     is_plain = text.isascii() and not (_OPENING.search(text) or _UNSEEN_RUN.search(text))
@@ -545,18 +584,29 @@ def _is_markup(sign: str, before: str, after: str) -> bool:
     return "~" in (before, after) if sign == "~" else not (before[:1].isalnum() and after.isalnum())
 
 
-def _sentences(text: str) -> Iterator[tuple[int, int]]:
+def sentence_ends(text: str) -> Iterator[int]:
+    """Yield where sentences of a normalised text end, however long they are; the last one may go on to its end."""
     start = 0
     if _may_hold_links(text):
         text = _LINK.sub(lambda link: "_" * len(link[0]), text)  # no sentence ends within an address
-    ends = _ANY_SENTENCE_END if _RARE_STOP.search(text) else _SENTENCE_END
+    ends = _ANY_SENTENCE_END if may_end_at_emoji(text) else _SENTENCE_END
     for end in ends.finditer(text):
         if end[0] == "." and _ABBREVIATION.search(text, max(start, end.end() - 8), end.end()):
             continue
         if not text[start : end.end()].isspace():
-            yield from _bounded(start, end.end())
             start = end.end()
-    yield from _bounded(start, len(text))
+            yield start
+
+
+def may_end_at_emoji(text: str) -> bool:
+    """Tell whether a text holds an emoji, which may end a sentence by what stands behind the next blank."""
+    return not text.isascii() and _RARE_STOP.search(text) is not None
+
+
+def _sentences(text: str) -> Iterator[tuple[int, int]]:
+    for start, end in pairwise([0, *sentence_ends(text), len(text)]):
+        for cut in range(start, end, LONGEST_SENTENCE):
+            yield cut, min(cut + LONGEST_SENTENCE, end)
 
 
 def _quotations(text: str) -> Iterator[tuple[int, int]]:
@@ -576,8 +626,3 @@ def _quotations(text: str) -> Iterator[tuple[int, int]]:
                 opening = -1
             elif not is_number:
                 opening = -1
-
-
-def _bounded(start: int, end: int) -> Iterator[tuple[int, int]]:
-    for cut in range(start, end, _LONGEST_SENTENCE):
-        yield cut, min(cut + _LONGEST_SENTENCE, end)

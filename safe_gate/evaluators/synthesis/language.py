@@ -65,7 +65,7 @@ class Languages:
             foreign = len(_FOREIGN_LETTER.findall(text))
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
-        at_a_glance = {word for part in parts(text) for word in part.lower().split()}
+        at_a_glance = set[str]().union(*(part.lower().split() for part in parts(text)))
         least = max(_PLENTY, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH

@@ -18,7 +18,7 @@ from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.names import GROUPS
 from safe_gate.evaluators.synthesis.phrases import Classes
 from safe_gate.evaluators.synthesis.score import Case, Rules, Turn
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY, FUNCTION_WORDS, Sentence, Spelling, is_content, sentences
+from safe_gate.evaluators.synthesis.tokens import BOUNDARY, FUNCTION_WORDS, Sentence, Spelling, is_content, read
 
 LEAST_MARKED = 2
 """A phrase stands in at least so many marked clauses."""
@@ -121,7 +121,7 @@ def _clauses(case: Case, group: str, turn: Turn) -> Iterator[_Clause]:
 
 
 def _words(mark: str, spelling: Spelling) -> list[str]:
-    return [word for one in sentences(normalise(mark), spelling) for word in one.words if word not in BOUNDARY]
+    return [word for one in read(normalise(mark), spelling).sentences for word in one.words if word not in BOUNDARY]
 
 
 def _marked(sentence: Sentence, marks: Sequence[Sequence[str]]) -> list[bool]:

@@ -8,7 +8,6 @@ a pack in one pass; it knows no look-around and no back-references. It is loaded
 from __future__ import annotations
 
 import re
-from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
@@ -19,7 +18,7 @@ import re2
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text import Normalised, asks
 from safe_gate.evaluators.synthesis.rules import Match, Rule, is_inside
-from safe_gate.evaluators.synthesis.tokens import Sentence
+from safe_gate.evaluators.synthesis.tokens import Reading
 
 # What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")
@@ -66,7 +65,7 @@ class Patterns:
         """The rules, without their patterns."""
         return tuple(one.rule for one in self.patterns)
 
-    def matches(self, text: Normalised, read: Sequence[Sentence]) -> Iterator[Match]:
+    def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
         """Yield what the rules match, cancelled or not, each wording once.
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
@@ -87,13 +86,8 @@ class Patterns:
                 wording = (one.rule.id, sentence.rstrip().lower(), span[0] - (end - len(sentence)))
                 if wording not in seen:
                     seen.add(wording)
-                    yield Match(one.rule, *span, _clause(read, span[0]), *_cancelled_by(one, text, span, start, end))
-
-
-def _clause(read: Sequence[Sentence], position: int) -> tuple[int, int]:
-    """Return the clause that a position is in, as `Match.clause` names it."""
-    number = max(bisect_right(read, position, key=lambda sentence: sentence.start) - 1, 0)
-    return (number, read[number].clause_at(position)) if read else (0, 0)
+                    clause = reading.clause_at(span[0])
+                    yield Match(one.rule, *span, clause, *_cancelled_by(one, text, span, start, end))
 
 
 def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) -> Patterns:

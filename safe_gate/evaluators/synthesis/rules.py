@@ -15,7 +15,7 @@ from typing import NamedTuple
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text import Normalised
 from safe_gate.evaluators.synthesis.phrases import Automaton, Classes, Found
-from safe_gate.evaluators.synthesis.tokens import Sentence, Spelling
+from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling
 
 LONGEST_EVIDENCE = 12
 """A hit quotes so many words at the most."""
@@ -120,74 +120,91 @@ class Book:
         self.rules = tuple(rules)
         self._classes, self.spelling = classes, spelling
         self._contexts: dict[tuple[str, ...], Automaton] = {}
+        self._conditions: dict[Rule, _Conditions] = {}
         self._rules = [rule for rule in rules for _ in rule.phrases]
         try:
             self._automaton = Automaton([phrase for rule in rules for phrase in rule.phrases], classes)
         except ValueError as error:
             raise next(_faults(rules, classes), error) from error
 
-    def matches(self, text: Normalised, read: Sequence[Sentence]) -> Iterator[Match]:
-        """Yield what the rules match in the sentences of a text, cancelled or not, each wording once.
+    def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
+        """Yield what the rules match in a text, cancelled or not, each wording once.
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        seen: set[tuple[str, str, int]] = set()
-        for number, sentence in enumerate(read):
-            if not (found_here := self._automaton.find(sentence.words)):
+        sentences = reading.sentences
+        found_in = [
+            (number, found) for number, one in enumerate(sentences) for found in self._automaton.find(one.words)
+        ]
+        quotations = text.quotations if found_in else ()
+        wordings: list[str] = []
+        if found_in and len({sentence.words for sentence in sentences}) < len(sentences):
+            wordings = [text.text[slice(*reading.bounds(one))].strip().lower() for one in sentences]
+        seen: set[tuple[str, int | str, int]] = set()
+        for number, found in found_in:
+            rule, sentence = self._rules[found.phrase], sentences[number]
+            told = rule.id, wordings[number] if wordings else number, found.start
+            asks = rule.question is None or rule.question == ("?" in sentence.words[found.end - 1 :])
+            conditions = self._conditions_of(rule)
+            if told in seen or not asks or not conditions.stand(sentence.words, found):
                 continue
-            wording = text.text[sentence.start : sentence.end].strip().lower()
-            for found in found_here:
-                rule = self._rules[found.phrase]
-                told = (rule.id, wording, found.start)
-                if told in seen or not self._stands(rule, sentence, found):
-                    continue
-                seen.add(told)
-                start, end = sentence.span(found.start, min(found.end, found.start + LONGEST_EVIDENCE))
-                by, words = self._cancelled_by(rule, text, sentence, found, (start, end))
-                yield Match(rule, start, end, (number, sentence.clause(found.start)), by, words)
+            seen.add(told)
+            span = reading.span(sentence, found.start, min(found.end, found.start + LONGEST_EVIDENCE))
+            by, words = "", ""
+            if quotations and not rule.quoted and is_inside(span, quotations):
+                by = "quotation"
+            elif beside := conditions.cancel(sentence, found):
+                by, other = beside
+                words = text.text[slice(*reading.span(sentence, other.start, other.end))]
+            yield Match(rule, *span, (number, sentence.clause(found.start)), by, words)
 
-    def _stands(self, rule: Rule, sentence: Sentence, found: Found) -> bool:
-        """Tell whether a phrase stands where its rule looks."""
-        words = sentence.words
-        if rule.question is not None and rule.question != ("?" in words[found.end - 1 :]):
-            return False
-        if rule.before and not self._context(rule.before).ending(words, found.start):
-            return False
-        return not rule.after or self._context(rule.after).beginning(words, found.end) is not None
+    def _conditions_of(self, rule: Rule) -> _Conditions:
+        if rule not in self._conditions:
+            names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
+            self._conditions[rule] = _Conditions(names, *(self._context(getattr(rule, name)) for name in _CONTEXTS))
+        return self._conditions[rule]
 
-    def _cancelled_by(
-        self, rule: Rule, text: Normalised, sentence: Sentence, found: Found, span: tuple[int, int]
-    ) -> tuple[str, str]:
-        """Return what cancels a match, and by which words; empty if nothing does."""
-        if not rule.quoted and is_inside(span, text.quotations):
-            return "quotation", ""
-        words = sentence.words
-        beside: list[tuple[str, Found | None]] = []
-        if rule.cancelled_by:
-            clause = sentence.clause(found.start)
-            for name, phrase in rule.cancelled_by:
-                if earlier := self._context((phrase,)).first(words[clause : found.start]):
-                    beside.append((name, Found(0, clause + earlier.start, clause + earlier.end)))
-        if rule.unless:
-            beside.append(("unless", self._context(rule.unless).first(words)))
-        if rule.unless_near:
-            begin = max(0, found.start - _NEAR)
-            if near := self._context(rule.unless_near).first(words[begin : found.end + _NEAR]):
-                beside.append(("unless", Found(0, begin + near.start, begin + near.end)))
-        if rule.unless_before:
-            beside.append(("unless", self._context(rule.unless_before).ending(words, found.start)))
-        if rule.unless_after:
-            beside.append(("unless", self._context(rule.unless_after).beginning(words, found.end)))
-        for by, other in beside:
-            if other:
-                start, end = sentence.span(other.start, other.end)
-                return by, text.text[start:end]
-        return "", ""
-
-    def _context(self, phrases: tuple[str, ...]) -> Automaton:
-        if phrases not in self._contexts:
+    def _context(self, phrases: tuple[str, ...]) -> Automaton | None:
+        if phrases and phrases not in self._contexts:
             self._contexts[phrases] = Automaton(phrases, self._classes)
-        return self._contexts[phrases]
+        return self._contexts.get(phrases)
+
+
+class _Conditions(NamedTuple):
+    """The conditions of a rule, ready to be looked for: see `Rule`."""
+
+    cancelled_by: tuple[tuple[str, Automaton | None], ...]
+    unless: Automaton | None
+    unless_near: Automaton | None
+    unless_before: Automaton | None
+    unless_after: Automaton | None
+    before: Automaton | None
+    after: Automaton | None
+
+    def stand(self, words: Sequence[str], found: Found) -> bool:
+        """Tell whether what must be beside a phrase stands there."""
+        if self.before and not self.before.ending(words, found.start):
+            return False
+        return not self.after or self.after.beginning(words, found.end) is not None
+
+    def cancel(self, sentence: Sentence, found: Found) -> tuple[str, Found] | None:
+        """Return what of a sentence cancels a match, and where that stands, if anything does."""
+        words = sentence.words
+        if self.cancelled_by:
+            clause = sentence.clause(found.start)
+            for name, phrases in self.cancelled_by:
+                if phrases and (earlier := phrases.first(words[clause : found.start])):
+                    return name, Found(0, clause + earlier.start, clause + earlier.end)
+        beside = self.unless.first(words) if self.unless else None
+        if not beside and self.unless_near:
+            begin = max(0, found.start - _NEAR)
+            if near := self.unless_near.first(words[begin : found.end + _NEAR]):
+                beside = Found(0, begin + near.start, begin + near.end)
+        if not beside and self.unless_before:
+            beside = self.unless_before.ending(words, found.start)
+        if not beside and self.unless_after:
+            beside = self.unless_after.beginning(words, found.end)
+        return ("unless", beside) if beside else None
 
 
 def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:

@@ -20,7 +20,7 @@ from safe_gate.core.text import normalise, similarity
 from safe_gate.evaluators.synthesis.language import Language, Languages
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
-from safe_gate.evaluators.synthesis.tokens import Sentence, Spelling, content, sentences, stem
+from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, content, read, stem
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
@@ -189,40 +189,44 @@ class Turn:
     def __init__(self, user: str, assistant: str, rules: Rules) -> None:
         self.rules = rules
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
-        self._read: dict[str, list[Sentence]] = {}
+        self._read: dict[str, Reading] = {}
         self._matches: dict[str, dict[str, list[Match]]] = {}
         self._held_of: dict[str, dict[int, Match]] = {}
 
+    def read(self, field: str) -> Reading:
+        """Return a text as tokens."""
+        if field not in self._read:
+            self._read[field] = read(self.texts[field], self.rules.spelling)
+        return self._read[field]
+
     def sentences(self, field: str) -> list[Sentence]:
         """Return the sentences of a text."""
-        if field not in self._read:
-            self._read[field] = sentences(self.texts[field], self.rules.spelling)
-        return self._read[field]
+        return self.read(field).sentences
 
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
         field = GROUPS[group][1]
         if field not in self._matches:
             found: dict[str, list[Match]] = {}
-            text, read = self.texts[field], self.sentences(field)
-            for match in self.rules.books[field].matches(text, read):
+            text, reading = self.texts[field], self.read(field)
+            for match in self.rules.books[field].matches(text, reading):
                 found.setdefault(match.rule.group, []).append(match)
             for pack in self.rules.patterns:
                 if pack.field == field:
-                    found.setdefault(pack.group, []).extend(pack.matches(text, read))
+                    found.setdefault(pack.group, []).extend(pack.matches(text, reading))
             self._matches[field] = found
         return self._matches[field].get(group, ())
 
     @cached_property
     def shared(self) -> list[Set[str]]:
         """The content words, as stems, that each sentence of the reply has from the message."""
-        asked = set[str]().union(*map(content, self.sentences("user")))
+        asked = content(self.read("user").words)
         nothing = frozenset[str]()  # one for all: a text of 2 MiB may have 700,000 sentences
-        return [content(sentence) & asked or nothing for sentence in self.sentences("assistant")]
+        return [content(sentence.words) & asked or nothing for sentence in self.sentences("assistant")]
 
     def is_wordless(self, field: str) -> bool:
         """Tell whether a text holds no word: it is empty, or a sign, or a number."""
-        return not any(map(_has_word, self.sentences(field)))
+        return not any(word[:1].isalpha() for word in self.read(field).words)
 
     def found(self, check: Check, groups: Sequence[str]) -> Found:
         """Return what of some groups counts for a check, and the hits that something cancels.
@@ -239,18 +243,22 @@ class Turn:
                     by, words = self._unasked(match, check)
                 (cancelled if by else live).append(match._replace(by=by, words=words) if by else match)
         kept = resolve_overlaps(live)
-        counts = set(kept)
-        for match in live:
-            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
-                longer = overlapping(match, kept)
-                if longer.rule is not match.rule:  # nor is the same rule on fewer words
-                    by = f"longer: {longer.rule.id}"
-                    cancelled.append(match._replace(by=by, words=self._words(longer)))
+        if len(kept) < len(live):
+            cancelled += self._shorter(live, kept)
         if self.rules.by_clause:
             kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
         hits = sorted(map(self._hit, cancelled), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
+
+    def _shorter(self, live: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
+        """Yield the matches that a longer one cancels."""
+        counts = set(kept)
+        for match in live:
+            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
+                longer = overlapping(match, kept)
+                if longer.rule is not match.rule:  # nor is the same rule on fewer words
+                    yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
 
     def _unasked(self, match: Match, check: Check) -> tuple[str, str]:
         """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
@@ -278,10 +286,6 @@ class Turn:
     def _hit(self, match: Match) -> Hit:
         field = GROUPS[match.rule.group][1]
         return match.hit(self.texts[field], field)
-
-
-def _has_word(sentence: Sentence) -> bool:
-    return any(word[0].isalpha() for word in sentence.words)
 
 
 @dataclass(frozen=True, slots=True)

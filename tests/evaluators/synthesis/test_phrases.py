@@ -7,13 +7,14 @@ import re
 from collections.abc import Iterator, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis import phrases
+from safe_gate.evaluators.synthesis import phrases, tokens
 from safe_gate.evaluators.synthesis.phrases import Automaton, Found, Gap, Sequence_, parsed
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Spelling, content, sentences
+from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Reading, Spelling, content
+from safe_gate.evaluators.synthesis.tokens import read as read_text
 from tests.support import packs
 
 SPELLING = Spelling({"u": "you", "dont": "do not", "2day": "today", "let's": "let us"})
@@ -22,7 +23,7 @@ WORDS = ["a", "b", "c", "you", "soon", "before", "long", "and", "is", "calming",
 
 
 def read(text: str) -> list[list[str]]:
-    return [list(one.words) for one in sentences(normalise(text), SPELLING)]
+    return [list(one.words) for one in read_text(normalise(text), SPELLING).sentences]
 
 
 @pytest.mark.parametrize(
@@ -45,14 +46,65 @@ def test_a_text_is_read_as_words_and_marks(text: str, words: list[list[str]]) ->
 @given(st.text(alphabet="aIu'0-.,:;!?\u2014\"()\n \u0130\u00df%\u2022") | st.text())
 def test_every_token_quotes_the_text_it_stands_in(text: str) -> None:
     normalised = normalise(text)
-    for sentence in sentences(normalised, SPELLING):
+    reading = read_text(normalised, SPELLING)
+    for sentence in reading.sentences:
         last = 0
         for at, word in enumerate(sentence.words):
-            start, end = sentence.span(at, at + 1)
+            start, end = reading.span(sentence, at, at + 1)
             assert last <= start < end <= len(normalised.text)
             last = start
             if word.isascii() and word.isalpha() and normalised.text[start:end].isascii():
                 assert word in SPELLING[normalised.text[start:end].lower()]
+
+
+def whole(text: str) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
+    """Return the sentences of a text read as one part, each token with its place: the long way."""
+    normalised = normalise(text)
+    ends = [end for _, end in normalised.sentences]
+    reading = Reading([normalised.text], [tokens._Part.of(tokens._tokens(normalised.text, ends, SPELLING))])
+    return placed(reading)
+
+
+def placed(reading: Reading) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
+    return [(one.words, [reading.span(one, at, at + 1) for at in range(len(one.words))]) for one in reading.sentences]
+
+
+PIECES = st.sampled_from(
+    [
+        *"aIu0-.,:;!?\u2014\"()\n \u0130\u00df%\u2022'",
+        " ",
+        "e.g.",
+        "Mr.",
+        "don't",
+        "it s",
+        "x.Then ",
+        "...",
+        "www.a.b",
+        "https://a.org/b.",
+        "3.50",
+        "\U0001f642 ",
+        "Now",
+        "2day",
+    ]
+)
+
+
+@given(st.lists(PIECES, max_size=20).map("".join) | st.text())
+def test_a_text_read_between_blanks_is_read_as_it_is_in_one(text: str) -> None:
+    joined = tokens._joined(normalise(text).text)
+    assume(joined == normalise(text).text)  # "it s" is one word
+    assume(not re.search(r"(?:^|[.!?\s\"')\]])\s*\d{1,3}\.", joined))  # as is "1." and what follows
+    assert placed(read_text(normalise(text), SPELLING)) == whole(text)
+
+
+def test_a_text_is_cut_and_joined_as_one() -> None:
+    long = "word " * 300
+    assert placed(read_text(normalise(long), SPELLING)) == whole(long)
+    assert [one.words for one in read_text(normalise("it s ok. 1. 2. Rest."), SPELLING).sentences] == [
+        ("it", "is", "ok", "."),
+        ("1", ".", "2", "."),
+        ("rest", "."),
+    ]
 
 
 def matched(sequence: Sequence_, words: Sequence[str], at: int) -> Iterator[int]:
@@ -156,6 +208,16 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
     assert Automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words) == plenty
 
 
+def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    text = normalise(f"It is fine, u see. {'long' * 15} {'o-' * 30}! The garden was calm and it is fine, u see.")
+    plenty = placed(read_text(text, SPELLING))
+    monkeypatch.setattr(tokens, "_MOST_KEPT", 2)
+    spelling = Spelling({"u": "you"})
+    for _ in range(2):
+        assert placed(read_text(text, spelling)) == plenty
+        assert content(["plums", "pears", "the", "cherries", "lon" * 20]) == {"plum", "pear", "cher", "lon" * 20}
+
+
 @pytest.mark.parametrize(
     ("phrase", "mention"),
     [
@@ -186,5 +248,4 @@ def test_every_shipped_class_can_be_read_and_is_used() -> None:
 
 
 def test_content_words_are_stems_of_what_a_sentence_is_about() -> None:
-    (sentence,) = sentences(normalise("I was worrying about my exams because of you"), SPELLING)
-    assert content(sentence) == {"worr", "exam"}
+    assert content("I was worrying about my exams because of you".split()) == {"worr", "exam"}
