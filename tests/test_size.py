@@ -21,7 +21,6 @@ STILL_LONGER = {
     "inputs/files.py",
     "publish/delivery.py",
     "render/formats/html.py",
-    "render/markdown.py",
     "run/judging.py",
     "scoring/measure.py",
     "settings/options.py",

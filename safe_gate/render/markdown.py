@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import (
-    HELD,
     NOTHING_RECORDED,
     NOWHERE,
-    Finding,
     JsonObject,
     Origin,
     Phrase,
-    Place,
     Problem,
     Recorded,
     Section,
-    Severity,
     Table,
     Untrusted,
     in_order,
@@ -27,6 +22,7 @@ from safe_gate.core.model import (
 )
 from safe_gate.evaluators import present
 from safe_gate.render import excerpts, weakening
+from safe_gate.render import markdown_parts as parts
 from safe_gate.render.comparison import (
     baseline_words,
     comparison_section,
@@ -35,22 +31,18 @@ from safe_gate.render.comparison import (
     shown_sections,
 )
 from safe_gate.render.report import (
-    MOST_COUNTED,
-    NEWLY_FAILING,
     Ranked,
     about,
     broken_rules,
     conclusion,
-    counted,
     known_failures,
     message,
     names,
-    ranked,
     remarks,
     state,
     waiver_table,
 )
-from safe_gate.render.untrusted import LONGEST, address, markdown
+from safe_gate.render.untrusted import LONGEST, markdown
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -61,23 +53,14 @@ SUMMARY_LIMIT = 1_048_576
 _ICONS = {"pass": "✅", "fail": "❌", "error": "⚠️"}
 _VERDICTS = {"pass": "passed", "fail": "failed", "error": "has no verdict"}
 _MARKS = {"ok": "✅", "broken": "❌", "skipped": "⏭️"}
-_DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
-_NEW = "🔻"
-_ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
-
-
-_FIGURE = re.compile("[0-9]")
-_NO_LINES: excerpts.Lines = {}
-
-_ROWS = HELD
-"""Rows a table has at most."""
 
 _GROUPS = 10
 """Broken rules of groups that are named at most; of rules on all cases there are few."""
 
-
 _CASES_ALONE = "Only the cases to look at fit here: the rest is in the JSON report."
 _COUNTS_ALONE = "Only the counts fit here: the cases are in the JSON report."
+
+
 _NAMELESS = "Only the rules fit here: the JSON report has everything else."
 
 
@@ -100,7 +83,7 @@ def rungs(
     shows a line of its reply, if its text is `recorded`.
     """
     shown = shown_sections(report)
-    found = _ranked(shown)
+    found = parts.ranked_of(shown)
     quotes = excerpts.lines(report, recorded, found.first)
 
     def draw(rows: int, *, folded: bool = False) -> str:
@@ -109,9 +92,9 @@ def rungs(
     def exceeds(text: str) -> bool:
         return len(text.encode("utf-8", "replace")) > limit
 
-    full, rows = draw(_ROWS, folded=True), _ROWS
+    full, rows = draw(parts.ROWS, folded=True), parts.ROWS
     if exceeds(full):
-        rows = bisect_left(range(1, _ROWS + 1), True, key=lambda rows: exceeds(draw(rows)))
+        rows = bisect_left(range(1, parts.ROWS + 1), True, key=lambda rows: exceeds(draw(rows)))
     else:
         yield full
     if rows:
@@ -134,25 +117,25 @@ def scorecard(
 
 def sentence(said: Phrase) -> str:
     """Return a phrase as Markdown."""
-    return _phrase(said)
+    return parts.words_of(said)
 
 
 def table(shown: Table) -> Iterator[str]:
     """Yield the lines of a table, all of its rows."""
-    return _table(shown)
+    return parts.table_of(shown)
 
 
 def section_report(section: Section) -> str:
     """Return one evaluator's scorecard as a document of its own (SAFE v0 spec 5.3)."""
     return "\n".join(
         (
-            f"# {_phrase(section.title)}",
+            f"# {parts.words_of(section.title)}",
             "",
-            *_counts(section),
-            *_notes(section),
-            *_measured(section),
-            *_details(section, _ROWS),
-            *_findings(_ranked([section]), _ROWS, NOWHERE),
+            *parts.counts(section),
+            *parts.notes_of(section),
+            *parts.measured(section),
+            *parts.details(section, parts.ROWS),
+            *parts.findings(parts.ranked_of([section]), parts.ROWS, NOWHERE),
         )
     )
 
@@ -178,17 +161,17 @@ def _lines(
     if "comparison" in report:
         yield from _compared(report["comparison"])
     if known := known_failures(report):
-        yield from (f"**Known failures** · {_phrase(known)}", "")
+        yield from (f"**Known failures** · {parts.words_of(known)}", "")
     opened = _broken_sections(report, shown)
     yield from _headlines(shown, opened)
     yield ""
     for sentence in remarks(report):
-        yield _phrase(sentence)
+        yield parts.words_of(sentence)
         yield ""
     if rows and found.number:
-        findings = _findings(found, rows, origin, quotes)
+        findings = parts.findings(found, rows, origin, quotes)
         if passed:
-            yield from _folded("<b>Cases to look at</b> · within what the rules allow", findings)
+            yield from parts.folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
             yield f"**Cases to look at** · {found.number}"
             yield ""
@@ -224,7 +207,8 @@ def _footer(report: JsonObject, origin: Origin) -> Iterator[str]:
     yield ""
     tool, digests = report["tool"], report["provenance"].get("digests")
     proof = f" · digest <code>{digests['all'][:12]}</code>" if digests else ""
-    yield f"<sub>{tool['name']} {tool['version']}{proof} · the same inputs give the same result{_way_on(origin)}</sub>"
+    same = "the same inputs give the same result"
+    yield f"<sub>{tool['name']} {tool['version']}{proof} · {same}{parts.way_on(origin)}</sub>"
 
 
 def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[str]:
@@ -232,15 +216,15 @@ def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[
     for section in shown:
         line = _headline(section)
         if section in opened:
-            yield from (line, "", *_notes(section), *_measured(section))
+            yield from (line, "", *parts.notes_of(section), *parts.measured(section))
         else:
-            yield from (f"{words}  " for words in (line, *map(_phrase, section.notes)))
+            yield from (f"{words}  " for words in (line, *map(parts.words_of, section.notes)))
 
 
 def _compared(comparison: JsonObject) -> Iterator[str]:
     """Yield what the comparison with a baseline says, in a line and the sentences that belong to it."""
-    yield f"**Compared with {_phrase(baseline_words(comparison))}** · {headline(comparison)}  "
-    yield from (f"{_phrase(note)}  " for note in notes(comparison))
+    yield f"**Compared with {parts.words_of(baseline_words(comparison))}** · {headline(comparison)}  "
+    yield from (f"{parts.words_of(note)}  " for note in notes(comparison))
     yield ""
 
 
@@ -249,33 +233,26 @@ def _folds(
 ) -> Iterator[str]:
     """Yield what is there for those who want to know more; the figures of sections that are `opened` stand above."""
     for section in shown:
-        measured = () if section in opened else _measured(section)
-        details = (*_counts(section), *measured, *_details(section, rows))
-        yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
+        measured = () if section in opened else parts.measured(section)
+        details = (*parts.counts(section), *measured, *parts.details(section, rows))
+        yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
     yield from _changes(report, rows, origin)
     if (waivers := waiver_table(report)).rows:
-        yield from _folded("<b>Known failures</b> · the waivers and their state", _cut(waivers, rows))
+        yield from parts.folded("<b>Known failures</b> · the waivers and their state", parts.cut(waivers, rows))
     if report["rules"]:
-        yield from _folded("<b>Rules</b> · limits and results", _rules(report, rows))
+        yield from parts.folded("<b>Rules</b> · limits and results", _rules(report, rows))
 
 
 def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
     if report.get("comparison", {}).get("status", "none") != "none":
         section = comparison_section(report)
-        details = (*_measured(section), *_details(section, rows), *_findings(_ranked([section]), rows, origin))
-        yield from _folded(f"<b>{_phrase(section.title)}</b>", details)
-
-
-def _way_on(origin: Origin) -> str:
-    """Return links to the judged commit and to the run that judged it."""
-    commit = f" · commit [{_short(origin.commit)}]({origin.repository}/commit/{origin.commit})"
-    run = f" · [run {origin.run} with its artifacts]({origin.repository}/actions/runs/{origin.run}#artifacts)"
-    return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
-
-
-def _short(commit: str) -> str:
-    return markdown(Untrusted(commit[:7]))
+        details = (
+            *parts.measured(section),
+            *parts.details(section, rows),
+            *parts.findings(parts.ranked_of([section]), rows, origin),
+        )
+        yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
 
 
 def _broken(report: JsonObject, *, named: bool = True) -> Iterator[str]:
@@ -286,7 +263,7 @@ def _broken(report: JsonObject, *, named: bool = True) -> Iterator[str]:
         yield "> [!CAUTION]"
         for rule in (*of_all, *of_groups[:_GROUPS]):
             found, colon, detail = rule["message"].partition(": ")
-            group, blamed = (_phrase(about(rule)), _phrase(names(rule))) if named else ("", "")
+            group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
             yield f"> - {group}**{found}**{colon}{detail}{blamed} (`{rule['rule']}`)"
         if len(of_groups) > _GROUPS:
             yield f"> - and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report"
@@ -299,17 +276,17 @@ def _weakened(report: JsonObject, rows: int, *, folded: bool) -> Iterator[str]:
     if not headline:
         return
     yield "> [!WARNING]"
-    yield f"> **This change weakens the gate**{_phrase(headline)}"
+    yield f"> **This change weakens the gate**{parts.words_of(headline)}"
     yield ""
     if rows:
         findings = report["weakened"]["findings"]
         others = findings[weakening.ROWS :]
-        yield from _table(weakening.table(findings[: weakening.ROWS]))
+        yield from parts.table_of(weakening.table(findings[: weakening.ROWS]))
         if others and folded:
             yield ""
-            yield from _folded(f"… and {len(others)} more", _cut(weakening.table(others), rows))
+            yield from parts.folded(f"… and {len(others)} more", parts.cut(weakening.table(others), rows))
         else:
-            yield from _more(len(others))
+            yield from parts.left_out(len(others))
         yield ""
 
 
@@ -320,32 +297,19 @@ def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Secti
 
 
 def _headline(section: Section) -> str:
-    name = _phrase(section.title[:1]).removesuffix(" - ").removesuffix(" Scorecard")
+    name = parts.words_of(section.title[:1]).removesuffix(" - ").removesuffix(" Scorecard")
     return f"**{name}** · {section.headline}"
 
 
-def _folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
-    yield f"<details><summary>{summary}</summary>"
-    yield ""
-    yield from lines
-    yield "</details>"
-
-
-def _cut(table: Table, rows: int) -> Iterator[str]:
-    yield from _table(Table(table.header, table.align, table.rows[:rows]))
-    yield from _more(len(table.rows) - rows)
-    yield ""
-
-
 def _rules(report: JsonObject, rows: int) -> Iterator[str]:
-    judged = tuple((f"`{r['rule']}`", _phrase(message(r)), _MARKS[state(r)]) for r in report["rules"])
-    yield from _cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
+    judged = tuple((f"`{r['rule']}`", parts.words_of(message(r)), _MARKS[state(r)]) for r in report["rules"])
+    yield from parts.cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
     for sentence in weakening.sentences(report):
-        yield from (_phrase(sentence), "")
+        yield from (parts.words_of(sentence), "")
 
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
-    commit = f" on commit {_short(origin.commit)}" if origin.commit else ""
+    commit = f" on commit {parts.short_commit(origin.commit)}" if origin.commit else ""
     yield "> [!WARNING]"
     yield f"> No verdict{commit}: the input or the settings have problems. That is never a pass."
     yield ""
@@ -366,111 +330,6 @@ def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterato
         [markdown(Untrusted(text), longest.get(title, LONGEST)) if text else "" for text in texts]
         for title, texts in given.items()
     ]
-    yield from _table(Table(tuple(given), "<" * len(given), tuple(zip(*cells, strict=True))))
-    yield from _more(number(ordered) - rows)
+    yield from parts.table_of(Table(tuple(given), "<" * len(given), tuple(zip(*cells, strict=True))))
+    yield from parts.left_out(number(ordered) - rows)
     yield ""
-
-
-def _ranked(shown: Sequence[Section]) -> Ranked:
-    """Return the cases to look at, those of all sections."""
-    return ranked((finding for section in shown for finding in section.findings), _ROWS)
-
-
-def _findings(found: Ranked, rows: int, origin: Origin, quotes: excerpts.Lines = _NO_LINES) -> Iterator[str]:
-    """Yield the cases to look at, each with its evidence and its place."""
-    if not found.number:
-        return
-    for noun, counts in counted(found):
-        shown = " · ".join(f"{_phrase(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
-        more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
-        yield from (f"By {noun}: {shown}{more}", "")
-    yield from _table(
-        Table(
-            ("", "Case", "What", "Evidence"),
-            "^<<<",
-            tuple(
-                (
-                    _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
-                    _linked(finding.case_id, finding.place, origin),
-                    finding.what + f"<br>{finding.news}" * bool(finding.news),
-                    "<br>".join(_evidence(finding, quotes)),
-                )
-                for finding in found.first[:rows]
-            ),
-        )
-    )
-    yield from _more(found.number - rows)
-    yield ""
-
-
-def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
-    """Yield the line of the reply that decides, and the evidence; beside the line nobody needs to add anything up."""
-    quote = quotes.get((finding.case_id.text, finding.place))
-    if quote:
-        yield markdown(quote, excerpts.LONGEST)
-    for phrase in finding.evidence:
-        if not (quote and all(isinstance(words, str) and _FIGURE.search(words) for words in phrase)):
-            yield _phrase(phrase)
-
-
-def _counts(section: Section) -> Iterator[str]:
-    yield " · ".join(section.counts)
-    yield ""
-
-
-def _measured(section: Section) -> Iterator[str]:
-    yield from _table(section.metrics)
-    yield ""
-
-
-def _details(section: Section, rows: int) -> Iterator[str]:
-    yield section.footer.replace("    ", " · ")
-    yield ""
-    if section.cases.rows:
-        yield f"{section.cases_title}:"
-        yield ""
-        yield from _cut(section.cases, rows)
-    for title, phrase in section.issues:
-        yield f"- {title}: {_phrase(phrase)}"
-    if section.issues:
-        yield ""
-    for title, table in section.details:
-        yield from _folded(title, _cut(table, rows))
-        yield ""
-
-
-def _notes(section: Section) -> Iterator[str]:
-    for note in section.notes:
-        yield from (_phrase(note), "")
-
-
-def _more(number: int) -> Iterator[str]:
-    if number > 0:
-        yield ""
-        yield f"… and {number} more: see the JSON report."
-
-
-def _table(table: Table) -> Iterator[str]:
-    yield _row(table.header)
-    yield _row([_ALIGN[sign] for sign in table.align])
-    for row in table.rows:
-        yield _row([markdown(cell) for cell in row])
-
-
-def _row(cells: Sequence[str]) -> str:
-    return f"| {' | '.join(cells)} |"
-
-
-def _phrase(phrase: Phrase) -> str:
-    return "".join(markdown(words) for words in phrase)
-
-
-def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
-    """Return a case's id, as a link to the line of its data; where none can lead there the place is named beside it."""
-    try:
-        name = place.within(origin.folder).encode("utf-8", "surrogateescape")
-    except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
-        name = b""
-    if not (name and origin.repository and origin.commit):
-        return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
-    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{address(name)}#L{place.line})"

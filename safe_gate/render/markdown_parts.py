@@ -1,0 +1,175 @@
+"""The parts of a Markdown page: tables, folds, links, and what an evaluator shows. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from safe_gate.core.model import (
+    HELD,
+    Finding,
+    Origin,
+    Phrase,
+    Place,
+    Section,
+    Severity,
+    Table,
+    Untrusted,
+)
+from safe_gate.render import excerpts
+from safe_gate.render.report import (
+    MOST_COUNTED,
+    NEWLY_FAILING,
+    Ranked,
+    counted,
+    ranked,
+)
+from safe_gate.render.untrusted import address, markdown
+
+_DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
+_NEW = "🔻"
+_ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
+_FIGURE = re.compile("[0-9]")
+_NO_LINES: excerpts.Lines = {}
+
+ROWS = HELD
+"""Rows a table has at most."""
+
+
+def way_on(origin: Origin) -> str:
+    """Return links to the judged commit and to the run that judged it."""
+    commit = f" · commit [{short_commit(origin.commit)}]({origin.repository}/commit/{origin.commit})"
+    run = f" · [run {origin.run} with its artifacts]({origin.repository}/actions/runs/{origin.run}#artifacts)"
+    return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
+
+
+def short_commit(commit: str) -> str:
+    """Return the first letters of a commit's name."""
+    return markdown(Untrusted(commit[:7]))
+
+
+def folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines below a summary that opens them."""
+    yield f"<details><summary>{summary}</summary>"
+    yield ""
+    yield from lines
+    yield "</details>"
+
+
+def cut(table: Table, rows: int) -> Iterator[str]:
+    """Yield at most so many rows of a table, and how many more there are."""
+    yield from table_of(Table(table.header, table.align, table.rows[:rows]))
+    yield from left_out(len(table.rows) - rows)
+    yield ""
+
+
+def ranked_of(shown: Sequence[Section]) -> Ranked:
+    """Return the cases to look at, those of all sections."""
+    return ranked((finding for section in shown for finding in section.findings), ROWS)
+
+
+def findings(found: Ranked, rows: int, origin: Origin, quotes: excerpts.Lines = _NO_LINES) -> Iterator[str]:
+    """Yield the cases to look at, each with its evidence and its place."""
+    if not found.number:
+        return
+    for noun, counts in counted(found):
+        shown = " · ".join(f"{words_of(phrase)} **{cases}**" for phrase, cases in counts[:MOST_COUNTED])
+        more = f" · … and {len(counts) - MOST_COUNTED} more" if len(counts) > MOST_COUNTED else ""
+        yield from (f"By {noun}: {shown}{more}", "")
+    yield from table_of(
+        Table(
+            ("", "Case", "What", "Evidence"),
+            "^<<<",
+            tuple(
+                (
+                    _NEW if finding.news == NEWLY_FAILING else _DOTS[finding.severity],
+                    _linked(finding.case_id, finding.place, origin),
+                    finding.what + f"<br>{finding.news}" * bool(finding.news),
+                    "<br>".join(_evidence(finding, quotes)),
+                )
+                for finding in found.first[:rows]
+            ),
+        )
+    )
+    yield from left_out(found.number - rows)
+    yield ""
+
+
+def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
+    """Yield the line of the reply that decides, and the evidence; beside the line nobody needs to add anything up."""
+    quote = quotes.get((finding.case_id.text, finding.place))
+    if quote:
+        yield markdown(quote, excerpts.LONGEST)
+    for phrase in finding.evidence:
+        if not (quote and all(isinstance(words, str) and _FIGURE.search(words) for words in phrase)):
+            yield words_of(phrase)
+
+
+def counts(section: Section) -> Iterator[str]:
+    """Yield how many cases a section has, by what became of them."""
+    yield " · ".join(section.counts)
+    yield ""
+
+
+def measured(section: Section) -> Iterator[str]:
+    """Yield what a section measured."""
+    yield from table_of(section.metrics)
+    yield ""
+
+
+def details(section: Section, rows: int) -> Iterator[str]:
+    """Yield the rest of a section: its cases, issues and tables, with at most so many rows."""
+    yield section.footer.replace("    ", " · ")
+    yield ""
+    if section.cases.rows:
+        yield f"{section.cases_title}:"
+        yield ""
+        yield from cut(section.cases, rows)
+    for title, phrase in section.issues:
+        yield f"- {title}: {words_of(phrase)}"
+    if section.issues:
+        yield ""
+    for title, table in section.details:
+        yield from folded(title, cut(table, rows))
+        yield ""
+
+
+def notes_of(section: Section) -> Iterator[str]:
+    """Yield what a reader must know of a section."""
+    for note in section.notes:
+        yield from (words_of(note), "")
+
+
+def left_out(number: int) -> Iterator[str]:
+    """Yield how many rows are left out, if any."""
+    if number > 0:
+        yield ""
+        yield f"… and {number} more: see the JSON report."
+
+
+def table_of(table: Table) -> Iterator[str]:
+    """Yield the lines of a table."""
+    yield _row(table.header)
+    yield _row([_ALIGN[sign] for sign in table.align])
+    for row in table.rows:
+        yield _row([markdown(cell) for cell in row])
+
+
+def _row(cells: Sequence[str]) -> str:
+    return f"| {' | '.join(cells)} |"
+
+
+def words_of(phrase: Phrase) -> str:
+    """Return a phrase with its recorded text escaped."""
+    return "".join(markdown(words) for words in phrase)
+
+
+def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
+    """Return a case's id, as a link to the line of its data; where none can lead there the place is named beside it."""
+    try:
+        name = place.within(origin.folder).encode("utf-8", "surrogateescape")
+    except UnicodeEncodeError:  # half a surrogate pair: a stored report may say so, no file system does
+        name = b""
+    if not (name and origin.repository and origin.commit):
+        return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
+    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{address(name)}#L{place.line})"
