@@ -11,8 +11,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.digests import digest
+from safe_gate.core.error_lines import NoReply
 from safe_gate.core.model import JsonObject, Label, Place
-from safe_gate.core.no_reply import NoReply, none_of
+from safe_gate.core.no_reply import none_of
 from safe_gate.core.text import normalise
 
 METRICS = ("CR", "AH", "AC")
