@@ -1,13 +1,15 @@
-"""Writes the tables of the documents from the code: settings, rules, commands and step outputs.
+"""Writes the tables of the documents from the code, and the words of the config schema from the settings.
 
 A page marks a table with `<!-- NAME -->` and `<!-- end -->`; `make docs` writes what stands between them.
 """
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Callable, Iterable
 from pathlib import Path
+from typing import Any
 
 import yaml
 
@@ -17,6 +19,7 @@ from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Setting, settings
 
 FOLDER = Path(__file__).parent
+CONFIG_SCHEMA = FOLDER.parent / "schemas/config.schema.json"
 EVALUATORS = {"safe_v0": "SAFE v0", "synthesis": "Synthesis"}
 
 
@@ -24,6 +27,22 @@ def page(text: str) -> str:
     """Return a page with its tables as the code has them."""
     marked = re.compile(rf"(<!-- ({'|'.join(TABLES)}) -->\n).*?(<!-- end -->)", re.DOTALL)
     return marked.sub(lambda found: found[1] + TABLES[found[2]]() + found[3], text)
+
+
+def config_schema(text: str) -> str:
+    """Return the config schema with what each setting does as the description of its key.
+
+    What a key may hold, and the words of the error if it does not, stand in `$defs`.
+    """
+    schema: dict[str, Any] = json.loads(text)
+    words = {setting.key: setting.help for setting in settings() if setting.key}
+    words |= {(old.input,): f"An old name: use {old.instead}." for old in OLD_NAMES if "config file" in old.kinds}
+    for key, description in words.items():
+        found = schema
+        for name in key:
+            found = schema["$defs"].get(found.get("$ref", "").rpartition("/")[2], found)["properties"][name]
+        found["description"] = description
+    return json.dumps(schema, indent=2, ensure_ascii=False) + "\n"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[str]]) -> str:
@@ -111,3 +130,4 @@ TABLES: dict[str, Callable[[], str]] = {
 if __name__ == "__main__":
     for file in FOLDER.glob("*.md"):
         file.write_text(page(file.read_text("utf-8")), "utf-8")
+    CONFIG_SCHEMA.write_text(config_schema(CONFIG_SCHEMA.read_text("utf-8")), "utf-8")

@@ -70,6 +70,22 @@ def test_the_config_schema_has_every_key_of_the_options_and_no_other() -> None:
     assert deprecated == old
 
 
+def test_the_config_schema_describes_each_key_in_the_words_of_its_setting() -> None:
+    text = reference.CONFIG_SCHEMA.read_text("utf-8")
+    assert reference.config_schema(text) == text, "schemas/config.schema.json is out of date: run make docs"
+
+
+def test_the_config_schema_bounds_each_key_as_its_setting() -> None:
+    schema = SCHEMAS["config.schema.json"]
+    for setting in settings():
+        if len(setting.key) == 1 and not setting.is_mapping:
+            shape = schema["properties"][setting.key[0]]
+            shape = schema["$defs"][shape["$ref"].rpartition("/")[2]] if "$ref" in shape else shape
+            assert tuple(shape.get("items", shape).get("enum", ())) == setting.choices, setting.name
+            lowest, highest = ("exclusiveMinimum", "exclusiveMaximum") if setting.excluded else ("minimum", "maximum")
+            assert (shape.get(lowest), shape.get(highest)) == (setting.low, setting.high), setting.name
+
+
 def test_the_picture_and_the_rooms_of_the_architecture_are_those_of_the_code() -> None:
     text = architecture.PAGE.read_text("utf-8")
     assert architecture.page(text) == text, "ARCHITECTURE.md is out of date: run make docs"
@@ -182,4 +198,6 @@ def test_the_wheel_holds_schemas_and_packs(tmp_path: Path) -> None:
     assert {f"safe_gate/schemas/{name}" for name in SCHEMAS} <= names
     packs = (REPOSITORY / "safe_gate/evaluators/synthesis/packs").glob("*.json")
     assert {f"safe_gate/evaluators/synthesis/packs/{pack.name}" for pack in packs} <= names
+    starter = (file for file in (REPOSITORY / "safe_gate/commands/starter").rglob("*") if file.suffix != ".pyc")
+    assert {file.relative_to(REPOSITORY).as_posix() for file in starter if file.is_file()} <= names
     assert not any(name.startswith("tests/") for name in names)
