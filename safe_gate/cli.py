@@ -60,8 +60,9 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     effects = None
     try:
         arguments = _parsing.parsed(argv)
-        from safe_gate.commands import _command, _world  # after --help and --version, which need none of it
+        from safe_gate.commands import _command  # after --help and --version, which need none of it
         from safe_gate.inputs import files
+        from safe_gate.run import world
         from safe_gate.settings.sources import switched_on
 
         name = arguments.pop("command")
@@ -70,7 +71,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         files.follow_links(is_on=bool(is_followed))
         command = commands.module(name)
-        effects = _effects(environ, _world.time_of(environ), is_log=command.COMMAND.judges)
+        effects = _effects(environ, world.time_of(environ), is_log=command.COMMAND.judges)
         return command.main(_command.Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
         from safe_gate.commands import _command
@@ -118,7 +119,7 @@ def _refuses_aloud(argv: Sequence[str]) -> bool:
 
 def _known_time(environ: Mapping[str, str]) -> str:
     """Return the time of a run that is refused: that of the clock if the one that SOURCE_DATE_EPOCH fixes is none."""
-    from safe_gate.commands._world import time_of
+    from safe_gate.run.world import time_of
 
     with suppress(CannotJudge):
         return time_of(environ)
@@ -126,10 +127,10 @@ def _known_time(environ: Mapping[str, str]) -> str:
 
 
 def _effects(environ: Mapping[str, str], generated_at: str, *, is_log: bool = True) -> Effects:
-    from safe_gate.commands import _terminal, _world
+    from safe_gate.run import terminal, world
 
-    say = _terminal.printer(environ, partial(_print, is_log=is_log))
-    return _world.effects(environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))
+    say = terminal.printer(environ, partial(_print, is_log=is_log))
+    return world.effects(environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))
 
 
 def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:

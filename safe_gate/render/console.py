@@ -1,6 +1,6 @@
 """The console scorecard (SAFE v0 spec section 5.2), drawn with `tabulate`. Pure.
 
-No colours: a terminal gets them later, and may ask for narrower tables (`commands/_terminal.py`).
+No colours: a terminal gets them later, and may ask for narrower tables (`run/terminal.py`).
 """
 
 from __future__ import annotations
