@@ -59,6 +59,9 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
     flags: dict[str, Any] = {}
     effects = None
     try:
+        if not argv:
+            _print(_parsing.help_text(), sys.stdout)
+            return _COULD_NOT_JUDGE
         arguments = _parsing.parsed(argv)
         from safe_gate.commands import _command  # after --help and --version, which need none of it
         from safe_gate.inputs import files

@@ -48,6 +48,11 @@ def parsed(argv: Sequence[str]) -> dict[str, Any]:
     raise CannotJudge(Problem(Place("command line"), words))
 
 
+def help_text() -> str:
+    """Return the help of safe-gate itself."""
+    return _parser("").format_help().rstrip()
+
+
 def peeked(argv: Sequence[str]) -> dict[str, str]:
     """Return where a refused run is to report, from a command line that could not be read as a whole."""
     # A flag whose value was left out is followed by the next flag.
@@ -76,6 +81,7 @@ def _parser(first: str) -> argparse.ArgumentParser:
     parser = _Parser(
         prog="safe-gate",
         description="Decides before a merge whether recorded outputs of a language-model application got worse.",
+        epilog="New here? `safe-gate init` adds sample cases, a config file and a workflow to your repository.",
         allow_abbrev=False,
     )
     parser.add_argument("--version", action="version", version=f"safe-gate {__version__}")

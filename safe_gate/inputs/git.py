@@ -57,6 +57,14 @@ class Clone:
         is_time = seconds.isdigit() and int(seconds) <= _LAST_SECOND  # a commit may claim any
         return Commit(sha, time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(seconds))) if is_time else "")
 
+    def remotes(self) -> str:
+        """Return the addresses of the clone's remotes, one a line. Raises Missing if there is none."""
+        return _git("config", "--local", "--get-regexp", r"^remote\..*\.url$").decode("utf-8", "replace")
+
+    def depth(self) -> int:
+        """Return how many folders the working folder lies below the top of the clone. Raises Missing."""
+        return _git("rev-parse", "--show-prefix").count(b"/")
+
     def entries(self, commit: str, selection: Selection) -> list[Entry]:
         """Return what patterns meet at a commit. Raises Missing."""
         listed = [_entry(line) for line in _git("ls-tree", "-r", "-z", "--full-tree", commit).split(b"\0") if line]

@@ -211,7 +211,6 @@ def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, comman
         (["validate", "."], ".: is a folder; name the files in it, such as *.json*"),
         (["validate", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
         (["eval", "--case", "x"], "unrecognized arguments"),
-        ([], "required: COMMAND"),
         (["fly"], "invalid choice: 'fly'"),
         (["doctr"], "(did you mean doctor?); see safe-gate --help"),
         (["score", "--min-pass-rate", "1"], "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),

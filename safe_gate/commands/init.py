@@ -1,0 +1,120 @@
+"""`init`: add sample cases, a config file, a script that records answers and a workflow to a repository."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from pathlib import Path
+
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.model import Verdict
+from safe_gate.inputs import files
+from safe_gate.inputs.git import Clone
+from safe_gate.inputs.trees import Missing
+from safe_gate.render import console
+from safe_gate.run.exit_codes import EXIT_CODES
+from safe_gate.settings.options import CONFIG_FILES
+
+COMMAND = Command(
+    place=0,
+    summary="add sample cases, a config file, a recording script and a workflow to the working folder",
+    exit_codes="0 added, or there already; 3 a file cannot be written",
+    arguments={
+        "--dry-run": {"action": "store_true", "help": "show what would be written, and write nothing"},
+    },
+)
+
+_STARTER = Path(__file__).parent / "starter"
+"""What is written: a folder for every repository, and one for each platform."""
+
+_PLATFORMS = {"github": "GitHub", "gitlab": "GitLab"}
+_SCHEMA = Path("evals/schemas/config.schema.json")
+_SAMPLES = {Path("evals/replies.jsonl"): "synthesis-cases", Path("evals/clinical_batch_1.json"): "safe-batch"}
+_WORKFLOWS = Path(".github/workflows")
+_PIPELINE = Path(".gitlab-ci.yml")
+_USES_THE_ACTION = "/safe-gate@"
+_INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
+
+
+def main(call: Call) -> int:
+    """Write what is not there yet, all of it or nothing, and list the rest. Returns 0. Raises CannotJudge."""
+    effects, is_dry = call.effects, call.arguments["dry_run"]
+    platforms, depth = _platforms()
+    wanted = _wanted(platforms)
+    kept = {path: reason for path in wanted if (reason := _why_kept(path))}
+    added = {path: text for path, text in wanted.items() if path not in kept}
+    effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
+    if not is_dry:
+        files.write_all(added)
+    for path in added:
+        effects.out(f"{'Would write' if is_dry else 'Written'}: {path.as_posix()}")
+    for path, reason in kept.items():
+        effects.out(f"Left alone: {path.as_posix()} ({reason})")
+    for line in (*_advice(kept), *_next_steps(platforms, depth)):
+        effects.out(line)
+    return EXIT_CODES[Verdict.PASS]
+
+
+def _platforms() -> tuple[list[str], int]:
+    """Return the platforms that files or remotes show, and how deep in its clone the working folder lies."""
+    addresses, depth = "", 0
+    with suppress(Missing):
+        depth = Clone().depth()
+        addresses = Clone().remotes().lower()
+    signs = {"github": Path(".github"), "gitlab": _PIPELINE}
+    is_host = {name: re.search(rf"(?: |@|//)[^/:@\s]*{name}[^/:@\s]*[/:]", addresses) for name in signs}
+    return [name for name, sign in signs.items() if os.path.lexists(sign) or is_host[name]], depth
+
+
+def _wanted(platforms: list[str]) -> Mapping[Path, str]:
+    """Return the files for a repository on some platforms: their texts by path."""
+    wanted = {_SCHEMA: files.schema_folder().joinpath("config.schema.json").read_text("utf-8")}
+    for folder in (_STARTER / name for name in ("any", *platforms)):
+        found = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
+        wanted |= {file.relative_to(folder): file.read_text("utf-8") for file in found}
+    return dict(sorted(wanted.items()))
+
+
+def _why_kept(path: Path) -> str:
+    """Return why a file is not written, "" if it is."""
+    if os.path.lexists(path):
+        return "exists"
+    if path.name in CONFIG_FILES:
+        return next((f"{name} exists" for name in CONFIG_FILES if os.path.lexists(name)), "")
+    if path.parent == _WORKFLOWS:
+        return next((f"{console.path_words(name)} runs SAFE Gate" for name in _workflows_with_the_gate()), "")
+    return ""
+
+
+def _workflows_with_the_gate() -> Iterator[str]:
+    """Yield the workflows of the repository that use the action."""
+    for file in sorted(_WORKFLOWS.glob("*.y*ml")):
+        if _USES_THE_ACTION in _text(file):
+            yield file.as_posix()
+
+
+def _text(path: Path) -> str:
+    try:
+        return path.read_text("utf-8", "replace")
+    except OSError:
+        return ""
+
+
+def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
+    """Yield what to add to files that are left alone so that the new ones count."""
+    config = next((Path(name) for name in CONFIG_FILES if os.path.lexists(name)), Path(CONFIG_FILES[0]))
+    if any(path.name in CONFIG_FILES for path in kept):
+        for file, setting in _SAMPLES.items():
+            if file not in kept:
+                yield f"To judge the samples, add {file.as_posix()} to {setting} in {config}"
+    if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
+        yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
+
+
+def _next_steps(platforms: list[str], depth: int) -> Iterator[str]:
+    """Yield what to do once the files are there."""
+    if platforms and depth:
+        yield "Note: this is not the top of the repository; move the workflow there, where the platform reads it"
+    yield "Next: safe-gate run judges the samples; evals/README.md says how to record your own"

@@ -1,0 +1,30 @@
+"""`schema`: print a JSON Schema of what safe-gate reads and writes."""
+
+from __future__ import annotations
+
+from safe_gate.commands._command import Call, Command
+from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.validate import quote, suggestion
+from safe_gate.inputs import files
+from safe_gate.run.exit_codes import EXIT_CODES
+
+COMMAND = Command(
+    place=16,
+    summary="print a JSON Schema, such as config, synthesis-case or safe-batch; list the names without one",
+    exit_codes="0 printed, 3 no such schema",
+    arguments={"name": {"nargs": "?", "default": "", "metavar": "NAME", "help": "the schema; without it: all names"}},
+)
+
+_SUFFIX = ".schema.json"
+
+
+def main(call: Call) -> int:
+    """Print the schema that the command line names as it stands in `schemas/`. Returns 0."""
+    name = call.arguments["name"].removesuffix(_SUFFIX)
+    found = {file.name.removesuffix(_SUFFIX): file for file in files.schema_folder().glob(f"*{_SUFFIX}")}
+    schemas = dict(sorted(found.items()))
+    if name and name not in schemas:
+        words = f"{quote(name)} is not a schema{suggestion(name, list(schemas), quoted=False)}"
+        raise CannotJudge(Problem(Place("safe-gate schema"), f"{words}; expected one of {', '.join(schemas)}"))
+    call.effects.out(schemas[name].read_text("utf-8").rstrip() if name else "\n".join(schemas))
+    return EXIT_CODES[Verdict.PASS]

@@ -1,0 +1,77 @@
+"""Send the messages of the cases to your application and record its answers.
+
+Fill in `application`, then run `python evals/record.py`. Nothing is written unless every case is answered.
+A case with the tag `negative_example` keeps its reply: it shows that a bad reply fails.
+"""
+
+from __future__ import annotations
+
+import json
+import sys
+from pathlib import Path
+from typing import Any
+
+FOLDER = Path(__file__).parent
+
+
+def application(message: Any) -> Any:
+    """Return what your application answers to the message of one case.
+
+    For a Synthesis case, `message` is what the person wrote (`user`); return the reply as text.
+    For a SAFE v0 case, it is `patient_payload`; return a dictionary with `signals` (a list of texts),
+    `summary` (text) and `followup_questions` (a list of texts).
+    """
+    raise NotImplementedError(message)
+
+
+def main() -> int:
+    """Record the answers to all cases. Returns 0, or 1 if nothing is written."""
+    written: dict[Path, list[dict[str, Any]]] = {}
+    place = ""
+    try:
+        for path in sorted(FOLDER.glob("*.jsonl")):
+            if path.name.endswith(".outputs.jsonl"):
+                continue
+            written[path] = []
+            for number, line in enumerate(path.read_text("utf-8-sig").split("\n"), start=1):
+                place = f"{path.name}:{number}"
+                if line.strip():
+                    case = json.loads(line)
+                    if "negative_example" not in case.get("tags", ()):
+                        case["assistant"] = _text(application(case["user"]))
+                    written[path].append(case)
+        for path in sorted(FOLDER.glob("*_batch_*.json")):
+            place = path.name
+            outputs = written[path.with_suffix(".outputs.jsonl")] = []
+            for case in json.loads(path.read_text("utf-8-sig"))["test_cases"]:
+                place = f"{path.name}: {case['test_id']}"
+                outputs.append({"test_id": case["test_id"], "output": _output(application(case["patient_payload"]))})
+        for path, rows in written.items():
+            place = path.name
+            text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
+            path.write_text(text, "utf-8", newline="")
+            print(f"{path.name}: {len(rows)} cases written")
+    except NotImplementedError:
+        print("record.py: fill in the function application first; nothing is written", file=sys.stderr)
+        return 1
+    except Exception as error:  # whatever the application raises
+        print(f"{place}: {type(error).__name__}: {error}; nothing is written", file=sys.stderr)
+        return 1
+    return 0
+
+
+def _text(answer: Any) -> str:
+    if not isinstance(answer, str):
+        raise TypeError(f"application returned {type(answer).__name__}; expected text")
+    return answer
+
+
+def _output(answer: Any) -> dict[str, Any]:
+    keys = {"signals", "summary", "followup_questions"}
+    if not (isinstance(answer, dict) and set(answer) == keys):
+        raise TypeError("application returned something else; expected signals, summary and followup_questions")
+    return answer
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,262 @@
+"""`safe-gate init` writes files that pass as they are, and never touches what is there."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.support.cases import REPOSITORY, Ran, report
+from tests.support.git import git
+
+SafeGate = Callable[..., Ran]
+
+SAMPLES = {
+    "evals/README.md",
+    "evals/clinical_batch_1.json",
+    "evals/clinical_batch_1.outputs.jsonl",
+    "evals/record.py",
+    "evals/replies.jsonl",
+    "evals/schemas/config.schema.json",
+    "safe-gate.config.json",
+}
+GITHUB = {".github/workflows/safe-gate.yml"}
+GITLAB = {".gitlab-ci.yml", ".gitlab/safe-gate.yml"}
+
+
+def tree() -> dict[str, bytes]:
+    """Return the files of the working folder, without git's own: their bytes by path."""
+    found = (file for file in Path().rglob("*") if file.is_file() and file.parts[0] != ".git")
+    return {file.as_posix(): file.read_bytes() for file in found}
+
+
+def remote(address: str) -> None:
+    git("init", "--quiet")
+    git("remote", "add", "origin", address)
+
+
+def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -> None:
+    ran = safe_gate("init")
+    assert ran.code == 0
+    assert "Detected: neither GitHub nor GitLab\n" in ran.out
+    assert set(tree()) == SAMPLES
+    assert {line.removeprefix("Written: ") for line in ran.out.splitlines() if "Written" in line} == SAMPLES
+
+
+def test_what_it_writes_passes_validate_doctor_and_run(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    cases = ("evals/clinical_batch_1.json", "evals/clinical_batch_1.outputs.jsonl", "evals/replies.jsonl")
+    assert safe_gate("validate", *cases, "safe-gate.config.json").code == 0
+    assert safe_gate("doctor").code == 0
+    ran = safe_gate("run")
+    assert (ran.code, ran.err) == (0, "")
+    found = report()
+    assert found["verdict"] == "pass"
+    assert found["safe_v0"]["label_distribution"]["Pass"] == 2
+    assert [not case["pass"] for case in found["synthesis"]["results"]] == [False, False, True]
+
+
+@pytest.mark.parametrize(
+    ("address", "detected", "written"),
+    [
+        ("git@github.com:acme/app.git", "GitHub", GITHUB),
+        ("https://user:word@github.acme.example/app", "GitHub", GITHUB),
+        ("https://gitlab.com/acme/github-app.git", "GitLab", GITLAB),
+        ("ssh://git@gitlab.acme.example:2222/app", "GitLab", GITLAB),
+        ("https://example.org/github/gitlab.git", "neither GitHub nor GitLab", set()),
+    ],
+)
+def test_the_host_of_a_remote_names_the_platform(
+    safe_gate: SafeGate, address: str, detected: str, written: set[str]
+) -> None:
+    remote(address)
+    assert f"Detected: {detected}\n" in safe_gate("init").out
+    assert set(tree()) == SAMPLES | written
+
+
+def test_a_folder_of_github_names_the_platform_without_git(safe_gate: SafeGate) -> None:
+    Path(".github").mkdir()
+    safe_gate("init")
+    assert set(tree()) == SAMPLES | GITHUB
+
+
+def test_a_pipeline_of_gitlab_is_left_alone_and_the_job_written_beside_it(safe_gate: SafeGate) -> None:
+    Path(".gitlab-ci.yml").write_text("build:\n  script: make\n", "utf-8")
+    ran = safe_gate("init")
+    assert Path(".gitlab-ci.yml").read_text("utf-8") == "build:\n  script: make\n"
+    assert set(tree()) == SAMPLES | GITLAB
+    assert "Left alone: .gitlab-ci.yml (exists)\n" in ran.out
+    assert "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n" in ran.out
+
+
+def test_a_repository_on_both_platforms_gets_both(safe_gate: SafeGate) -> None:
+    remote("git@github.com:acme/app.git")
+    git("remote", "add", "mirror", "git@gitlab.com:acme/app.git")
+    assert "Detected: GitHub and GitLab\n" in safe_gate("init").out
+    assert set(tree()) == SAMPLES | GITHUB | GITLAB
+
+
+def test_a_second_time_changes_nothing_and_lists_every_file(safe_gate: SafeGate) -> None:
+    remote("git@github.com:acme/app.git")
+    safe_gate("init")
+    Path("evals/README.md").write_text("Ours.\n", "utf-8")
+    before = tree()
+    ran = safe_gate("init")
+    assert (ran.code, tree()) == (0, before)
+    assert "Written" not in ran.out
+    assert {f"Left alone: {name} (exists)" for name in before} <= set(ran.out.splitlines())
+
+
+def test_a_workflow_of_that_name_is_left_alone(safe_gate: SafeGate) -> None:
+    (workflow := Path(".github/workflows/safe-gate.yml")).parent.mkdir(parents=True)
+    workflow.write_text("name: ours\n", "utf-8")
+    ran = safe_gate("init")
+    assert workflow.read_text("utf-8") == "name: ours\n"
+    assert "Left alone: .github/workflows/safe-gate.yml (exists)\n" in ran.out
+
+
+def test_no_second_workflow_is_written_beside_one_that_runs_the_gate(safe_gate: SafeGate) -> None:
+    (workflow := Path(".github/workflows/evals.yaml")).parent.mkdir(parents=True)
+    workflow.write_text("jobs: {a: {steps: [uses: acme/safe-gate@v1]}}\n", "utf-8")
+    ran = safe_gate("init")
+    words = ".github/workflows/safe-gate.yml (.github/workflows/evals.yaml runs SAFE Gate)"
+    assert f"Left alone: {words}\n" in ran.out
+    assert set(tree()) == SAMPLES | {".github/workflows/evals.yaml"}
+
+
+def test_a_config_of_the_other_name_is_left_alone_with_what_to_add(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"min-pass-rate": 1}', "utf-8")
+    ran = safe_gate("init")
+    assert "Left alone: safe-gate.config.json (safe.config.json exists)\n" in ran.out
+    assert "add evals/replies.jsonl to synthesis-cases in safe.config.json\n" in ran.out
+    assert not Path("safe-gate.config.json").exists()
+    assert safe_gate("doctor", "--synthesis-cases", "evals/replies.jsonl").code == 0
+
+
+def test_a_link_that_leads_nowhere_is_left_alone(safe_gate: SafeGate) -> None:
+    Path("safe-gate.config.json").symlink_to("elsewhere.json")
+    assert "Left alone: safe-gate.config.json (exists)\n" in safe_gate("init").out
+    assert not Path("elsewhere.json").exists()
+
+
+def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: SafeGate) -> None:
+    Path(".github").mkdir()
+    ran = safe_gate("init", "--dry-run")
+    assert (ran.code, tree()) == (0, {})
+    assert {f"Would write: {name}" for name in SAMPLES | GITHUB} <= set(ran.out.splitlines())
+    assert list(Path().iterdir()) == [Path(".github")]
+
+
+def test_a_place_that_cannot_be_written_is_one_sentence_and_nothing_is_written(safe_gate: SafeGate) -> None:
+    Path("evals").write_text("a file\n", "utf-8")
+    ran = safe_gate("init")
+    assert ran.code == 3
+    assert ran.err.startswith("evals/README.md: cannot be written: ")
+    assert "Written" not in ran.out
+    assert tree() == {"evals": b"a file\n"}
+
+
+def test_a_folder_that_takes_no_files_is_one_sentence(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir("/proc/self")  # where root cannot write either
+    ran = safe_gate("init")
+    assert ran.code == 3
+    assert "evals/README.md: cannot be written: " in ran.err
+
+
+def test_a_folder_inside_the_repository_is_told_where_workflows_go(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    remote("git@github.com:acme/app.git")
+    Path("app").mkdir()
+    monkeypatch.chdir("app")
+    assert "Note: this is not the top of the repository; " in safe_gate("init").out
+
+
+def test_the_pipelines_are_yaml_that_runs_the_gate(safe_gate: SafeGate) -> None:
+    remote("git@github.com:acme/app.git")
+    git("remote", "add", "mirror", "git@gitlab.com:acme/app.git")
+    safe_gate("init")
+    workflow = yaml.safe_load(Path(".github/workflows/safe-gate.yml").read_text("utf-8"))
+    assert workflow["jobs"]["gate"]["steps"][-1] == {"uses": "org/safe-gate@v1"}
+    (include,) = yaml.safe_load(Path(".gitlab-ci.yml").read_text("utf-8"))["include"]
+    job = yaml.safe_load(Path(include["local"]).read_text("utf-8"))["safe-gate"]
+    command, *arguments = job["script"][-1].split()
+    assert command == "safe-gate"
+    assert safe_gate(*arguments).code == 0
+    for path in job["artifacts"]["reports"].values():
+        assert Path(path).is_file()
+
+
+def record() -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "evals/record.py"]
+    return subprocess.run(command, capture_output=True, text=True, encoding="utf-8", check=False)
+
+
+def fill_in(body: str) -> None:
+    script = Path("evals/record.py")
+    text = script.read_text("utf-8")
+    assert text.count("    raise NotImplementedError(message)\n") == 1
+    script.write_text(text.replace("    raise NotImplementedError(message)\n", body), "utf-8")
+
+
+def test_the_script_says_that_its_function_is_to_be_filled_in(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    before = tree()
+    done = record()
+    assert (done.returncode, tree()) == (1, before)
+    assert done.stderr == "record.py: fill in the function application first; nothing is written\n"
+
+
+def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    fill_in(
+        "    if 'fracture' in message:\n"
+        "        return {'signals': [message], 'summary': 'Grün.', 'followup_questions': []}\n"
+        "    return f'Heard: {message}'\n"
+    )
+    assert record().returncode == 0
+    replies = [json.loads(line) for line in Path("evals/replies.jsonl").read_text("utf-8").splitlines()]
+    assert [one["assistant"] == f"Heard: {one['user']}" for one in replies] == [True, True, False]
+    assert replies[0]["notes"] == "Names what is hard and asks about it."
+    outputs = [
+        json.loads(line) for line in Path("evals/clinical_batch_1.outputs.jsonl").read_text("utf-8").splitlines()
+    ]
+    assert [one["test_id"] for one in outputs] == ["clinical-001", "clinical-002"]
+    assert {one["output"]["summary"] for one in outputs} == {"Grün."}
+    assert safe_gate("validate", "evals/replies.jsonl", "evals/clinical_batch_1.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("body", "words"),
+    [
+        ("    raise OSError('no route')\n", "replies.jsonl:1: OSError: no route; nothing is written\n"),
+        (
+            "    return None\n",
+            "replies.jsonl:1: TypeError: application returned NoneType; expected text; nothing is written\n",
+        ),
+        (
+            "    return 'text'\n",
+            (
+                "clinical_batch_1.json: clinical-001: TypeError: application returned something else; "
+                "expected signals, summary and followup_questions; nothing is written\n"
+            ),
+        ),
+    ],
+)
+def test_the_script_writes_nothing_unless_every_case_is_answered(safe_gate: SafeGate, body: str, words: str) -> None:
+    safe_gate("init")
+    fill_in(body)
+    before = tree()
+    done = record()
+    assert (done.returncode, done.stderr, tree()) == (1, words, before)
+
+
+def test_the_config_names_the_schema_that_is_written_beside_it(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    named = json.loads(Path("safe-gate.config.json").read_text("utf-8"))["$schema"]
+    assert Path(named).read_bytes() == (REPOSITORY / "schemas/config.schema.json").read_bytes()

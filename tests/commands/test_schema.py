@@ -1,0 +1,55 @@
+"""`safe-gate schema` prints schemas that an editor can use; `safe-gate` alone prints its help."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import pytest
+
+from tests.support.cases import REPOSITORY, Ran
+
+SCHEMAS = {file.name.removesuffix(".schema.json"): file for file in (REPOSITORY / "schemas").glob("*.json")}
+
+
+@pytest.mark.parametrize("name", SCHEMAS)
+def test_a_schema_is_printed_as_it_is(safe_gate: Callable[..., Ran], name: str) -> None:
+    ran = safe_gate("schema", name)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out.rstrip() == SCHEMAS[name].read_text("utf-8").rstrip()
+    assert json.loads(ran.out)["$id"] == f"{name}.schema.json"
+
+
+def test_the_names_are_listed_without_one(safe_gate: Callable[..., Ran]) -> None:
+    ran = safe_gate("schema")
+    assert (ran.code, ran.out.split()) == (0, sorted(SCHEMAS))
+
+
+def test_an_unknown_name_is_one_sentence_with_the_names(safe_gate: Callable[..., Ran]) -> None:
+    ran = safe_gate("schema", "confg")
+    assert (ran.code, ran.out) == (3, "")
+    assert '"confg" is not a schema (did you mean config?); expected one of config, ' in ran.err
+
+
+def _properties(schema: Any, path: str = "") -> Iterator[tuple[str, Any]]:
+    """Yield the properties of a schema at any depth, with where they stand."""
+    if isinstance(schema, dict):
+        for key, value in schema.items():
+            if key == "properties":
+                yield from ((f"{path}/{name}", one) for name, one in value.items())
+            yield from _properties(value, f"{path}/{key}")
+
+
+@pytest.mark.parametrize("name", ["config", "synthesis-case", "safe-batch", "safe-output", "waivers"])
+def test_every_property_that_a_user_writes_is_described(name: str) -> None:
+    found = dict(_properties(json.loads(SCHEMAS[name].read_text("utf-8"))))
+    assert found
+    assert [path for path, one in found.items() if not one.get("description")] == []
+
+
+def test_no_arguments_print_help_that_names_init_and_exit_3(safe_gate: Callable[..., Ran]) -> None:
+    ran = safe_gate()
+    assert (ran.code, ran.err) == (3, "")
+    assert ran.out == safe_gate("--help").out
+    assert "`safe-gate init`" in ran.out
