@@ -29,7 +29,7 @@ from safe_gate.render.untrusted import address, markdown
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
-_FIGURE = re.compile("[0-9]")
+_ARITHMETIC = re.compile(r"[0-9]\D+[0-9]")  # one figure beside another
 _NO_LINES: excerpts.Lines = {}
 
 ROWS = HELD
@@ -101,7 +101,7 @@ def _evidence(finding: Finding, quotes: excerpts.Lines) -> Iterator[str]:
     if quote:
         yield markdown(quote, excerpts.LONGEST)
     for phrase in finding.evidence:
-        if not (quote and all(isinstance(words, str) and _FIGURE.search(words) for words in phrase)):
+        if not (quote and all(isinstance(words, str) and _ARITHMETIC.search(words) for words in phrase)):
             yield words_of(phrase)
 
 
