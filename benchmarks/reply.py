@@ -13,9 +13,11 @@ from collections.abc import Callable
 from pathlib import Path
 
 from safe_gate.core.model import Place
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.scoring.measure import synthesis_rules
+from safe_gate.inputs.rules import load
+from safe_gate.scoring.measure import settings
 from safe_gate.settings.options import Options
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"
@@ -41,7 +43,9 @@ def main() -> None:
     recorded = [json.loads(line) for line in lines]
     cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in recorded]
     words = sum(len(case.assistant.split()) for case in cases) / len(cases)
-    rules = {profile: synthesis_rules(Options(profile=profile)) for profile in ("standard", "spec")}
+    rules = {
+        profile: load(EVALUATORS["synthesis"], settings(Options(profile=profile))) for profile in ("standard", "spec")
+    }
     best = fastest(
         {
             "parse": lambda: [json.loads(line) for line in lines],

@@ -84,10 +84,10 @@ _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
         ["eval", "--cases", "c.jsonl", "--fail-on", "1"],
         {"jsonschema_rs", "synthesis", *_TABLES, *_SETTINGS},
     ),
-    "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis"}),
+    "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "synthesis"}),
     "rows of Parquet": (
         ["validate", "c.parquet"],
-        {"cloudpickle", "jsonschema_rs", "pyarrow", "safe_v0", "synthesis"},
+        {"cloudpickle", "jsonschema_rs", "pyarrow", "synthesis"},
     ),
 }
 _COUNT = """

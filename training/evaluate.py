@@ -19,9 +19,11 @@ from typing import Any
 from tables import fill
 
 from safe_gate.core.model import Place
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, Rules, score_case
-from safe_gate.scoring.measure import synthesis_rules
+from safe_gate.inputs.rules import load
+from safe_gate.scoring.measure import settings
 from safe_gate.settings.options import Options
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"
@@ -221,7 +223,10 @@ def words(check: str) -> str:
 
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables by name."""
-    default, spec = synthesis_rules(Options()), synthesis_rules(Options(profile="spec"))
+    default, spec = (
+        load(EVALUATORS["synthesis"], settings(Options())),
+        load(EVALUATORS["synthesis"], settings(Options(profile="spec"))),
+    )
     found = labels(rows, default, spec)
     yield "checks", by_check(found)
     yield "sources", grouped(found, "source", lambda label: label.source)

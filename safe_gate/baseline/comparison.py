@@ -14,11 +14,12 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, present, without_texts
-from safe_gate.evaluators.safe_v0.score import Case as SafeCase
-from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.gate import drops, regression
-from safe_gate.inputs import batches, files
+from safe_gate.inputs import files
+from safe_gate.inputs import named as named_files
+from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.files import HERE
+from safe_gate.inputs.named import narrowed
 from safe_gate.inputs.spool import Store
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
@@ -84,48 +85,25 @@ def measured(
     there = narrowed(options, root)
     scoring, rules_root = ruled or (there, root)
     found: dict[str, measure.Measured] = {}
-    if there.safe_batch:
-        policy = measure.safe_policy(scoring)
-        found["safe_v0"] = measure.safe_v0_part(there, generated_at, root=root, policy=policy)
-    if there.synthesis_cases:
-        rules = measure.synthesis_rules(scoring, root=rules_root)
-        found["synthesis"] = measure.synthesis_part(there, root=root, rules=rules)
-    no_case = measure.as_shown([measure.lacking(there)], there)
-    if is_baseline and "safe_v0" in found and found["safe_v0"].problems == no_case:
-        del found["safe_v0"]
+    for evaluator in measure.given(there):
+        recipe = own_rules.recipe(evaluator, measure.settings(scoring), root=rules_root)
+        found[evaluator.name] = measure.part(evaluator, there, generated_at, root=root, recipe=recipe)
+    for evaluator in measure.given(there) if is_baseline else ():
+        no_case = evaluator.no_case(measure.settings(there))
+        if no_case and found[evaluator.name].problems == measure.as_shown([no_case], there):
+            del found[evaluator.name]
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
     return {name: found[name].part if name in found else None for name in EVALUATORS}
 
 
-def narrowed(options: Options, root: Path) -> Options:
-    """Return options less the patterns that name no file below a folder."""
-    test_dir = Path(options.safe_test_dir)
-
-    def batches_of(pattern: str) -> list[Path]:
-        return batches.expand_batches([pattern], test_dir, (options.config, options.waivers), root=root)[0]
-
-    return replace(
-        options,
-        safe_batch=tuple(pattern for pattern in options.safe_batch if batches_of(pattern)),
-        safe_outputs=_there(options.safe_outputs, root),
-        synthesis_cases=_there(options.synthesis_cases, root),
-        rules=_there(options.rules, root),
-    )
-
-
 def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
     """Yield a problem for each pattern of options that names no file below any of some folders."""
     left = [narrowed(options, root) for root in roots]
-    suffixes = {"safe_batch": ".json", "safe_outputs": ".jsonl", "synthesis_cases": ".jsonl", "rules": ".json"}
-    for name, suffix in suffixes.items():
+    for name, suffix in named_files.settings():
         for pattern in getattr(options, name):
             if not any(pattern in getattr(one, name) for one in left):
                 yield files.no_match(pattern, suffix, roots[-1])
-
-
-def _there(patterns: tuple[str, ...], root: Path) -> tuple[str, ...]:
-    return tuple(pattern for pattern in patterns if files.expand([pattern], root=root)[0])
 
 
 def against(
@@ -193,14 +171,11 @@ def texts_before(base: Baseline, comparison: JsonObject, options: Options, optio
         name: {one for key in ("changed_outputs", "changed_expectations") for one in comparison[name]["cases"][key]}
         for name in present(comparison)
     }
-    if changed.get("safe_v0") and own.safe_batch:
-        for case in measure.safe_v0_cases(own, root=base.root):
-            if isinstance(case, SafeCase) and case.test_id in changed["safe_v0"]:
-                texts.setdefault(texts_key("safe_v0", case.test_id), case.texts())
-    if changed.get("synthesis") and own.synthesis_cases:
-        for one in files.synthesis_cases(own.synthesis_cases, root=base.root, bounds=files.Bounds.of(own)):
-            if isinstance(one, Case) and one.id in changed["synthesis"]:
-                texts.setdefault(texts_key("synthesis", one.id), one.texts())
+    for evaluator in measure.given(own):
+        wanted = changed.get(evaluator.name, ())
+        for case in measure.cases(evaluator, own, root=base.root) if wanted else ():
+            if not isinstance(case, measure.Other) and case.id in wanted:
+                texts.setdefault(texts_key(evaluator.name, case.id), case.texts())
     return texts
 
 

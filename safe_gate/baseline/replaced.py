@@ -15,6 +15,7 @@ from safe_gate.core.model import CannotJudge, Outcome
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate.weakening import Weakening, What
 from safe_gate.inputs import files
+from safe_gate.inputs.named import narrowed
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
 
@@ -42,7 +43,7 @@ def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
     """Return the digests of what a run's scores follow from, as `comparing.Side` has them."""
     policy = measure.settings(options)
     parts = {name: evaluator.recorded(policy) for name, evaluator in EVALUATORS.items()}
-    return comparison.side(parts, comparison.narrowed(options, root), root=root).rules
+    return comparison.side(parts, narrowed(options, root), root=root).rules
 
 
 def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 from safe_gate.baseline import comparison, replaced
 from safe_gate.baseline.source import Baseline, committed
-from safe_gate.core.digests import digest
+from safe_gate.core.evaluator import Case, Evaluator
 from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.evaluators.safe_v0.score import Case as SafeCase
-from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.gate import weakening
 from safe_gate.gate.waivers import FATES
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, settings_of
-from safe_gate.inputs import files, rules
+from safe_gate.inputs import files, named, rules
 from safe_gate.inputs.files import HERE
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
@@ -82,13 +80,10 @@ def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Term
     A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
     Reads the cases and scores none. Raises CannotJudge with every problem.
     """
-    there = comparison.narrowed(options, root)
+    there = named.narrowed(options, root)
     return Terms(
         settings=_settings(options, _baseline(options, root, head or root)),
-        cases={
-            "safe_v0": _safe_v0(there, root) if there.safe_batch else {},
-            "synthesis": _synthesis(there, root) if there.synthesis_cases else {},
-        },
+        cases={one.name: _by_id(one, there, root) for one in measure.given(there)},
         rules=rules.facts(measure.settings(there), root=root),
         packs_sha256=measure.rules_digest(there, root=root),
         waivers=waivers_at(options, root=root),
@@ -115,28 +110,13 @@ def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]
     return tuple(known[1]["waivers"]) if known else ()
 
 
-def _safe_v0(options: Options, root: Path) -> dict[str, Asked]:
-    def asked(case: SafeCase) -> tuple[str, Asked]:
-        asks = {**case.asks(), "patient_payload": case.given, "cluster": case.cluster or None}
-        return case.test_id, Asked(case.digests()["case"], asks)
-
-    return _by_id(measure.safe_v0_cases(options, root=root), asked, options)
-
-
-def _synthesis(options: Options, root: Path) -> dict[str, Asked]:
-    def asked(case: Case) -> tuple[str, Asked]:
-        asks = {**case.asks(), "user": digest(case.user), "cluster": case.cluster or None}
-        return case.id, Asked(case.digests()["case"], asks)
-
-    cases = files.synthesis_cases(
-        options.synthesis_cases, root=root, cluster_key=options.cluster_key, bounds=files.Bounds.of(options)
-    )
-    return _by_id(cases, asked, options)
-
-
-def _by_id(items: Iterable[Any], asked: Callable[[Any], tuple[str, Asked]], options: Options) -> dict[str, Asked]:
-    intake = measure.Intake(items)
-    cases = dict(map(asked, intake.cases()))
+def _by_id(evaluator: Evaluator, options: Options, root: Path) -> dict[str, Asked]:
+    intake = measure.Intake(measure.cases(evaluator, options, root=root))
+    cases = {case.id: _asked(case) for case in intake.cases()}
     if intake.problems:
         raise CannotJudge(*measure.as_shown(intake.problems, options))
     return cases
+
+
+def _asked(case: Case) -> Asked:
+    return Asked(case.digests()["case"], {**case.asks(), **case.given(), "cluster": case.cluster or None})

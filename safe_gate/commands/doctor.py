@@ -4,15 +4,19 @@ from __future__ import annotations
 
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
 
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command, reporting_options
+from safe_gate.core.evaluator import Documents, Evaluator, Lines
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
-from safe_gate.inputs import batches, files
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import files, named
+from safe_gate.inputs import rules as own_rules
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
@@ -72,30 +76,28 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     if options.mode == "publish":
         return _of_another_run(options, effects)
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
-    if options.safe_batch:
-        expand = partial(
-            batches.expand_batches,
-            base=Path(options.safe_test_dir),
-            leave_out=(options.config, options.waivers),
-            outputs=options.safe_outputs,
-        )
-        searches["safe-batch"] = options.safe_batch, lambda patterns: expand(patterns)[:2]
-        searches["safe-outputs"] = options.safe_outputs, files.expand
-    if options.synthesis_cases:
-        searches["synthesis-cases"] = options.synthesis_cases, files.expand
-    if searches and options.rules:
-        searches["rules"] = options.rules, partial(files.expand, suffix=".json")
+    for evaluator in measure.given(options):
+        form = evaluator.input
+        outputs = getattr(options, form.outputs) if isinstance(form, Documents) else ()
+        searches[form.setting] = getattr(options, form.setting), partial(_found, evaluator, options, outputs)
+        if isinstance(form, Documents):
+            searches[form.outputs] = outputs, files.expand
+    for evaluator in EVALUATORS.values() if searches else ():
+        if evaluator.rule_files and (own := getattr(options, evaluator.rule_files.setting)):
+            searches[evaluator.rule_files.setting] = own, partial(files.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [measure.nothing_to_judge()]
     problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
     if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
         searches["shards"] = options.shards, files.expand
     facts: Facts = [
-        (name, Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
+        (name.replace("_", "-"), Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()
         for pattern in patterns
     ]
-    if options.safe_batch and (skipped := expand(options.safe_batch).skipped):
+    if skipped := [
+        path for one in measure.given(options) if isinstance(one.input, Documents) for path in _own(one, options)
+    ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(files.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
     problems += measure.as_shown(tuple(_unfit(options, effects)), options)
@@ -106,6 +108,22 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         except CannotJudge as error:
             problems += measure.as_shown(error.problems, options)
     return facts, problems
+
+
+def _found(
+    evaluator: Evaluator, options: Options, outputs: tuple[str, ...], patterns: Sequence[str]
+) -> tuple[list[Path], list[Problem]]:
+    """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
+    own = replace(options, **{evaluator.input.setting: tuple(patterns)})  # type: ignore[arg-type]
+    return named.expanded(evaluator, own, outputs=outputs)[:2]
+
+
+def _own(evaluator: Evaluator, options: Options) -> list[Path]:
+    """Return our own files that the patterns of documents match."""
+    if not isinstance(evaluator.input, Documents):
+        return []
+    outputs = getattr(options, evaluator.input.outputs)
+    return named.expanded(evaluator, options, outputs=outputs).skipped
 
 
 def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
@@ -127,10 +145,13 @@ def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
         checks.append(lambda: judging.refuse_itself(options))
     if options.mode == "merge":
         checks.append(lambda: shards.read(options.shards))
-    elif options.synthesis_cases and options.engine == "dask":
+    elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in measure.given(options)):
         checks.append(lambda: cluster.checked(options.scheduler))
-    if options.synthesis_cases and not files.expand(options.rules, suffix=".json")[1]:
-        checks.append(lambda: measure.synthesis_rules(options))
+    checks += (
+        partial(own_rules.load, one, measure.settings(options))
+        for one in measure.given(options)
+        if one.rule_files and not files.expand(getattr(options, one.rule_files.setting), suffix=".json")[1]
+    )
     for check in checks:
         try:
             check()

@@ -6,6 +6,7 @@ from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.figures import plural
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import files
 from safe_gate.render import console, jsonreport
 from safe_gate.render.report import section_alone
@@ -32,7 +33,7 @@ def main(call: Call) -> int:
         return complain(
             (measure.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
         )
-    measured = measure.synthesis_part(options)
+    measured = measure.part(EVALUATORS["synthesis"], options, effects.generated_at)
     measure.tell_skipped(measured.skipped, "synthesis-cases", effects.err)
     problems = measured.problems or tuple(measure.unknown_groups(options, {"synthesis": measured}))
     if measured.part is None or problems:

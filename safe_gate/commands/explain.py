@@ -5,9 +5,10 @@ from __future__ import annotations
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import Place, Problem, Untrusted, Verdict
 from safe_gate.core.validate import suggestion
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import Case, asks, score_case
-from safe_gate.inputs import files
+from safe_gate.inputs import rules as own_rules
 from safe_gate.render.explain import explanation
 from safe_gate.render.untrusted import plain
 from safe_gate.run.exit_codes import EXIT_CODES, complain
@@ -27,11 +28,12 @@ def main(call: Call) -> int:
     options, case_id = call.options(), call.arguments["id"]
     if not options.synthesis_cases:
         return complain((measure.missing("--cases", "the JSONL file that holds the case"),), call.effects)
-    rules = measure.synthesis_rules(options)
+    evaluator = EVALUATORS["synthesis"]
+    rules = own_rules.load(evaluator, measure.settings(options))
     problems: list[Problem] = []
     ids: list[str] = []
     found: Case | None = None
-    for item in files.synthesis_cases(options.synthesis_cases, bounds=files.Bounds.of(options)):
+    for item in measure.cases(evaluator, options):
         if isinstance(item, Problem):
             problems.append(item)
         elif isinstance(item, Case):

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
@@ -18,7 +19,7 @@ from safe_gate.evaluators.synthesis.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.score import Case, Rules
 from safe_gate.inputs import files
-from safe_gate.inputs.rules import recipe, shipped
+from safe_gate.inputs.rules import load, recipe, shipped
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, rulebook
 from safe_gate.run.exit_codes import EXIT_CODES
@@ -51,7 +52,7 @@ def main(call: Call) -> int:
     if out and words[:1] != ["train"]:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
     if not words:
-        effects.out(rulebook.rule_list(measure.synthesis_rules(options)))
+        effects.out(rulebook.rule_list(load(EVALUATORS["synthesis"], measure.settings(options))))
         return EXIT_CODES[Verdict.PASS]
     if words[0] == "test" and words[1:]:
         return _test(words[1:], effects)
@@ -151,8 +152,8 @@ def _own_packs(patterns: Sequence[str]) -> list[packs.Pack]:
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:
-    intake = measure.Intake(files.synthesis_cases(patterns))
-    cases = list(intake.cases())
+    intake = measure.Intake(files.cases(EVALUATORS["synthesis"], patterns))
+    cases: list[Any] = list(intake.cases())
     if intake.problems:
         raise CannotJudge(*intake.problems)
     return cases

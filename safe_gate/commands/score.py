@@ -7,6 +7,7 @@ from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import JsonObject, Label
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import files
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
@@ -42,7 +43,7 @@ def main(call: Call) -> int:
         return complain(
             (measure.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
         )
-    measured = measure.safe_v0_part(options, effects.generated_at, output)
+    measured = measure.part(EVALUATORS["safe_v0"], options, effects.generated_at, output)
     measure.tell_skipped(measured.skipped, "safe-batch", effects.err)
     problems = measured.problems or tuple(measure.unknown_groups(options, {"safe_v0": measured}))
     if measured.part is None or problems:

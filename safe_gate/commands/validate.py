@@ -7,13 +7,13 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.commands._command import Call, Command
+from safe_gate.core.evaluator import Documents, Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Problem, Problems, Verdict
-from safe_gate.evaluators.safe_v0.score import Case as SafeCase
-from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.inputs import batches, files
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import documents, files
 from safe_gate.run.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import shards
+from safe_gate.scoring import measure, shards
 from safe_gate.settings.sources import read
 
 COMMAND = Command(
@@ -38,7 +38,7 @@ def main(call: Call) -> int:
     for item in _checked(paths):
         if isinstance(item, Problem):
             problems.add(item)
-        cases += isinstance(item, SafeCase | Case)
+        cases += not isinstance(item, measure.Other)
     if problems:
         return complain(problems.kept(), call.effects)
     call.effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
@@ -53,27 +53,31 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
             kinds.setdefault(files.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
-    batch_files, outputs, cases = (kinds.pop(kind, []) for kind in ("safe-batch", "safe-output", "synthesis-case"))
-    beside = {files.location(batches.outputs_beside(Path(batch))) for batch in batch_files}
-    strays = [one for one in outputs if files.location(Path(one)) not in beside]
-    alone = [one for one in strays if not batch_files or files.exists(batches.batch_of(Path(one)))]
-    # None is named where each is found beside its batch: naming one, as --outputs does, ends that search.
-    named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
-    streams: list[Iterator[Any]] = []
-    if batch_files:
-        streams.append(batches.safe_cases(batch_files, named))
-    if alone:
-        streams.append(batches.safe_outputs(alone))
-    if cases:
-        streams.append(files.synthesis_cases(cases))
-    for stream in streams:
-        yield from stream
-    for kind, documents in kinds.items():
-        for path in documents:
+    for evaluator in EVALUATORS.values():
+        form = evaluator.input
+        if isinstance(form, Documents):
+            yield from _joined(evaluator, kinds.pop(form.kind, []), kinds.pop(form.outputs_kind, []))
+        elif cases := kinds.pop(form.kind, []):
+            yield from files.cases(evaluator, cases)
+    for kind, others in kinds.items():
+        for path in others:
             try:
                 _check_document(path, kind)
             except CannotJudge as error:
                 yield from error.problems
+
+
+def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
+    """Yield what documents hold, joined with their outputs, and outputs whose documents are not given alone."""
+    beside = {files.location(documents.outputs_beside(Path(one))) for one in given}
+    strays = [one for one in outputs if files.location(Path(one)) not in beside]
+    alone = [one for one in strays if not given or files.exists(documents.batch_of(Path(one)))]
+    # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
+    named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
+    if given:
+        yield from documents.cases(evaluator, given, named)
+    if alone:
+        yield from documents.outputs_alone(evaluator, alone)
 
 
 def _check_document(path: str, kind: str) -> None:

@@ -20,10 +20,13 @@ from safe_gate.core.model import (
     Metric,
     Outcome,
     Phrase,
+    Place,
+    Problem,
     Rate,
     Section,
 )
 from safe_gate.core.rules import Rule
+from safe_gate.core.validate import Fault
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +43,100 @@ class Grouping:
     size: str
     figures: Callable[[JsonObject], Mapping[str, JsonObject]]
     groups_of: Callable[[JsonObject], Sequence[str]]
+
+
+class Lines(NamedTuple):
+    """Files of lines, each a JSON object that holds one case with what was recorded for it; or rows of Parquet.
+
+    `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
+    """
+
+    setting: str
+    kind: str
+    plural: str
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The options that say which files are read."""
+        return (self.setting,)
+
+
+class Documents(NamedTuple):
+    """JSON documents that hold several cases under `cases`, each with what was recorded for it as its `output`.
+
+    Outputs may instead be lines with the id of their case, in files beside the documents or named by the option
+    `outputs`. `setting` is the option that names the documents, `folder` the one that their patterns start from;
+    `kind` and `outputs_kind` are the schemas, `plural` is what the documents are called.
+    """
+
+    setting: str
+    kind: str
+    plural: str
+    cases: str
+    outputs: str
+    outputs_kind: str
+    folder: str
+
+    @property
+    def settings(self) -> tuple[str, ...]:
+        """The options that say which files are read."""
+        return self.setting, self.outputs, self.folder
+
+
+class Misnamed(NamedTuple):
+    """A name that a setting gives and nothing has: the setting, by the name of its option, and what was expected."""
+
+    setting: str
+    name: str
+    message: str
+
+
+class CaseAt(NamedTuple):
+    """Where a case of a document stands, the name of the document's file without its suffix, and its cluster."""
+
+    place: Place
+    stem: str
+    cluster: str
+
+
+class Case(Protocol):
+    """A case with what was recorded for it: a frozen dataclass."""
+
+    @property
+    def id(self) -> str:
+        """Its id, unique among the cases of its evaluator in a run."""
+        ...
+
+    @property
+    def place(self) -> Place:
+        """Where it stands."""
+        ...
+
+    @property
+    def cluster(self) -> str:
+        """What names the cases that change together, "" for none."""
+        ...
+
+    @property
+    def groups(self) -> Sequence[str]:
+        """The groups it is in, such as its tags."""
+        ...
+
+    def asks(self) -> dict[str, Any]:
+        """Return what is asked of the output, in no order of its own: two cases that ask the same are alike."""
+        ...
+
+    def given(self) -> dict[str, Any]:
+        """Return digests of what was given to the application, by name; None for what is not known."""
+        ...
+
+    def digests(self) -> dict[str, str]:
+        """Return digests as `case` and `output`, which tell whether either is the same in another run."""
+        ...
+
+    def texts(self) -> dict[str, Any]:
+        """Return the recorded texts by field."""
+        ...
 
 
 class Shipped(Protocol):
@@ -99,6 +196,9 @@ class Evaluator(Protocol):
     measures: str
     """The word for what a case fails by, as waivers write it: `metric` or `check`."""
 
+    input: Lines | Documents
+    """Its input files."""
+
     grouping: Grouping
     """What cases are grouped by."""
 
@@ -123,7 +223,33 @@ class Evaluator(Protocol):
     rule_files: RuleFiles | None = None
     """The files of rules that its scores follow from, those of a team; the report has their digest."""
 
+    # --- its cases
+
+    def faults(self, _value: JsonObject) -> Iterator[Fault]:
+        """Yield what is wrong with an object of `Lines` that fits its schema."""
+        yield from ()
+
+    def case(self, _value: JsonObject, _place: Place, _cluster: str) -> Case:
+        """Return the case of an object of `Lines`, which has no fault."""
+        raise TypeError(f"{self.name} reads no lines")
+
+    def case_in(self, _document: JsonObject, _index: int, _output: JsonObject, _at: CaseAt) -> Case:
+        """Return a case of `Documents`: that with this index, and the output that was recorded for it."""
+        raise TypeError(f"{self.name} reads no documents")
+
+    def is_wanted(self, _case: Any, _settings: JsonObject) -> bool:
+        """Return whether settings leave a case in."""
+        return True
+
+    def no_case(self, _settings: JsonObject) -> Problem | None:
+        """Return the problem that settings leave no case in; None if that cannot be."""
+        return None
+
     # --- what it scores by
+
+    def misnamed(self, _settings: JsonObject) -> Iterator[Misnamed]:
+        """Yield the names in settings that mean nothing to it, such as that of a check that it does not have."""
+        yield from ()
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
         """Return what all scores follow from besides cases and code: a text, which can be sent to another process.
@@ -144,6 +270,31 @@ class Evaluator(Protocol):
     def facts(self, _own: Sequence[OwnFile], _data: Shipped) -> Mapping[str, PackFact]:
         """Return all rules that are in files, whether or not they are switched off, by their ids."""
         return {}
+
+    # --- scores and totals; `by` is what `made` returned
+
+    def score(self, case: Any, by: Any) -> JsonObject:
+        """Return a case's entry of `results[]`, which follows from the case and `by` alone."""
+        ...
+
+    def recounted(self, _entry: JsonObject, case: Any, by: Any) -> JsonObject:
+        """Return the entry that follows from what an entry of a shard holds; an equal one if the entry is sound.
+
+        Scoring the case again is right, unless that costs more than to add up the evidence.
+        """
+        return self.score(case, by)
+
+    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
+        """Return the totals of some cases with their entries: a value, which `+` adds to others in any order."""
+        ...
+
+    def unserved(self, _totals: Any, _by: Any) -> Iterator[Problem]:
+        """Yield a problem for whatever cases ask for and nothing looks at: a pass that nobody earned."""
+        yield from ()
+
+    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
+        """Return its part of the report, of all cases; `results` has their entries in order."""
+        ...
 
     # --- the gate
 

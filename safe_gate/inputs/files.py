@@ -22,8 +22,9 @@ from itertools import islice
 from pathlib import Path
 from tempfile import NamedTemporaryFile
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
+from typing import Any, BinaryIO, NamedTuple
 
+from safe_gate.core.evaluator import Case, Evaluator
 from safe_gate.core.jsontext import (
     JsonError,
     TooManyContainersError,
@@ -33,15 +34,12 @@ from safe_gate.core.jsontext import (
     places,
 )
 from safe_gate.core.model import CannotJudge, Config, Place, Problem
-from safe_gate.core.validate import Fault, Schema, masked, quote, suggestion
+from safe_gate.core.validate import Fault, Schema, suggestion
 from safe_gate.gate.waivers import twins
 from safe_gate.importers import parquet
 from safe_gate.inputs import globs, leftovers
 from safe_gate.inputs.spool import Store
 from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE, Options, settings
-
-if TYPE_CHECKING:
-    from safe_gate.evaluators.synthesis.score import Case
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
@@ -123,28 +121,40 @@ PART_BYTES = 1 << 20
 """A part ends with the line that fills so many bytes."""
 
 
-def synthesis_cases(
-    patterns: Sequence[str], *, root: Path = HERE, cluster_key: str = "", bounds: Bounds = BOUNDS
+def cases(
+    evaluator: Evaluator,
+    patterns: Sequence[str],
+    *,
+    root: Path = HERE,
+    cluster_key: str = "",
+    bounds: Bounds = BOUNDS,
 ) -> Iterator[Case | Problem | InputFile]:
     """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
 
-    `cluster_key` is that of `cluster_of`.
+    The evaluator's input is `Lines`; `cluster_key` is that of `cluster_of`.
     """
     seen = Store()
-    for item in synthesis_parts(patterns, root=root, bounds=bounds):
+    for item in parts(evaluator, patterns, root=root, bounds=bounds):
         if not isinstance(item, Part):
             yield item
             continue
-        found = list(cases_of(item, cluster_key))
-        twins = {place: twin for case_id, place in ids_of(found) if (twin := twin_of(seen, case_id, place, "id"))}
+        found = list(cases_of(evaluator, item, cluster_key))
+        twins = {
+            place: twin for case_id, place in ids_of(found) if (twin := twin_of(seen, case_id, place, evaluator.id_key))
+        }
         yield from twins.values()
         yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
 
 
-def synthesis_parts(
-    patterns: Sequence[str], *, root: Path = HERE, size: int = PART_LINES, bounds: Bounds = BOUNDS
+def parts(
+    evaluator: Evaluator,
+    patterns: Sequence[str],
+    *,
+    root: Path = HERE,
+    size: int = PART_LINES,
+    bounds: Bounds = BOUNDS,
 ) -> Iterator[Part | Problem | InputFile]:
-    """Yield files of cases in parts of so many lines, and their problems and each file as `synthesis_cases` does.
+    """Yield files of cases in parts of so many lines, and their problems and each file as `cases` does.
 
     What is wrong with lines, or with ids that stand twice, is for whoever reads the parts to find.
     """
@@ -152,7 +162,7 @@ def synthesis_parts(
     yield from problems
     for path in paths:
         is_empty = True
-        for item in _parts(path, "synthesis-case", root, bounds, size):
+        for item in _parts(path, evaluator.input.kind, root, bounds, size):
             is_empty = is_empty and isinstance(item, InputFile)
             yield item
         if is_empty:
@@ -160,45 +170,21 @@ def synthesis_parts(
             yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
 
 
-def cases_of(part: Part, cluster_key: str = "") -> Iterator[Case | Problem]:
-    """Yield the cases of a part and its problems, as `synthesis_cases` does but for ids that stand elsewhere too.
+def cases_of(evaluator: Evaluator, part: Part, cluster_key: str = "") -> Iterator[Case | Problem]:
+    """Yield the cases of a part and its problems, as `cases` does but for ids that stand elsewhere too.
 
     `cluster_key` is that of `cluster_of`.
     """
-    from safe_gate.evaluators.synthesis.score import Case
-
-    for item in _objects(part, "synthesis-case"):
+    for item in _objects(part, evaluator.input.kind):
         if isinstance(item, Problem):
             yield item
             continue
-        place, case = item
-        if faults := tuple(_misquoted(case)):
+        place, value = item
+        if faults := tuple(evaluator.faults(value)):
             for fault in faults:
-                yield Problem(place, fault.message, case["id"], fault.field, fault.text_free)
+                yield Problem(place, fault.message, value[evaluator.id_key], fault.field, fault.text_free)
             continue
-        yield Case(
-            id=case["id"],
-            user=case["user"],
-            assistant=case["assistant"],
-            checks=tuple(case["checks"]),
-            expected=case.get("expected", {}),
-            tags=tuple(case.get("tags", ())),
-            place=place,
-            cluster=cluster_of(case, cluster_key),
-            marks=case.get("marks", {}),
-        )
-
-
-def _misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each mark of a valid case that does not occur in its text."""
-    for group, quotes in case.get("marks", {}).items():
-        if group.startswith("x_"):
-            continue
-        field = "user" if group == "vulnerability" else "assistant"
-        for number, words in enumerate(quotes):
-            if words not in case[field]:
-                end = f', which is not in "{field}"; expected words copied from it exactly'
-                yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
+        yield evaluator.case(value, place, cluster_of(value, cluster_key))
 
 
 def ids_of(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
@@ -608,12 +594,12 @@ def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Proble
 
 
 def recorded_outputs(
-    path: Path, root: Path, bounds: Bounds = BOUNDS
+    kind: str, path: Path, root: Path, bounds: Bounds = BOUNDS
 ) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
-    """Yield the valid SAFE v0 outputs of a file with their places, problems, and at the end the file."""
-    for item in _parts(path, "safe-output", root, bounds):
+    """Yield the valid outputs of a file, of one schema, with their places, problems, and at the end the file."""
+    for item in _parts(path, kind, root, bounds):
         if isinstance(item, Part):
-            yield from _objects(item, "safe-output")
+            yield from _objects(item, kind)
         else:
             yield item
 
@@ -903,18 +889,20 @@ def problems_of(
     name: str,
     text: str,
     *,
+    cases: tuple[str, str] = ("", ""),
     batch: Any = None,
     original: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Problem, ...]:
     """Return a document's faults as problems, with the line of each and the case it stands in.
 
-    `original` gives the keys at the top as the text spells them, where that is not how the schema does.
+    `cases` are the keys where `batch` has its cases, and these their ids. `original` gives the keys at the top as the
+    text spells them, where that is not how the schema does.
     """
     lines = _lines_of([fault.path for fault in faults], text, original) if faults else {}
     found = []
     for fault in faults:
-        is_case = fault.path[:1] == ("test_cases",) and len(fault.path) > 1
-        case_id = id_of(batch["test_cases"][fault.path[1]], "test_id") if is_case else ""
+        is_case = bool(cases[0]) and fault.path[:1] == cases[:1] and len(fault.path) > 1
+        case_id = id_of(batch[cases[0]][fault.path[1]], cases[1]) if is_case else ""
         field = Fault(fault.path[2:], "").field if case_id else fault.field
         found.append(
             Problem(Place(name, _line_of(fault.path, lines, original)), fault.message, case_id, field, fault.text_free)

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, nullcontext, suppress
-from dataclasses import asdict, dataclass, fields, replace
+from dataclasses import asdict, dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.baseline import comparison, source, terms
+from safe_gate.core.evaluator import Documents
 from safe_gate.core.figures import plural
 from safe_gate.core.model import (
     NOTHING_RECORDED,
@@ -28,11 +29,11 @@ from safe_gate.core.model import (
     number,
 )
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis.score import Rules
 from safe_gate.gate import limits, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.weakening import Weakening, What
-from safe_gate.inputs import batches, files
+from safe_gate.inputs import files, named
+from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.trees import Pattern
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
@@ -107,7 +108,7 @@ def scored(
 def gate_policy(options: Options) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
     settings = {name: getattr(options, one.grouping.setting) or {} for name, one in EVALUATORS.items()}
-    general = limits.by_rule({field.name: getattr(options, field.name) for field in fields(options)})
+    general = limits.by_rule({one.name: getattr(options, one.name) for one in fields(options)})
     own_limits = {
         evaluator: {
             group: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds", "optional")}
@@ -126,7 +127,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
 """Settings that judge nothing: who scores cases and how they are told, the run's own whoever's settings judge."""
 
-_OF_INPUTS = ("safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases")
+_OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
 """Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
 
 
@@ -135,7 +136,7 @@ def with_todays(options: Options, options_at: comparison.OptionsAt) -> compariso
 
     def settings_at(root: Path) -> Options:
         own = options_at(root)
-        names = _OF_THE_RUN if own.safe_batch or own.synthesis_cases else (*_OF_THE_RUN, *_OF_INPUTS)
+        names = _OF_THE_RUN if measure.given(own) else (*_OF_THE_RUN, *_OF_INPUTS)
         return replace(own, **{name: getattr(options, name) for name in names})
 
     return settings_at
@@ -172,12 +173,12 @@ def _opened(
 class _Ruling:
     """By whose settings a run is judged: its own, or those of the base commit.
 
-    `rules` are their rule packs read, None for the run's own, which are read with the cases. `base` is None
-    for the run's own.
+    `recipes` are those of what evaluators score by, empty for the run's own, which are read with the cases. `base` is
+    None for the run's own.
     """
 
     options: Options
-    rules: Rules | None = None
+    recipes: Mapping[str, str] = field(default_factory=dict)
     base: source.Baseline | None = None
 
     @property
@@ -221,10 +222,14 @@ def _ruling(options: Options, effects: Effects, options_at: comparison.OptionsAt
             raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
         try:
             own = options_at(base.root)
-            rules = measure.synthesis_rules(own, root=base.root) if own.synthesis_cases else None
+            settings = measure.settings(own)
+            given = measure.given(own)
+            recipes = {one.name: own_rules.recipe(one, settings, root=base.root) for one in given}
+            for name, recipe in recipes.items():
+                own_rules.made(name, recipe)
         except CannotJudge as error:
             raise comparison.at_baseline(base, error) from None
-        yield _Ruling(own, rules, base)
+        yield _Ruling(own, recipes, base)
 
 
 _Measured = Mapping[str, measure.Measured | None]
@@ -239,18 +244,13 @@ def _measured(
     `options` are the run's own, whoever's settings judge.
     """
     judging, at, keeps = ruling.options, effects.generated_at, _kept(options)
-    measured = {
-        "safe_v0": (measure.safe_v0_part(judging, at, source=source, keeps=keeps) if judging.safe_batch else None),
-        "synthesis": (
-            measure.synthesis_part(judging, rules=ruling.rules, source=source, keeps=keeps)
-            if judging.synthesis_cases
-            else None
-        ),
-    }
+    measured: dict[str, measure.Measured | None] = dict.fromkeys(EVALUATORS)
+    for evaluator in measure.given(judging):
+        recipe = ruling.recipes.get(evaluator.name, "")
+        one = measure.part(evaluator, judging, at, recipe=recipe, source=source, keeps=keeps)
+        measured[evaluator.name] = one
+        measure.tell_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     present = [one for one in measured.values() if one is not None]
-    for name, setting in (("safe_v0", "safe-batch"), ("synthesis", "synthesis-cases")):
-        if one := measured[name]:
-            measure.tell_skipped(one.skipped, setting, effects.err)
     problems = (
         tuple(problem for one in present for problem in one.problems) if present else (measure.nothing_to_judge(),)
     )
@@ -264,10 +264,10 @@ def _unknown_names(ruling: _Ruling, options: Options, measured: _Measured) -> It
     Under other settings than its own a change could else bring in a name that keeps every later run from a verdict.
     """
     yield from measure.unknown_groups(options, measured)
-    yield from measure.unknown_checks(options, measured)
+    yield from measure.misnamed(options, measured)
     if ruling.base:
         own = ruling.options, measured
-        unknown = (*measure.unknown_groups(*own, root=ruling.root), *measure.unknown_checks(*own, root=ruling.root))
+        unknown = (*measure.unknown_groups(*own, root=ruling.root), *measure.misnamed(*own, root=ruling.root))
         yield from comparison.at_baseline(ruling.base, CannotJudge(*unknown)).problems
 
 
@@ -462,12 +462,11 @@ def _left_out(ruling: _Ruling, options: Options) -> Iterator[Weakening]:
 
 def _files_of(name: str, options: Options) -> set[Path]:
     """Return where the files lie that a setting of inputs names, the folder of batches those of all batches."""
-    if name in ("safe_batch", "safe_test_dir"):
-        ours = (options.config, options.waivers)
-        test_dir = Path(options.safe_test_dir)
-        paths = batches.expand_batches(options.safe_batch, test_dir, ours, outputs=options.safe_outputs).paths
-    else:
-        paths, _ = files.expand(getattr(options, name))
+    for one in EVALUATORS.values():
+        if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
+            outputs = getattr(options, one.input.outputs) if isinstance(one.input, Documents) else ()
+            return set(map(files.location, named.expanded(one, options, outputs=outputs).paths))
+    paths, _ = files.expand(getattr(options, name))
     return set(map(files.location, paths))
 
 

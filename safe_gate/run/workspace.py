@@ -7,20 +7,17 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github.checkout import foreign_checkout
-from safe_gate.inputs import files
+from safe_gate.inputs import files, named
 from safe_gate.publish.effects import Effects
 from safe_gate.settings.options import WAIVERS_FILE, Options, config_paths
 
 
 def read_by(options: Options, output: str = "") -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
-    from safe_gate.inputs import batches
-
     settings = (*config_paths(options), options.waivers or WAIVERS_FILE)
     yield from (Path(one) for one in ("", *settings, options.baseline))
-    yield from files.expand((*options.synthesis_cases, *options.safe_outputs, *options.rules, *options.shards))[0]
-    for batch in batches.expand_batches(options.safe_batch, Path(options.safe_test_dir), (output,))[0]:
-        yield from (batch, batches.outputs_beside(batch))
+    yield from files.expand(options.shards)[0]
+    yield from named.read_by(options, output)
 
 
 def keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:

@@ -9,18 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from contextlib import suppress
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, fields, replace
 from functools import partial
-from itertools import islice
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Generic, Literal, TypeVar
+from typing import Any, Generic, Literal, TypeVar
 
+from safe_gate.core.evaluator import Case, Evaluator, Lines
 from safe_gate.core.figures import add_up, first_few, plural
-from safe_gate.core.model import CannotJudge, JsonObject, Label, Place, Problem, Problems
-from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
+from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, without_texts
-from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
-from safe_gate.gate.limits import ALL
 from safe_gate.inputs import files
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.files import HERE
@@ -28,14 +26,6 @@ from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring import progress, workers
 from safe_gate.settings.options import Options
-
-if TYPE_CHECKING:  # an evaluator is imported where it has cases
-    from safe_gate.evaluators.safe_v0.report import Totals as SafeTotals
-    from safe_gate.evaluators.safe_v0.score import Case as SafeCase
-    from safe_gate.evaluators.safe_v0.score import Policy
-    from safe_gate.evaluators.synthesis.report import Totals
-    from safe_gate.evaluators.synthesis.score import Case, Rules
-    from safe_gate.inputs import batches
 
 SCORING = (
     "safe_concern",
@@ -75,8 +65,10 @@ Keeps = Literal["", "failing", "all"]
 """Of which cases the recorded texts are kept, because something shows them."""
 
 
-def _keeps(keeps: Keeps, is_expected: bool) -> bool:
-    return keeps == "all" or (keeps == "failing" and not is_expected)
+def _texts(evaluator: Evaluator, case: Case, entry: JsonObject, keeps: Keeps) -> JsonObject:
+    """Return the recorded texts of a case if they are kept."""
+    is_kept = keeps == "all" or not evaluator.outcome(entry).passed
+    return case.texts() if is_kept else {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,158 +91,134 @@ class Measured:
     texts: Sequence[JsonObject] = ()
 
 
-def safe_v0_part(
+def part(
+    evaluator: Evaluator,
     options: Options,
     generated_at: str,
     output: str = "",
     *,
     root: Path = HERE,
-    policy: Policy | None = None,
+    recipe: str = "",
     source: EntrySource = scored,
     keeps: Keeps = "",
 ) -> Measured:
-    """Return SAFE v0's part of the report over all batches that the options name.
+    """Return an evaluator's part of the report over all cases that the options name.
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
-    Files are read below `root`, as by `files.expand`; `policy` is how to score, if not as the options say. `keeps`
-    says of which cases the recorded texts are there, too.
+    Files are read below `root`, as by `files.expand`; `recipe` is that of what to score by, if not as the options
+    say there. `keeps` says of which cases the recorded texts are there, too.
     """
-    from safe_gate.evaluators.safe_v0.report import Totals as SafeTotals
-    from safe_gate.evaluators.safe_v0.report import report as safe_report
-    from safe_gate.evaluators.safe_v0.score import score_case as safe_score_case
-
-    policy = policy or safe_policy(options)
-
-    groups = set[str]()
-    intake = Intake(safe_v0_cases(options, output, root=root, archetypes=groups))
-    entries, texts = Spool(), Spool()
-
-    def entry(case: SafeCase) -> JsonObject | None:
-        def score() -> JsonObject:
-            return _told("safe_v0", safe_score_case(case, policy).as_json(), options.text)
-
-        given = source("safe_v0", case.test_id, score, lambda _: score())  # which costs little more than reading it
-        if isinstance(given, Problem):
-            intake.add(given)
-            return None
-        return given
-
-    def totals() -> Iterator[SafeTotals]:
-        for cases in _chunks(intake.cases()):
-            found = [(case, scored) for case in cases if (scored := entry(case)) is not None]
-            entries.take(lines(scored for _, scored in found))
-            progress.scored(len(cases))
-            if keeps:
-                told = (case.texts() if _keeps(keeps, scored["label"] == Label.PASS) else {} for case, scored in found)
-                texts.take(lines(told))
-            yield SafeTotals.of(found, policy)
-
-    total = add_up(totals(), SafeTotals())
-    problems = intake.problems or (() if intake.count else (lacking(options),))
-    is_whole = not problems and intake.count == len(entries)
-    part = safe_report(total, entries, policy, generated_at) if is_whole else None
-    return Measured(
-        part,
-        as_shown(problems, options),
-        tuple(intake.inputs),
-        entries,
-        intake.count,
-        groups,
-        tuple(intake.skipped),
-        texts,
-    )
-
-
-def safe_v0_cases(
-    options: Options, output: str = "", *, root: Path = HERE, archetypes: set[str] | None = None
-) -> Iterator[batches.SafeItem]:
-    """Yield the SAFE v0 cases that options name, with problems and files, as `batches.safe_cases` does.
-
-    Cases of another concern than the options' are left out; `archetypes` takes the archetypes of these, too.
-    """
-    from safe_gate.evaluators.safe_v0.score import Case as SafeCase
-    from safe_gate.inputs import batches
-
-    for item in batches.safe_cases(
-        options.safe_batch,
-        options.safe_outputs,
-        test_dir=options.safe_test_dir,
-        leave_out=(options.config, options.waivers, output),
-        cluster_key=options.cluster_key,
-        root=root,
-        bounds=files.Bounds.of(options),
-    ):
-        if isinstance(item, SafeCase):
-            if archetypes is not None:
-                archetypes.add(item.archetype)
-            if options.safe_concern not in ("", item.concern_id):
-                continue
-        yield item
-
-
-def synthesis_part(
-    options: Options,
-    *,
-    root: Path = HERE,
-    rules: Rules | None = None,
-    source: EntrySource = scored,
-    keeps: Keeps = "",
-) -> Measured:
-    """Return Synthesis's part of the report over all case files that the options name.
-
-    Files are read below `root`, as by `files.expand`; `rules` are what to score by, if not those that
-    the options name there. `keeps` says of which cases the recorded texts are there,
-    too.
-    """
-    from safe_gate.evaluators.synthesis.report import Totals
-    from safe_gate.evaluators.synthesis.report import report as synthesis_report
-
     problems: tuple[Problem, ...] = ()
     try:
-        rules = rules or synthesis_rules(options, root=root)
-    except CannotJudge as error:
-        problems, rules = error.problems, synthesis_rules(Options())  # the cases may have problems of their own
-    scoring = Scoring(rules.recipe, options.cluster_key, options.text, source, keeps)
+        recipe = recipe or own_rules.recipe(evaluator, settings(options), root=root)
+        by = own_rules.made(evaluator.name, recipe)
+    except CannotJudge as error:  # the cases may have problems of their own
+        problems, recipe = error.problems, own_rules.recipe(evaluator, settings(Options()))
+        by = own_rules.made(evaluator.name, recipe)
+    scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps)
     seen, entries, texts, found = Store(), Spool(), Spool(), Problems()
     inputs: list[files.InputFile] = []
+    skipped: list[str] = []
     groups = set[str]()
     count = 0
-    mapped, size = _engine(options)
+    mapped, size = _engine(options) if isinstance(evaluator.input, Lines) else (map, files.PART_LINES)
     bounds = files.Bounds.of(options)
 
-    def parts() -> Iterator[tuple[files.Part, bool]]:
-        for item in files.synthesis_parts(options.synthesis_cases, root=root, size=size, bounds=bounds):
+    def parts() -> Iterator[tuple[Part, bool]]:
+        for item in _parts(evaluator, options, output, root, size):
             if isinstance(item, Problem):
                 found.add(item)
             elif isinstance(item, files.InputFile):
                 inputs.append(item)
+            elif isinstance(item, files.Skipped):
+                skipped.append(item.path)
             else:
                 yield item, not (problems or found)
 
-    def totals() -> Iterator[Totals]:
+    def totals() -> Iterator[Any]:
         nonlocal count
         for tally in mapped(partial(tallied, scoring), parts()):
             for problem in tally.problems:
                 found.add(problem)
             for case_id, place in tally.ids:
-                if twin := files.twin_of(seen, case_id, place, "id"):
+                if twin := files.twin_of(seen, case_id, place, evaluator.id_key):
                     found.add(twin)
-            count += len(tally.ids)
-            progress.scored(len(tally.ids))
-            groups.update(tally.tags)
+            count += tally.cases
+            progress.scored(tally.cases)
+            groups.update(tally.groups)
             if len(groups) > bounds.tags:
                 raise CannotJudge(too_many_tags(bounds.tags))
             entries.take(tally.entries)
             texts.take(tally.texts)
             yield tally.totals
 
-    total = add_up(totals(), Totals())
-    problems = as_shown((*problems, *found.kept(), *_unlooked(total, rules)), options)
+    total = add_up(totals(), evaluator.totals((), by))
+    problems = (*problems, *found.kept(), *evaluator.unserved(total, by))
+    if not problems and not count and (lacking := evaluator.no_case(settings(options))):
+        problems = (lacking,)
     is_whole = not problems and 0 < count == len(entries)
-    part = synthesis_report(total, entries) if is_whole else None
-    skipped = tuple(files.shown(path, root) for path in files.own_cases(options.synthesis_cases, root=root))
-    return Measured(part, problems, tuple(inputs), entries, count, groups, skipped, texts)
+    whole = evaluator.report(total, entries, by, generated_at) if is_whole else None
+    return Measured(whole, as_shown(problems, options), tuple(inputs), entries, count, groups, tuple(skipped), texts)
+
+
+Part = files.Part | tuple[Case, ...]
+"""Some cases: lines that hold them, or cases of documents, which are read already."""
+
+Other = Problem | files.InputFile | files.Skipped
+
+
+def _parts(evaluator: Evaluator, options: Options, output: str, root: Path, size: int) -> Iterator[Part | Other]:
+    """Yield an evaluator's cases in parts of about `size`, with problems and files."""
+    patterns = getattr(options, evaluator.input.setting)
+    if isinstance(evaluator.input, Lines):
+        yield from files.parts(evaluator, patterns, root=root, size=size, bounds=files.Bounds.of(options))
+        yield from (files.Skipped(files.shown(path, root)) for path in files.own_cases(patterns, root=root))
+        return
+    some: list[Case] = []
+    for item in _of_documents(evaluator, options, output, root):
+        if isinstance(item, Other):
+            yield item
+            continue
+        some.append(item)
+        if len(some) == size:
+            yield tuple(some)
+            some.clear()
+    if some:
+        yield tuple(some)
+
+
+def _of_documents(evaluator: Evaluator, options: Options, output: str, root: Path) -> Iterator[Case | Other]:
+    from safe_gate.inputs import documents
+
+    form = documents.documents_of(evaluator)
+    return documents.cases(
+        evaluator,
+        getattr(options, form.setting),
+        getattr(options, form.outputs),
+        folder=getattr(options, form.folder),
+        leave_out=(options.config, options.waivers, output),
+        cluster_key=options.cluster_key,
+        root=root,
+        bounds=files.Bounds.of(options),
+    )
+
+
+def cases(evaluator: Evaluator, options: Options, *, root: Path = HERE) -> Iterator[Case | Other]:
+    """Yield an evaluator's cases that options name and leave in, with problems and files; scores none."""
+    found: Iterator[Case | Other]
+    if isinstance(evaluator.input, Lines):
+        patterns, bounds = getattr(options, evaluator.input.setting), files.Bounds.of(options)
+        found = files.cases(evaluator, patterns, root=root, cluster_key=options.cluster_key, bounds=bounds)
+    else:
+        found = _of_documents(evaluator, options, "", root)
+    own = settings(options)
+    return (item for item in found if isinstance(item, Other) or evaluator.is_wanted(item, own))
+
+
+def given(options: Options) -> list[Evaluator]:
+    """Return the evaluators that options name input files of, in reading order."""
+    return [one for one in EVALUATORS.values() if getattr(options, one.input.setting)]
 
 
 def too_many_tags(most: int) -> Problem:
@@ -270,7 +238,7 @@ def unknown_groups(
         if found is None:
             continue
         noun = EVALUATORS[evaluator].grouping.noun
-        setting = f"{noun}s"
+        setting = EVALUATORS[evaluator].grouping.setting
         named = getattr(options, setting) or {}
         for name in sorted(named.keys() - found.groups):
             if not named[name].get("optional"):
@@ -280,15 +248,13 @@ def unknown_groups(
                 yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
 
 
-def unknown_checks(
-    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
-) -> Iterator[Problem]:
-    """Yield a problem for each check that `min-label-accuracy` names and Synthesis does not have."""
-    known = (ALL, *CHECKS)
-    named = (options.min_label_accuracy or {}) if measured["synthesis"] else {}
-    for name in sorted(named.keys() - {*known}):
-        words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
-        yield Problem(_set_at(options.config, root, "min-label-accuracy", name), words, field=name)
+def misnamed(options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE) -> Iterator[Problem]:
+    """Yield a problem for each name that options give and that means nothing to the evaluators with input."""
+    every = {field.name: getattr(options, field.name) for field in fields(options)}
+    for name, found in measured.items():
+        for one in EVALUATORS[name].misnamed(every) if found else ():
+            setting = one.setting.replace("_", "-")
+            yield Problem(_set_at(options.config, root, setting, one.name), one.message, field=one.name)
 
 
 def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
@@ -300,95 +266,89 @@ def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
     return Place(setting)
 
 
-def _unlooked(total: Totals, rules: Rules) -> Iterator[Problem]:
-    """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
-    looked = {name for rule in rules.all for name in (rule.group, GROUPS[rule.group][0])}
-    for check in dict.fromkeys(check for check, _ in total.verdicts):
-        asked = "vulnerability" if check == "topic_pivot" else check  # without it a pivot never applies
-        if asked not in looked:
-            words = f"leave no rule of {asked} that counts, and cases ask for {check}"
-            advice = "leave one, or take the check out of the cases"
-            yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}")
-
-
 @dataclass(frozen=True, slots=True)
 class Scoring:
-    """What makes a Synthesis case's entry, wherever that is done: a value that can be sent, and holds no secret.
+    """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
-    `recipe` is that of `rules.made`, `cluster_key` and `text` are the options, `keeps` is that of
-    `synthesis_part`.
+    `recipe` is that of the evaluator's `rules.made`, `settings` are as a report has them, `keeps` is that of `part`.
     """
 
+    evaluator: str
     recipe: str
-    cluster_key: str
-    text: str
+    settings: JsonObject
     source: EntrySource
     keeps: Keeps = ""
 
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What a part of the Synthesis cases comes to: totals, which add up, and entries as `spool.lines`.
+    """What some cases come to: totals, which add up, and entries as `spool.lines`.
 
-    `texts` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases with their places,
-    those with problems too; with a problem there may be fewer entries. `tags` are of all cases, those without an
-    entry too.
+    `texts` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases of lines with their
+    places, those with problems too; with a problem there may be fewer entries than `cases`. `groups` are of all
+    cases, those without an entry too.
     """
 
-    totals: Totals
+    totals: Any
     entries: bytes
     texts: bytes
+    cases: int
     ids: tuple[tuple[str, Place], ...]
     problems: tuple[Problem, ...]
-    tags: frozenset[str]
+    groups: frozenset[str]
 
 
-def tallied(scoring: Scoring, item: tuple[files.Part, bool]) -> Tally:
-    """Return what a part of the cases comes to, if it is to be scored; else what is wrong with it, and its ids."""
-    from safe_gate.evaluators.synthesis.recount import recounted as recounted_entry
-    from safe_gate.evaluators.synthesis.report import Totals, is_as_expected, result_json
-    from safe_gate.evaluators.synthesis.score import score_case
-
+def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
+    """Return what some cases come to, if they are to be scored; else what is wrong with them, and their ids."""
+    evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.recipe)
     part, is_scored = item
-    rules, problems = own_rules.made("synthesis", scoring.recipe), list[Problem]()
-    entries: list[JsonObject] = []
-    texts: list[JsonObject] = []
-    unsound: list[Problem] = []
+    problems = list[Problem]()
+    scored = list[tuple[Case, JsonObject]]()
+    unsound = list[Problem]()
+    text = scoring.settings["text"]
 
     def fresh(case: Case) -> JsonObject:
-        return _told("synthesis", result_json(score_case(case, rules)), scoring.text)
+        return _told(evaluator.name, evaluator.score(case, by), text)
 
-    def recounted(case: Case, entry: JsonObject) -> JsonObject:
-        cluster = _told("synthesis", {"cluster": case.cluster}, scoring.text)["cluster"]
-        return recounted_entry(entry, replace(case, cluster=cluster), rules)
+    def recounted(case: Any, entry: JsonObject) -> JsonObject:
+        cluster = _told(evaluator.name, {"cluster": case.cluster}, text)["cluster"]
+        return _told(evaluator.name, evaluator.recounted(entry, replace(case, cluster=cluster), by), text)
 
-    found = list(files.cases_of(part, scoring.cluster_key))
-    most = part.bounds.tags
-    if any(not isinstance(case, Problem) and len(case.tags) > most and len(set(case.tags)) > most for case in found):
-        return Tally(Totals(), b"", b"", (), (too_many_tags(most),), frozenset())
-    tags = set[str]()
+    ids: tuple[tuple[str, Place], ...] = ()
+    found: Sequence[Case | Problem] = ()
+    if isinstance(part, files.Part):
+        found = [*files.cases_of(evaluator, part, scoring.settings["cluster_key"])]
+        ids = files.ids_of(found)
+        most = part.bounds.tags
+        if any(not isinstance(one, Problem) and len(one.groups) > most < len(set(one.groups)) for one in found):
+            return Tally(evaluator.totals((), by), b"", b"", 0, (), (too_many_tags(most),), frozenset())
+    else:
+        found = part
+    groups = set[str]()
+    count = 0
     for case in found:
         if isinstance(case, Problem):
             problems.append(case)
             continue
-        tags.update(case.tags)
+        groups.update(case.groups)
+        if not evaluator.is_wanted(case, scoring.settings):
+            continue
+        count += 1
         if problems or not is_scored:
             continue
-        entry = scoring.source("synthesis", case.id, partial(fresh, case), partial(recounted, case))
+        entry = scoring.source(evaluator.name, case.id, partial(fresh, case), partial(recounted, case))
         if isinstance(entry, Problem):
             unsound.append(entry)
         elif entry is not None:
-            entries.append(entry)
-            if scoring.keeps:
-                texts.append(case.texts() if _keeps(scoring.keeps, is_as_expected(entry)) else {})
-    problems += unsound
+            scored.append((case, entry))
     return Tally(
-        Totals.of(entries),
-        lines(entries),
-        lines(texts),
-        files.ids_of(found),
-        tuple(problems),
-        frozenset(tags),
+        evaluator.totals(scored, by),
+        lines(entry for _, entry in scored),
+        lines(_texts(evaluator, case, entry, scoring.keeps) for case, entry in scored) if scoring.keeps else b"",
+        count,
+        ids,
+        (*problems, *unsound),
+        frozenset(groups),
     )
 
 
@@ -414,13 +374,10 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
     """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
     counts: dict[str, int] = {}
     problems: tuple[Problem, ...] = ()
-    if options.safe_batch:
-        counts["safe_v0"], found = _counted(safe_v0_cases(options))
-        problems += found or ((lacking(options),) if not counts["safe_v0"] else ())
-    if options.synthesis_cases:
-        counts["synthesis"], found = _counted(
-            files.synthesis_cases(options.synthesis_cases, bounds=files.Bounds.of(options))
-        )
+    for evaluator in given(options):
+        counts[evaluator.name], found = _counted(cases(evaluator, options))
+        if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(settings(options))):
+            found = (lacking,)
         problems += found
     return counts, as_shown(problems, options)
 
@@ -441,18 +398,11 @@ def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], Non
 _MOST_SKIPPED = 20
 
 
-def lacking(options: Options) -> Problem:
-    """Return the problem that a concern leaves no case."""
-    words, hidden = (
-        f"{name} matches no case; correct it, or leave it unset to judge all cases"
-        for name in (repr(options.safe_concern[:LONGEST_QUOTE]), masked(options.safe_concern))
-    )
-    return Problem(Place("safe-concern"), words, text_free=hidden)
-
-
 def nothing_to_judge() -> Problem:
     """Return the problem of a run without inputs."""
-    return missing("safe-batch or synthesis-cases", "the files to judge: SAFE v0 batches, Synthesis cases")
+    inputs = [evaluator.input for evaluator in EVALUATORS.values()]
+    named = " or ".join(one.setting.replace("_", "-") for one in inputs)
+    return missing(named, f"the files to judge: {', '.join(one.plural for one in inputs)}")
 
 
 def missing(what: str, expected: str) -> Problem:
@@ -463,15 +413,6 @@ def missing(what: str, expected: str) -> Problem:
 def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:
     """Return problems as they may be shown: with `text: none` they quote no recorded text."""
     return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
-
-
-CHUNK = files.PART_LINES
-"""So many cases are scored and added up at once."""
-
-
-def _chunks(items: Iterator[T]) -> Iterator[Sequence[T]]:
-    while chunk := tuple(islice(items, CHUNK)):
-        yield chunk
 
 
 class Intake(Generic[T]):
@@ -516,12 +457,6 @@ def _processes(jobs: str) -> int:
     return workers.cores() if jobs == "auto" else int(jobs)
 
 
-def synthesis_rules(options: Options, *, root: Path = HERE) -> Rules:
-    """Return the rules that the options name, own packs read below `root`. Raises CannotJudge as `rules.load` does."""
-    found: Rules = own_rules.load(EVALUATORS["synthesis"], settings(options), root=root)
-    return found
-
-
 def rules_digest(options: Options, *, root: Path = HERE) -> str:
     """Return the digest of the packs that the options name, as `rules.digest` does."""
     return own_rules.digest(settings(options), root=root)
@@ -531,10 +466,3 @@ def settings(options: Options) -> dict[str, Any]:
     """Return the options of `SCORING` as a report has them."""
     values = {name: getattr(options, name) for name in SCORING}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
-
-
-def safe_policy(options: Options) -> Policy:
-    """Return how SAFE v0 scores under these options."""
-    from safe_gate.evaluators.safe_v0.score import Policy
-
-    return Policy.of(settings(options))

@@ -26,7 +26,7 @@ from safe_gate.inputs.git import Clone
 from safe_gate.inputs.trees import Kind, Pattern, Selection
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SAFE, SYNTHESIS, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.git import NOW, commit, git
 from tests.support.github import BASE, CONTENTS, REPOSITORY, TOKEN, Answer, GitHub, ok
 
@@ -155,7 +155,7 @@ NAMED = [
 
 def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path], Open], work: Path) -> None:
     sha = commit(work)
-    before = measure.synthesis_part(OPTIONS), measure.safe_v0_part(OPTIONS, NOW)
+    before = measure.part(SYNTHESIS, OPTIONS, NOW), measure.part(SAFE, OPTIONS, NOW)
     open_it = source(work)
     for path in (Path("chat.jsonl"), Path("clinical/I25_batch_1.json")):
         path.write_text("changed since", "utf-8")
@@ -165,8 +165,8 @@ def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path],
         assert (baseline.name, baseline.report) == ("main", None)
         assert (baseline.commit, baseline.made_at) == (sha, NOW)
         assert found(baseline.root) == NAMED
-        assert measure.synthesis_part(OPTIONS, root=baseline.root) == before[0]
-        assert measure.safe_v0_part(OPTIONS, NOW, root=baseline.root) == before[1]
+        assert measure.part(SYNTHESIS, OPTIONS, NOW, root=baseline.root) == before[0]
+        assert measure.part(SAFE, OPTIONS, NOW, root=baseline.root) == before[1]
         kept = baseline.root
     assert not kept.exists()
 
@@ -237,7 +237,7 @@ def test_odd_names_are_names(source: Callable[[Path], Open], work: Path, name: s
     with source(work)("main", options=options) as baseline:
         assert baseline
         assert found(baseline.root) == [f"evals/{name}"]
-        assert measure.synthesis_part(options, root=baseline.root).part
+        assert measure.part(SYNTHESIS, options, NOW, root=baseline.root).part
 
 
 def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open], work: Path) -> None:

@@ -17,6 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Problem
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.importers import parquet
 from safe_gate.inputs import files
@@ -46,7 +47,7 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
-    return [item for item in files.synthesis_cases([path]) if isinstance(item, Case | Problem)]
+    return [item for item in files.cases(EVALUATORS["synthesis"], [path]) if isinstance(item, Case | Problem)]
 
 
 def told(path: str) -> list[str]:

@@ -10,13 +10,13 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.inputs import batches, files
+from safe_gate.inputs import documents, files, rules
 from safe_gate.inputs.files import HERE
 from safe_gate.scoring import measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.options import Options
 from tests.support import packs
-from tests.support.cases import REPOSITORY, safe_case, turn, write_batch, write_cases
+from tests.support.cases import REPOSITORY, SAFE, SYNTHESIS, safe_case, turn, write_batch, write_cases
 
 NOW = "2026-01-01T00:00:00Z"
 OPTIONS = Options(
@@ -68,7 +68,7 @@ def work(tmp_path: Path) -> Path:
 
 
 def measured(root: Path = HERE, options: Options = OPTIONS) -> tuple[Measured, Measured]:
-    return measure.safe_v0_part(options, NOW, root=root), measure.synthesis_part(options, root=root)
+    return measure.part(SAFE, options, NOW, root=root), measure.part(SYNTHESIS, options, NOW, root=root)
 
 
 def problems(root: Path, options: Options) -> list[Problem]:
@@ -136,16 +136,16 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(work: Path,
         Options(synthesis_cases=(pattern,)),
         Options(synthesis_cases=("empathy.jsonl",), rules=(pattern,)),
     ):
-        assert [p.message for p in measure.synthesis_part(options, root=work).problems] == [expected]
+        assert [p.message for p in measure.part(SYNTHESIS, options, NOW, root=work).problems] == [expected]
     for options in (
         Options(safe_batch=(pattern,)),
         Options(safe_batch=("clinical/*_batch_*",), safe_outputs=(pattern,)),
         Options(safe_batch=("x",), safe_test_dir=pattern.replace(".jsonl", "")),
     ):
-        assert expected in [p.message for p in measure.safe_v0_part(options, NOW, root=work).problems]
+        assert expected in [p.message for p in measure.part(SAFE, options, NOW, root=work).problems]
     with pytest.raises(CannotJudge):
         files.read_config(pattern, root=work)
-    assert not list(batches.safe_outputs(())), "nothing asked for is nothing wrong"
+    assert not list(documents.outputs_alone(SAFE, ())), "nothing asked for is nothing wrong"
 
 
 def test_a_root_that_no_git_marks_is_the_top_itself(tmp_path: Path) -> None:
@@ -167,18 +167,20 @@ def test_the_config_and_its_absence(work: Path, tmp_path: Path) -> None:
 def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
     shutil.copytree(work, HERE, dirs_exist_ok=True)
     shutil.rmtree(work / "rules")
-    own = measure.synthesis_rules(OPTIONS)
+    own = rules.recipe(SYNTHESIS, measure.settings(OPTIONS))
     with pytest.raises(CannotJudge):
-        measure.synthesis_rules(OPTIONS, root=work)
-    assert not measure.synthesis_part(OPTIONS, root=work, rules=own).problems
-    strict = measure.safe_policy(Options(cr_pass=1.0, ac_pass=1.0))
-    lenient = measure.safe_policy(
-        Options(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
-    )
+        rules.recipe(SYNTHESIS, measure.settings(OPTIONS), root=work)
+    assert not measure.part(SYNTHESIS, OPTIONS, NOW, root=work, recipe=own).problems
+    strict = Options(cr_pass=1.0, ac_pass=1.0)
+    lenient = Options(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
     rates = [
         part["pass_rates"]
         for policy in (strict, lenient)
-        if (part := measure.safe_v0_part(OPTIONS, NOW, root=work, policy=policy).part)
+        if (
+            part := measure.part(
+                SAFE, OPTIONS, NOW, root=work, recipe=rules.recipe(SAFE, measure.settings(policy))
+            ).part
+        )
     ]
     assert rates[0] != rates[1]
 

@@ -8,8 +8,9 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.inputs import batches, files
+from safe_gate.inputs import documents, files
 from safe_gate.inputs.trees import Entry, Kind, Pattern, Selection
+from tests.support.cases import SAFE
 
 NAMES = st.sampled_from(["a", "b", "a.b", "[a]", ".a"])
 SEGMENTS = st.sampled_from(["a", "b", "*", "**", "?", "[ab]", "a*", "..", ".", "**.b", "[a]", "[[]a]", "a.b", ".*"])
@@ -34,7 +35,10 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
         for path in paths:
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text("{}", "utf-8")
-        read = {*files.expand([pattern], root=root)[0], *batches.expand_batches([pattern], Path(), (), root=root)[0]}
+        read = {
+            *files.expand([pattern], root=root)[0],
+            *documents.expand(documents.documents_of(SAFE), [pattern], Path(), (), root=root)[0],
+        }
         beside = {path.with_suffix(".outputs.jsonl") for path in read if path.suffix == ".json"}
         wanted = {path.resolve().relative_to(top).as_posix() for path in read | beside if path.is_file()}
     chosen = Selection.of([Pattern(pattern, is_batch=True)], "/".join(folder))

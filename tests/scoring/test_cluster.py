@@ -19,6 +19,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import files
 from safe_gate.scoring import cluster
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
@@ -387,7 +388,11 @@ def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
     Path("c.jsonl").write_bytes(b"\xef\xbb\xbf\n \n" + line + b"\r\n" + ("\u2028".encode() + line + b"\n") * 20 + line)
     whole = Path("c.jsonl").read_bytes()
     for size in range(1, 30):
-        parts = [item for item in files.synthesis_parts(["c.jsonl"], size=size) if isinstance(item, files.Part)]
+        parts = [
+            item
+            for item in files.parts(EVALUATORS["synthesis"], ["c.jsonl"], size=size)
+            if isinstance(item, files.Part)
+        ]
         found = b"".join(part.data for part in parts)
         assert whole.endswith(found)
         assert not whole.removesuffix(found).strip(b"\xef\xbb\xbf \n")

@@ -7,9 +7,11 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.files import load_schema
 
 DATA = Path(__file__).parent.parent / "data"
+SAFE, SYNTHESIS = EVALUATORS["safe_v0"], EVALUATORS["synthesis"]
 REPOSITORY = Path(__file__).parent.parent.parent
 
 GOOD = "That sounds so hard, and I'm sorry. Would you like to talk about what happened with the exam?"

@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator, Grouping, OwnFile, Shipped
+from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, Grouping, OwnFile, Shipped
 from safe_gate.core.model import (
     Explained,
     Failure,
@@ -17,6 +17,7 @@ from safe_gate.core.model import (
     Metric,
     Outcome,
     Phrase,
+    Problem,
     Rate,
     Section,
 )
@@ -33,6 +34,15 @@ class SafeV0(Evaluator):
     reply = "summary"
     guards = frozenset({"new-violations", "label-drops"})
     groups_key = "archetype"
+    input = Documents(
+        setting="safe_batch",
+        kind="safe-batch",
+        plural="SAFE v0 batches",
+        cases="test_cases",
+        outputs="safe_outputs",
+        outputs_kind="safe-output",
+        folder="safe_test_dir",
+    )
     grouping = Grouping(
         noun="archetype",
         setting="archetypes",
@@ -56,6 +66,36 @@ class SafeV0(Evaluator):
         }
     )
     of_the_run = r"generated_at|failure_analysis/worst_performers/\d+/source"
+
+    def case_in(self, document: JsonObject, index: int, output: JsonObject, at: CaseAt) -> Case:
+        from safe_gate.evaluators.safe_v0.cases import case_in
+
+        return case_in(document, index, output, at)
+
+    def is_wanted(self, case: Any, settings: JsonObject) -> bool:
+        from safe_gate.evaluators.safe_v0.cases import is_wanted
+
+        return is_wanted(case, settings)
+
+    def no_case(self, settings: JsonObject) -> Problem:
+        from safe_gate.evaluators.safe_v0.cases import no_case
+
+        return no_case(settings)
+
+    def score(self, case: Any, by: Any) -> JsonObject:
+        from safe_gate.evaluators.safe_v0.score import score_case
+
+        return score_case(case, by).as_json()
+
+    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
+        from safe_gate.evaluators.safe_v0.report import Totals
+
+        return Totals.of(scored, by)
+
+    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
+        from safe_gate.evaluators.safe_v0.report import report
+
+        return report(totals, results, by, generated_at)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
         from safe_gate.evaluators.safe_v0.score import METRICS

@@ -115,7 +115,7 @@ def _thresholds_json(thresholds: Mapping[str, Threshold]) -> dict[str, Any]:
 class Case:
     """A test case with what the pipeline recorded for it; the tuples are literal needles.
 
-    `given` is the digest of what the pipeline was given, None where the batch does not say. `unused` are those of
+    `payload` is the digest of what the pipeline was given, None where the batch does not say. `unused` are those of
     `UNUSED` that the case has.
     """
 
@@ -131,8 +131,22 @@ class Case:
     followup_questions: tuple[str, ...]
     place: Place
     cluster: str = ""
-    given: str | None = None
+    payload: str | None = None
     unused: tuple[str, ...] = ()
+
+    @property
+    def id(self) -> str:
+        """The id, by the name that all cases have."""
+        return self.test_id
+
+    @property
+    def groups(self) -> tuple[str]:
+        """The archetype, as a group."""
+        return (self.archetype,)
+
+    def given(self) -> dict[str, Any]:
+        """Return the digest of what the pipeline was given, None where the batch does not say."""
+        return {"patient_payload": self.payload}
 
     def needles(self) -> dict[str, tuple[str, ...]]:
         """Return what each metric looks for; of one that looks for nothing the score says nothing."""
@@ -154,7 +168,7 @@ class Case:
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its output, is the same in another run."""
         output = [list(self.signals), self.summary, list(self.followup_questions)]
-        case = self.asks() if self.given is None else {**self.asks(), "patient_payload": self.given}
+        case = self.asks() if self.payload is None else {**self.asks(), "patient_payload": self.payload}
         return {"case": digest(case), "output": digest(output)}
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.evaluator import Evaluator, Grouping, OwnFile, PackFact, RuleFiles, Shipped
+from safe_gate.core.evaluator import Case, Evaluator, Grouping, Lines, Misnamed, OwnFile, PackFact, RuleFiles, Shipped
 from safe_gate.core.model import (
     Explained,
     Failure,
@@ -16,10 +16,13 @@ from safe_gate.core.model import (
     Metric,
     Outcome,
     Phrase,
+    Place,
+    Problem,
     Rate,
     Section,
 )
 from safe_gate.core.rules import Rule
+from safe_gate.core.validate import Fault
 
 
 class Synthesis(Evaluator):
@@ -31,6 +34,7 @@ class Synthesis(Evaluator):
     measures = "check"
     reply = "assistant"
     groups_key = "tags"
+    input = Lines(setting="synthesis_cases", kind="synthesis-case", plural="Synthesis cases")
     grouping = Grouping(
         noun="tag",
         setting="tags",
@@ -41,6 +45,47 @@ class Synthesis(Evaluator):
     quotes = frozenset({"text", "words", "shared", "cluster"})
     gives_away = frozenset({"because"})  # of reports of earlier versions
     rule_files = RuleFiles("rules", "rule-pack")
+
+    def faults(self, value: JsonObject) -> Iterator[Fault]:
+        from safe_gate.evaluators.synthesis.cases import misquoted
+
+        return misquoted(value)
+
+    def case(self, value: JsonObject, place: Place, cluster: str) -> Case:
+        from safe_gate.evaluators.synthesis.cases import case_of
+
+        return case_of(value, place, cluster)
+
+    def score(self, case: Any, by: Any) -> JsonObject:
+        from safe_gate.evaluators.synthesis.report import result_json
+        from safe_gate.evaluators.synthesis.score import score_case
+
+        return result_json(score_case(case, by))
+
+    def recounted(self, entry: JsonObject, case: Any, by: Any) -> JsonObject:
+        from safe_gate.evaluators.synthesis.recount import recounted
+
+        return recounted(entry, case, by)
+
+    def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
+        from safe_gate.evaluators.synthesis.report import Totals
+
+        return Totals.of(entry for _, entry in scored)
+
+    def unserved(self, totals: Any, by: Any) -> Iterator[Problem]:
+        from safe_gate.evaluators.synthesis.cases import unserved
+
+        return unserved(totals, by)
+
+    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
+        from safe_gate.evaluators.synthesis.report import report
+
+        return report(totals, results)
+
+    def misnamed(self, settings: JsonObject) -> Iterator[Misnamed]:
+        from safe_gate.evaluators.synthesis.cases import misnamed
+
+        return misnamed(settings)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
         from safe_gate.evaluators.synthesis.packs import recipe

@@ -44,6 +44,15 @@ class Case:
     cluster: str = ""
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
+    @property
+    def groups(self) -> tuple[str, ...]:
+        """The tags, as groups."""
+        return self.tags
+
+    def given(self) -> dict[str, Any]:
+        """Return the digest of the message."""
+        return {"user": digest(self.user)}
+
     def asks(self) -> dict[str, Any]:
         """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
         return {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}

@@ -1,4 +1,4 @@
-"""Shell: SAFE v0 batches joined with their recorded outputs: every case with exactly one. Reads files."""
+"""Shell: documents of cases joined with their recorded outputs: every case with exactly one. Reads files."""
 
 from __future__ import annotations
 
@@ -11,11 +11,11 @@ from operator import not_
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safe_gate.core.digests import digest
+from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, Lines
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import item_lines
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.evaluators.safe_v0.score import UNUSED, Case
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import files, globs
 from safe_gate.inputs.files import HERE, InputFile, shown
 from safe_gate.inputs.spool import Store
@@ -31,7 +31,7 @@ _OTHER_REPORTS = (b"[", b'{"schemaVersion"')
 """How the reports for other systems begin: no batch does, for it is an object of other keys."""
 _MOST_NAMED = 20
 
-SafeItem = Case | Problem | InputFile | files.Skipped
+Item = Case | Problem | InputFile | files.Skipped
 
 
 class Expanded(NamedTuple):
@@ -42,29 +42,31 @@ class Expanded(NamedTuple):
     skipped: list[Path]
 
 
-def safe_cases(
+def cases(
+    evaluator: Evaluator,
     patterns: Sequence[str],
     outputs: Sequence[str],
     *,
-    test_dir: str = ".",
+    folder: str = ".",
     leave_out: Sequence[str] = (),
     cluster_key: str = "",
     root: Path = HERE,
     bounds: files.Bounds = files.BOUNDS,
-) -> Iterator[SafeItem]:
+) -> Iterator[Item]:
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output and every output a case. Globs pass over the files of
     `leave_out`; `root` is that of `files.expand`, `cluster_key` that of `files.cluster_of`.
     """
-    paths, problems, skipped = expand_batches(patterns, Path(test_dir), leave_out, outputs=outputs, root=root)
+    form = documents_of(evaluator)
+    paths, problems, skipped = expand(form, patterns, Path(folder), leave_out, outputs=outputs, root=root)
     yield from problems
     yield from (files.Skipped(shown(path, root)) for path in skipped)
     output_paths, problems = files.expand(outputs, root=root)
     yield from problems
     named = Store()
-    are_read = yield from _read_outputs(output_paths, named, root, bounds)
+    are_read = yield from _read_outputs(evaluator, output_paths, named, root, bounds)
     are_sound = are_read and not problems
     is_bare = not named
     seen = Store()
@@ -79,11 +81,12 @@ def safe_cases(
         beside = outputs_beside(path)
         if not outputs:
             recorded = Store()
-            are_sound = yield from _read_outputs([beside] if files.exists(beside) else (), recorded, root, bounds)
+            found = [beside] if files.exists(beside) else []
+            are_sound = yield from _read_outputs(evaluator, found, recorded, root, bounds)
             is_bare = not recorded
         name = shown(path, root)
         batch = None
-        for item in _read_batch(path, name, bounds):
+        for item in _read(evaluator, path, name, bounds):
             if isinstance(item, Batch):
                 batch = item
             else:
@@ -92,20 +95,20 @@ def safe_cases(
             all_read = False
             continue
         searched = outputs or [shown(beside, root)]
-        yield from _joined(batch, recorded, seen, cluster_key, searched=searched, is_bare=is_bare)
+        yield from _joined(evaluator, batch, recorded, seen, cluster_key, searched=searched, is_bare=is_bare)
         if not all(batch.ids):  # an output that nobody takes may be that of a case without an id
             all_read = False
         elif not outputs:
-            yield from _unused(recorded, f"{name} does not have")
+            yield from _unused(evaluator.id_key, recorded, f"{name} does not have")
     if outputs and all_read:
-        yield from _unused(named, "no batch has")
+        yield from _unused(evaluator.id_key, named, "no batch has")
 
 
-def safe_outputs(patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
+def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
     paths, problems = files.expand(patterns)
     yield from problems
-    yield from _read_outputs(paths, Store(), HERE, files.BOUNDS)
+    yield from _read_outputs(evaluator, paths, Store(), HERE, files.BOUNDS)
 
 
 def outputs_beside(path: Path) -> Path:
@@ -118,8 +121,14 @@ def batch_of(path: Path) -> Path:
     return path.with_name(f"{path.name.removesuffix(files.OUTPUTS)}.json")
 
 
-def expand_batches(
-    patterns: Sequence[str], base: Path, leave_out: Sequence[str], *, outputs: Sequence[str] = (), root: Path = HERE
+def expand(
+    form: Documents,
+    patterns: Sequence[str],
+    base: Path,
+    leave_out: Sequence[str],
+    *,
+    outputs: Sequence[str] = (),
+    root: Path = HERE,
 ) -> Expanded:
     """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
 
@@ -143,7 +152,7 @@ def expand_batches(
         literals = [path for one in alone if files.exists(path := folder / one) and not globs.is_folder(path)]
         listed = [path for path in globbed if not globs.is_folder(path)]
         named_json = [path for path in listed if path.suffix.lower() == ".json"]
-        are_ours = [_is_ours(path, is_named=shown(path, root) in own) for path in named_json]
+        are_ours = [_is_ours(form, path, is_named=shown(path, root) in own) for path in named_json]
         ours = files.distinct(compress(named_json, are_ours))
         batches = list(compress(named_json, map(not_, are_ours)))
         skipped += ours
@@ -155,7 +164,9 @@ def expand_batches(
             words = f"matches nothing but {_ours(ours, root)}, which {are} skipped; name the batches"
             problems.append(Problem(Place(named), words))
         elif not meant and not unread:
-            words = "matches .jsonl files, but no batch (.json); Synthesis cases are named by synthesis-cases"
+            others = (one.input for one in EVALUATORS.values() if isinstance(one.input, Lines))
+            elsewhere = ", ".join(f"{one.plural} are named by {_input(one.setting)}" for one in others)
+            words = f"matches .jsonl files, but no batch (.json); {elsewhere}"
             is_other = any(path.suffix == ".jsonl" for path in listed)
             problems.append(Problem(Place(named), words) if is_other else files.no_match(named, ".json", root))
         found += meant
@@ -164,13 +175,24 @@ def expand_batches(
     for path in files.distinct(path for path in found if path.name.endswith(files.OUTPUTS)):
         if files.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
-            words += "; name that too, or this by --outputs or safe-outputs"
+            words += f"; name that too, or this by --outputs or {_input(form.outputs)}"
             problems.append(Problem(Place(shown(path, root)), words))
     if not paths and not problems:
         problems.append(files.no_match(" ".join(patterns), ".json", root))
     is_read = {files.location(path) for path in paths}
     skipped = [path for path in files.distinct(skipped) if files.location(path) not in is_read]
     return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
+
+
+def documents_of(evaluator: Evaluator) -> Documents:
+    """Return the form of an evaluator's input files, which is that of documents."""
+    assert isinstance(evaluator.input, Documents)  # noqa: S101 - narrows a type
+    return evaluator.input
+
+
+def _input(setting: str) -> str:
+    """Return the name of a setting as the action's input."""
+    return setting.replace("_", "-")
 
 
 def _ours(paths: Sequence[Path], root: Path) -> str:
@@ -184,7 +206,7 @@ def _ours(paths: Sequence[Path], root: Path) -> str:
 class Batch:
     """A batch file: its id, its test cases with the id, "" for none, and the line of each, and where `faulty` ones are.
 
-    `scenarios` are those of its plan, for as long as the batch is valid.
+    `content` is all that it holds.
     """
 
     id: str
@@ -192,38 +214,38 @@ class Batch:
     cases: Sequence[Any]
     ids: Sequence[str]
     lines: Sequence[int]
-    scenarios: Sequence[Mapping[str, str]]
+    content: JsonObject
     faulty: Set[int]
 
 
-def _read_batch(path: Path, name: str, bounds: files.Bounds) -> Iterator[Batch | Problem | InputFile]:
+def _read(evaluator: Evaluator, path: Path, name: str, bounds: files.Bounds) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, the problems with it, and its batch if it has test cases: one's fault hides none of another."""
+    form, id_key = documents_of(evaluator), evaluator.id_key
     try:
         data = files.data_of(path, name, most=bounds.line)
-        yield InputFile(name, hashlib.sha256(data).hexdigest(), "safe-batch")
+        yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         text = files.decode(data.removeprefix(files.BOM), name)
         content = files.parsed(text, name, is_input=True)
     except CannotJudge as error:
         yield from error.problems
         return
-    is_ours = isinstance(content, dict) and "test_cases" in content
-    if not is_ours and (convert := files.importable(path, name, "safe-batch")):
+    is_ours = isinstance(content, dict) and form.cases in content
+    if not is_ours and (convert := files.importable(path, name, form.kind)):
         yield convert
         return
-    faults = files.load_schema("safe-batch").faults(content)
-    yield from files.problems_of(faults, name, text, batch=content)
-    cases = content.get("test_cases") if isinstance(content, dict) else None
+    faults = files.load_schema(form.kind).faults(content)
+    yield from files.problems_of(faults, name, text, cases=(form.cases, id_key), batch=content)
+    cases = content.get(form.cases) if isinstance(content, dict) else None
     if not (isinstance(cases, list) and cases):
         return
-    scenarios = () if faults else content.get("batch_plan", {}).get("scenarios", ())
-    lines = tuple(item_lines(text, "test_cases"))
+    lines = tuple(item_lines(text, form.cases))
     long = _long_texts(cases, bounds.text) if len(data) > bounds.text else {}
     for index, field in long.items():
-        case_id = files.id_of(cases[index], "test_id")
+        case_id = files.id_of(cases[index], id_key)
         yield Problem(Place(name, lines[index]), files.too_long(bounds.text, "max-text"), case_id, field)
-    faulty = {*long} | {int(fault.path[1]) for fault in faults if fault.path[:1] == ("test_cases",) and fault.path[1:]}
-    ids = tuple(files.id_of(case, "test_id") for case in cases)
-    yield Batch(path.stem, name, cases, ids, lines, scenarios, faulty)
+    faulty = {*long} | {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
+    ids = tuple(files.id_of(case, id_key) for case in cases)
+    yield Batch(path.stem, name, cases, ids, lines, content, faulty)
 
 
 def _long_texts(cases: Sequence[Any], most: int) -> dict[int, str]:
@@ -233,6 +255,7 @@ def _long_texts(cases: Sequence[Any], most: int) -> dict[int, str]:
 
 
 def _joined(
+    evaluator: Evaluator,
     batch: Batch,
     recorded: Store,
     seen: Store,
@@ -245,74 +268,57 @@ def _joined(
 
     `is_bare` says that no outputs were found in the files `searched` at all.
     """
+    form, id_key = documents_of(evaluator), evaluator.id_key
     lacking: list[str] = []
     if is_bare and not any(isinstance(case, dict) and "output" in case for case in batch.cases):
         lacking = [test_id for index, test_id in enumerate(batch.ids) if index not in batch.faulty]
     if lacking:
         ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
-        advice = "name another file by --outputs or safe-outputs (to validate as one more FILE)"
+        advice = f"name another file by --outputs or {_input(form.outputs)} (to validate as one more FILE)"
         yield Problem(Place(batch.name), f"{words}; {advice}")
     for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
         if not test_id:
             continue
         place = Place(batch.name, batch.lines[index])
         found = recorded.pop(test_id)
-        if twin := files.twin_of(seen, test_id, place, "test_id"):
+        if twin := files.twin_of(seen, test_id, place, id_key):
             yield twin
             continue
         if index in batch.faulty or lacking:
             continue
-        output = _output(case, found, place, searched)
+        output = _output(id_key, case, found, place, searched)
         if isinstance(output, Problem):
             yield output
         elif output is not None:
-            scenario = batch.scenarios[index] if index < len(batch.scenarios) else {}
-            expectations = case["expectations"]
-            yield Case(
-                test_id=test_id,
-                concern_id=case["concern_id"],
-                batch_id=batch.id,
-                archetype=case.get("archetype") or scenario.get("archetype") or "Unknown",
-                must_find_signals=tuple(expectations["signal_generation"]["must_find_signals"]),
-                forbidden_terms=tuple(expectations["followup_questions"]["forbidden_terms"]),
-                must_contain_phrases=tuple(expectations["event_summary"]["must_contain_phrases"]),
-                signals=tuple(output["signals"]),
-                summary=output["summary"],
-                followup_questions=tuple(output["followup_questions"]),
-                place=place,
-                cluster=files.cluster_of(case, cluster_key),
-                given=digest(case["patient_payload"]) if "patient_payload" in case else None,
-                unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),
-            )
+            at = CaseAt(place, batch.id, files.cluster_of(case, cluster_key))
+            yield evaluator.case_in(batch.content, index, output, at)
 
 
 def _output(
-    case: Mapping[str, Any], recorded: JsonObject | None, place: Place, searched: Sequence[str]
+    id_key: str, case: Mapping[str, Any], recorded: JsonObject | None, place: Place, searched: Sequence[str]
 ) -> Mapping[str, Any] | Problem | None:
     """Return the one output of a case, a problem if there is none or two, None if it was invalid."""
     if "output" in case and recorded:
         where = f"{recorded['path']}:{recorded['line']}"
-        return Problem(place, f"has an output here and at {where}; keep one", case["test_id"], "output")
+        return Problem(place, f"has an output here and at {where}; keep one", case[id_key], "output")
     if "output" in case:
         output: Mapping[str, Any] = case["output"]
         return output
     if recorded is None:
-        words = f"has no recorded output; expected one by this test_id in {', '.join(searched)}"
-        return Problem(place, words, case["test_id"], "output")
+        words = f"has no recorded output; expected one by this {id_key} in {', '.join(searched)}"
+        return Problem(place, words, case[id_key], "output")
     found: JsonObject | None = recorded["output"]
     return found
 
 
-def _unused(recorded: Store, nobody: str) -> Iterator[Problem]:
+def _unused(id_key: str, recorded: Store, nobody: str) -> Iterator[Problem]:
     for test_id, output in recorded.items():
-        yield Problem(
-            Place(output["path"], output["line"]), f"is the output of a case that {nobody}", test_id, "test_id"
-        )
+        yield Problem(Place(output["path"], output["line"]), f"is the output of a case that {nobody}", test_id, id_key)
 
 
 def _read_outputs(
-    paths: Iterable[Path], into: Store, root: Path, bounds: files.Bounds
+    evaluator: Evaluator, paths: Iterable[Path], into: Store, root: Path, bounds: files.Bounds
 ) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs into a store by test_id: place and output of each, None for an invalid one.
 
@@ -321,7 +327,7 @@ def _read_outputs(
     are_read = True
     last = None
     for path in paths:
-        for item in files.recorded_outputs(path, root, bounds):
+        for item in files.recorded_outputs(documents_of(evaluator).outputs_kind, path, root, bounds):
             if isinstance(item, InputFile):
                 yield item
                 continue
@@ -331,18 +337,18 @@ def _read_outputs(
                 test_id, place, output = item.case_id, item.place, None
             else:
                 place, record = item
-                test_id, output = record["test_id"], record["output"]
+                test_id, output = record[evaluator.id_key], record["output"]
             if not test_id or place == last:  # a line may have several problems
                 continue
             last = place
             here = {"output": output, "path": place.path, "line": place.line}
             first = into.setdefault(test_id, here)
             if first is not here:
-                yield files.twin(place, first["path"], first["line"], test_id, "test_id")
+                yield files.twin(place, first["path"], first["line"], test_id, evaluator.id_key)
     return are_read
 
 
-def _is_ours(path: Path, *, is_named: bool) -> bool:
+def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
     """Tell our own config, waivers and reports, which a glob may meet, from batches.
 
     `is_named` says that a setting names the file as one of them: then it is, unless it holds cases.
@@ -355,4 +361,4 @@ def _is_ours(path: Path, *, is_named: bool) -> bool:
     except OSError:
         return False
     is_other = path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)
-    return is_other or _REPORT.match(start) is not None or (is_named and b'"test_cases"' not in start)
+    return is_other or _REPORT.match(start) is not None or (is_named and f'"{form.cases}"'.encode() not in start)

@@ -1,0 +1,48 @@
+"""SAFE v0 cases, of batches joined with their recorded outputs. Pure."""
+
+from __future__ import annotations
+
+from safe_gate.core.digests import digest
+from safe_gate.core.evaluator import CaseAt
+from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.validate import LONGEST_QUOTE, masked
+from safe_gate.evaluators.safe_v0.score import UNUSED, Case
+
+
+def case_in(batch: JsonObject, index: int, output: JsonObject, at: CaseAt) -> Case:
+    """Return a case of a batch. Its archetype is its own, else that of its scenario, else "Unknown"."""
+    case = batch["test_cases"][index]
+    scenarios = batch.get("batch_plan", {}).get("scenarios", ())
+    scenario = scenarios[index] if index < len(scenarios) else {}
+    expectations = case["expectations"]
+    return Case(
+        test_id=case["test_id"],
+        concern_id=case["concern_id"],
+        batch_id=at.stem,
+        archetype=case.get("archetype") or scenario.get("archetype") or "Unknown",
+        must_find_signals=tuple(expectations["signal_generation"]["must_find_signals"]),
+        forbidden_terms=tuple(expectations["followup_questions"]["forbidden_terms"]),
+        must_contain_phrases=tuple(expectations["event_summary"]["must_contain_phrases"]),
+        signals=tuple(output["signals"]),
+        summary=output["summary"],
+        followup_questions=tuple(output["followup_questions"]),
+        place=at.place,
+        cluster=at.cluster,
+        payload=digest(case["patient_payload"]) if "patient_payload" in case else None,
+        unused=tuple(name for name in UNUSED if any(part.get(name) for part in expectations.values())),
+    )
+
+
+def is_wanted(case: Case, settings: JsonObject) -> bool:
+    """Tell whether a case is of the concern that settings name, if they name one."""
+    return settings["safe_concern"] in ("", case.concern_id)
+
+
+def no_case(settings: JsonObject) -> Problem:
+    """Return the problem that a concern leaves no case."""
+    concern = settings["safe_concern"]
+    words, hidden = (
+        f"{name} matches no case; correct it, or leave it unset to judge all cases"
+        for name in (repr(concern[:LONGEST_QUOTE]), masked(concern))
+    )
+    return Problem(Place("safe-concern"), words, text_free=hidden)

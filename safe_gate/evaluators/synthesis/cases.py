@@ -1,0 +1,59 @@
+"""Synthesis cases, of lines that fit their schema. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+from safe_gate.core.evaluator import Misnamed
+from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.validate import Fault, masked, quote, suggestion
+from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.evaluators.synthesis.report import Totals
+from safe_gate.evaluators.synthesis.score import Case, Rules
+
+
+def case_of(value: JsonObject, place: Place, cluster: str) -> Case:
+    """Return the case of a line."""
+    return Case(
+        id=value["id"],
+        user=value["user"],
+        assistant=value["assistant"],
+        checks=tuple(value["checks"]),
+        expected=value.get("expected", {}),
+        tags=tuple(value.get("tags", ())),
+        place=place,
+        cluster=cluster,
+        marks=value.get("marks", {}),
+    )
+
+
+def misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
+    """Yield a fault for each mark of a valid case that does not occur in its text."""
+    for group, quotes in case.get("marks", {}).items():
+        if group.startswith("x_"):
+            continue
+        field = "user" if group == "vulnerability" else "assistant"
+        for number, words in enumerate(quotes):
+            if words not in case[field]:
+                end = f', which is not in "{field}"; expected words copied from it exactly'
+                yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
+
+
+def misnamed(settings: JsonObject) -> Iterator[Misnamed]:
+    """Yield the entries of `min_label_accuracy` that are no check."""
+    known = ("all", *CHECKS)
+    for name in sorted((settings["min_label_accuracy"] or {}).keys() - {*known}):
+        words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
+        yield Misnamed("min_label_accuracy", name, words)
+
+
+def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
+    """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
+    looked = {name for rule in rules.all for name in (rule.group, GROUPS[rule.group][0])}
+    for check in dict.fromkeys(check for check, _ in total.verdicts):
+        asked = "vulnerability" if check == "topic_pivot" else check  # without it a pivot never applies
+        if asked not in looked:
+            words = f"leave no rule of {asked} that counts, and cases ask for {check}"
+            advice = "leave one, or take the check out of the cases"
+            yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}")
