@@ -15,6 +15,7 @@ from datetime import datetime
 from pathlib import Path, PurePath
 from typing import Protocol
 
+from safe_gate.core.evaluator import Documents
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import Api, repository
@@ -23,6 +24,7 @@ from safe_gate.github.event import OF_A_HEAD, Context
 from safe_gate.inputs import files, globs, leftovers
 from safe_gate.inputs.files import HERE
 from safe_gate.inputs.git import Clone
+from safe_gate.inputs.named import settings
 from safe_gate.inputs.trees import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.proof import differences
 from safe_gate.settings.options import WAIVERS_FILE, Options, config_paths
@@ -66,10 +68,18 @@ class Repository(Protocol):
 
 def patterns_of(options: Options) -> tuple[Pattern, ...]:
     """Return the paths and globs of all files that a run under these options reads, from the working folder."""
-    batches = (str(Path(options.safe_test_dir) / pattern) for pattern in options.safe_batch)
+    forms = [one.input for one in EVALUATORS.values()]
+    batches = [
+        str(Path(getattr(options, form.folder)) / pattern)
+        for form in forms
+        if isinstance(form, Documents)
+        for pattern in getattr(options, form.setting)
+    ]
+    documented = {form.setting for form in forms if isinstance(form, Documents)}
+    named = (pattern for one, _ in settings() if one not in documented for pattern in getattr(options, one))
     beside = (*config_paths(options), options.waivers or WAIVERS_FILE)
     report = [path] if (path := committed(options.baseline)) else []
-    others = (*options.safe_outputs, *options.synthesis_cases, *options.rules, *beside, *report)
+    others = (*named, *beside, *report)
     return (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, others))
 
 
@@ -202,9 +212,12 @@ def _working_folder() -> Baseline:
 
 _NO_REPORT: Mapping[str, str] = {
     "publication": "is what a run leaves for `publish`, not a report; name the safe-gate.json beside it",
-    "safe-batch": "is a SAFE v0 batch, not a report of safe-gate run; name a commit that contains its outputs",
-    "safe-output": "is a file of recorded outputs, not a report of safe-gate run; name a commit that contains it",
-    "synthesis-case": "is a file of Synthesis cases, not a report of safe-gate run; name a commit that contains it",
+    **{
+        kind.name: f"is {kind.file}, not a report of safe-gate run; name a commit that contains "
+        f"{'its outputs' if kind.name == evaluator.input.kind and isinstance(evaluator.input, Documents) else 'it'}"
+        for evaluator in EVALUATORS.values()
+        for kind in evaluator.kinds
+    },
     "rule-pack": "is a rule pack, not a report of safe-gate run",
     "waivers": "is a file of waivers, not a report of safe-gate run",
     "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",

@@ -45,6 +45,29 @@ class Grouping:
     groups_of: Callable[[JsonObject], Sequence[str]]
 
 
+def _never(_: Any) -> bool:
+    return False
+
+
+class FileKind(NamedTuple):
+    """A kind of input file: its schema, what it is called, and how its objects are told from others.
+
+    `called` names what it holds, `file` one file of it. An object that has all keys of `needed` and one of `own` is
+    meant as one of these, however many faults it has. A file whose first object has a key of `hints` is of lines of
+    this kind or its like, whatever its suffix; `claims` tells whether the object is of this kind for sure. `sides`
+    are the fields that `import --map` must fill.
+    """
+
+    name: str
+    called: str
+    file: str
+    needed: frozenset[str]
+    own: frozenset[str]
+    hints: frozenset[str] = frozenset()
+    claims: Callable[[Any], bool] = _never
+    sides: tuple[str, ...] = ()
+
+
 class Lines(NamedTuple):
     """Files of lines, each a JSON object that holds one case with what was recorded for it; or rows of Parquet.
 
@@ -198,6 +221,21 @@ class Evaluator(Protocol):
 
     input: Lines | Documents
     """Its input files."""
+
+    kinds: tuple[FileKind, ...]
+    """The kinds of its input files."""
+
+    imported_as: str = ""
+    """The file that `import` writes for it, "" if it writes none."""
+
+    command: str = ""
+    """The command that runs it alone and writes its part as a file, "" if there is none."""
+
+    part_keys: frozenset[str] = frozenset()
+    """Keys that tell its part of the report from other documents, where it stands alone."""
+
+    added: tuple[tuple[tuple[str, ...], Any], ...] = ()
+    """Fields of its part that earlier reports lack, by their paths, each with what held then."""
 
     grouping: Grouping
     """What cases are grouped by."""

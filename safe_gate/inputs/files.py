@@ -24,7 +24,7 @@ from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
-from safe_gate.core.evaluator import Case, Evaluator
+from safe_gate.core.evaluator import Case, Documents, Evaluator, Lines
 from safe_gate.core.jsontext import (
     JsonError,
     TooManyContainersError,
@@ -35,6 +35,7 @@ from safe_gate.core.jsontext import (
 )
 from safe_gate.core.model import CannotJudge, Config, Place, Problem
 from safe_gate.core.validate import Fault, Schema, suggestion
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.waivers import twins
 from safe_gate.importers import parquet
 from safe_gate.inputs import globs, leftovers
@@ -234,27 +235,18 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
     return content
 
 
-_ADDED: tuple[tuple[tuple[str, ...], Any], ...] = (
-    (("safe_v0", "near_misses"), 0),
-    (("safe_v0", "no_reply"), 0),
-    (("safe_v0", "unused_expectations"), {"required_themes": 0, "min_signal_count": 0}),
-    (("synthesis", "summary", "disguised"), 0),
-    (("synthesis", "summary", "no_reply"), 0),
-)
-"""Fields that earlier reports lack, with what held then: a report stays readable as a baseline."""
-
-
 def _complete(report: Any) -> None:
-    """Add the fields to an earlier report that it lacks."""
-    for (*path, field), value in _ADDED:
-        part = report
-        for key in path:
-            part = part.get(key) if isinstance(part, dict) else None
-        if isinstance(part, dict):
-            part.setdefault(field, value)
+    """Add the fields to an earlier report that it lacks: it stays readable as a baseline."""
+    for name, evaluator in EVALUATORS.items():
+        for path, value in evaluator.added:
+            part = report
+            for key in (name, *path[:-1]):
+                part = part.get(key) if isinstance(part, dict) else None
+            if isinstance(part, dict):
+                part.setdefault(path[-1], value)
 
 
-_ALONE = {"safe_v0": "score", "synthesis": "eval", "compared": "compare"}
+_ALONE = {**{name: one.command for name, one in EVALUATORS.items() if one.command}, "compared": "compare"}
 """What stands alone in the file that a command writes: a part of the report's schema."""
 
 _MISTAKEN = {
@@ -341,14 +333,22 @@ def outside(path: str, root: Path) -> Problem | None:
     return Problem(Place(path), words)
 
 
+_FILES = {kind.name: kind for evaluator in EVALUATORS.values() for kind in evaluator.kinds}
+"""The kinds of input files by their names."""
+
+_OWNERS = {kind.name: evaluator for evaluator in EVALUATORS.values() for kind in evaluator.kinds}
+
+_OF_OUTPUTS = {one.input.outputs_kind: one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+
+_OF_CASES = [one.input.kind for one in EVALUATORS.values() if isinstance(one.input, Lines)]
+
 _KINDS = (
-    ("safe-batch", {"test_cases"}),
+    *((one.input.kind, {one.input.cases}) for one in EVALUATORS.values() if isinstance(one.input, Documents)),
     ("shard", {"schema_version", "shard"}),
     ("report", {"schema_version"}),
     ("publication", {"publication"}),
     ("rule-pack", {"pack"}),
-    ("safe_v0", {"report_type"}),
-    ("synthesis", {"summary", "results"}),
+    *((name, one.part_keys) for name, one in EVALUATORS.items() if one.part_keys),
     ("compared", {"comparison"}),
 )
 
@@ -360,24 +360,24 @@ def kind_of(path: Path) -> str:
     """
     if globs.is_folder(path):
         raise CannotJudge(no_match(str(path), ".json*", HERE))
-    if path.name.endswith(OUTPUTS):
-        return "safe-output"
+    if path.name.endswith(OUTPUTS) and _OF_OUTPUTS:
+        return next(iter(_OF_OUTPUTS))
     if _is_columnar(path):
-        return "synthesis-case"
+        return _OF_CASES[0]
     has_suffix = path.suffix.lower() == ".jsonl"
     first = _first_object(path, most=None if has_suffix else 1)
-    is_line = isinstance(first, dict) and first.keys() & {"user", "assistant", "test_id"}  # as in c.ndjson
+    is_line = isinstance(first, dict) and any(first.keys() & kind.hints for kind in _FILES.values())  # as in c.ndjson
     if has_suffix or is_line:
-        return "safe-output" if _is_safe_output(first) else "synthesis-case"
+        return next((kind.name for kind in _FILES.values() if kind.claims(first)), _OF_CASES[0])
     try:
         content = parsed(_text(path, shown(path)), shown(path), comments=True)
     except CannotJudge:
-        if convert := importable(path, shown(path), "synthesis-case"):
+        if convert := importable(path, shown(path), _OF_CASES[0]):
             raise CannotJudge(convert) from None
         raise
     kind = _kind_of_document(path, content) if isinstance(content, dict) else "config"
     is_named = path.name in CONFIG_FILES
-    if kind == "config" and not is_named and (convert := importable(path, shown(path), "synthesis-case")):
+    if kind == "config" and not is_named and (convert := importable(path, shown(path), _OF_CASES[0])):
         raise CannotJudge(convert)
     return kind
 
@@ -604,10 +604,6 @@ def recorded_outputs(
             yield item
 
 
-_ID_KEYS = {"synthesis-case": "id", "safe-output": "test_id"}
-"""Where the objects of files of lines have their ids, by the kind of the file."""
-
-
 def _parts(
     path: Path, kind: str, root: Path, bounds: Bounds, size: int = PART_LINES
 ) -> Iterator[Part | Problem | InputFile]:
@@ -616,7 +612,7 @@ def _parts(
     is_start = True
     try:
         with open_regular(path) as file:
-            read = _rows if kind == "synthesis-case" and _is_columnar(path) else _lines
+            read = _rows if kind in _OF_CASES and _is_columnar(path) else _lines
             for part in read(file, name, digest, bounds, size):
                 if is_start and part.is_columnar:
                     value = next((one[1] for one in _values_of_rows(part) if not isinstance(one, Problem)), None)
@@ -727,27 +723,19 @@ def _mistaken(number: int, line: bytes, path: Path, name: str, kind: str) -> Pro
     except CannotJudge as error:
         whole = next((problem for problem in error.problems if not problem.place.line), None)
         return whole or importable(path, name, kind)
-    if kind == "synthesis-case" and _is_safe_output(value):
-        words = "these are SAFE v0 outputs, not Synthesis cases; name them by --outputs or safe-outputs"
-        return Problem(Place(name), words)
+    for other, form in _OF_OUTPUTS.items() if kind in _OF_CASES else ():
+        if _FILES[other].claims(value):
+            words = f"these are {_OWNERS[other].title} outputs, not {_FILES[kind].called}"
+            option = form.outputs.replace("_", "-")
+            return Problem(Place(name), f"{words}; name them by --outputs or {option}")
     return None if _is_ours(value, kind) else importable(path, name, kind, value)
-
-
-_OWN_KEYS = {
-    "synthesis-case": ({"user", "assistant"}, {"id", "checks", "expected"}),
-    "safe-output": ({"test_id"}, {"test_id"}),
-    "safe-batch": ({"test_cases"}, {"test_cases"}),
-}
-"""By the kind of a file, keys that its values need, and keys of which its values have one; the rest may be misspelt."""
-
-_HAS_SIDES = 2
 
 
 def _is_ours(value: Any, kind: str) -> bool:
     """Tell whether a value is meant as one of a kind, however many faults it has."""
     if not isinstance(value, dict):
         return False
-    needed, own = _OWN_KEYS[kind]
+    needed, own = _FILES[kind].needed, _FILES[kind].own
     return "checks" in value or (needed <= value.keys() and bool(own & value.keys()))
 
 
@@ -765,23 +753,19 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
         return None
     if _is_ours(dict.fromkeys(guess.fields), kind):
         return None
-    target, flags = _IMPORTS[kind]
-    command = f"safe-gate import {shlex.quote(name)} --out {target}"
+    meant, owner = _FILES[kind], _OWNERS[kind]
+    if not owner.imported_as:
+        return None
+    command = f"safe-gate import {shlex.quote(name)} --out {owner.imported_as}"
+    flag = "" if kind == _OF_CASES[0] else f" --evaluator {owner.name}"
     if guess.format is not None:
-        return Problem(Place(name), f"looks like {guess.title}, not {flags[0]}; convert it: {command}{flags[1]}")
+        return Problem(Place(name), f"looks like {guess.title}, not {meant.called}; convert it: {command}{flag}")
     texts = [one for one in value.values() if isinstance(one, str)] if isinstance(value, dict) else []
-    if kind == "synthesis-case" and len(texts) >= _HAS_SIDES and not {"user", "assistant"} & value.keys():
-        mapping = "--map user=FIELD,assistant=FIELD"
-        return Problem(Place(name), f"has neither user nor assistant; say which fields they are: {command} {mapping}")
+    if meant.sides and len(texts) >= len(meant.sides) and not {*meant.sides} & value.keys():
+        mapping = "--map " + ",".join(f"{side}=FIELD" for side in meant.sides)
+        words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
+        return Problem(Place(name), f"{words}: {command} {mapping}")
     return None
-
-
-_IMPORTS = {
-    "synthesis-case": ("cases.jsonl", ("Synthesis cases", "")),
-    "safe-output": ("recorded.outputs.jsonl", ("recorded outputs of SAFE v0", " --evaluator safe_v0")),
-    "safe-batch": ("recorded.outputs.jsonl", ("a SAFE v0 batch", " --evaluator safe_v0")),
-}
-"""By the kind of a file that is expected, where `import` is to write, what the kind is called, and the flags."""
 
 
 def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
@@ -792,7 +776,7 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
             yield item
             continue
         place, value = item
-        case_id = id_of(value, _ID_KEYS[kind])
+        case_id = id_of(value, _OWNERS[kind].id_key)
         faults = schema.faults(value)
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
@@ -870,12 +854,6 @@ def _is_one_document(path: Path) -> bool:
     except (JsonError, CannotJudge, OSError):
         return False
     return True
-
-
-def _is_safe_output(value: Any) -> bool:
-    if not isinstance(value, dict) or "output" not in value or {"user", "assistant"} & value.keys():
-        return False
-    return "test_id" in value or isinstance(value["output"], dict)
 
 
 def id_of(value: Any, key: str) -> str:

@@ -17,8 +17,10 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__
+from safe_gate.core.evaluator import Documents
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
 from safe_gate.inputs import files
 from safe_gate.proof import differences
@@ -208,18 +210,25 @@ def _options(path: str, report: JsonObject) -> Options:
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
     options = read({}, {}, lambda _: Config(name, config), command="verify")
 
-    def paths(kind: str, suffix: str = "") -> tuple[str, ...]:
+    def paths(kind: str, suffix: str) -> tuple[str, ...]:
         """Return the files of a kind, as globs that name nothing else: as a glob c[1].jsonl names c1.jsonl too."""
         named = (file["path"] for file in report["provenance"]["inputs"] if file["kind"] == kind)
         return tuple(escape(path) if path.lower().endswith(suffix) else path for path in named)
 
     return replace(
         options,
-        safe_batch=paths("safe-batch", ".json"),  # no glob of batches names others
-        safe_outputs=paths("safe-output"),
-        synthesis_cases=paths("synthesis-case"),
+        **dict(_inputs(paths)),
         waivers=known["path"] if (known := _waivers(report)) else "",
     )
+
+
+def _inputs(paths: Callable[[str, str], tuple[str, ...]]) -> Iterator[tuple[str, Any]]:
+    """Yield the options that name input files, each with the paths of those; no glob of documents names others."""
+    for evaluator in EVALUATORS.values():
+        form = evaluator.input
+        yield form.setting, paths(form.kind, ".json" if isinstance(form, Documents) else "")
+        if isinstance(form, Documents):
+            yield form.outputs, paths(form.outputs_kind, "")
 
 
 def _held(recorded: str, found: str) -> str:

@@ -58,8 +58,8 @@ class Shard:
     def has(self, evaluator: str, case_id: str) -> bool:
         """Tell whether a case is in the shard: by its id alone, so that no other case moves it.
 
-        >>> [Shard(index, 3).has("synthesis", "EMP-001") for index in (1, 2, 3)]
-        [False, False, True]
+        >>> [Shard(index, 3).has("chat", "EMP-001") for index in (1, 2, 3)]
+        [False, True, False]
         """
         return _index(evaluator, case_id, self.of) == self.index
 

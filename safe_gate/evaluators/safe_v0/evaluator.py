@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, Grouping, OwnFile, Shipped
+from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, FileKind, Grouping, OwnFile, Shipped
 from safe_gate.core.model import (
     Explained,
     Failure,
@@ -22,6 +22,13 @@ from safe_gate.core.model import (
     Section,
 )
 from safe_gate.core.rules import Rule
+
+
+def _is_output(value: Any) -> bool:
+    """Tell whether an object is a recorded output, not a turn that has a field of that name."""
+    if not isinstance(value, dict) or "output" not in value or {"user", "assistant"} & value.keys():
+        return False
+    return "test_id" in value or isinstance(value["output"], dict)
 
 
 class SafeV0(Evaluator):
@@ -42,6 +49,32 @@ class SafeV0(Evaluator):
         outputs="safe_outputs",
         outputs_kind="safe-output",
         folder="safe_test_dir",
+    )
+    kinds = (
+        FileKind(
+            "safe-batch",
+            called="a SAFE v0 batch",
+            file="a SAFE v0 batch",
+            needed=frozenset({"test_cases"}),
+            own=frozenset({"test_cases"}),
+        ),
+        FileKind(
+            "safe-output",
+            called="recorded outputs of SAFE v0",
+            file="a file of recorded outputs",
+            needed=frozenset({"test_id"}),
+            own=frozenset({"test_id"}),
+            hints=frozenset({"test_id"}),
+            claims=_is_output,
+        ),
+    )
+    imported_as = "recorded.outputs.jsonl"
+    command = "score"
+    part_keys = frozenset({"report_type"})
+    added = (
+        (("near_misses",), 0),
+        (("no_reply",), 0),
+        (("unused_expectations",), {"required_themes": 0, "min_signal_count": 0}),
     )
     grouping = Grouping(
         noun="archetype",

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Any
 
-from safe_gate.core.evaluator import Case, Evaluator, Grouping, Lines, Misnamed, OwnFile, PackFact, RuleFiles, Shipped
+from safe_gate.core.evaluator import (
+    Case,
+    Evaluator,
+    FileKind,
+    Grouping,
+    Lines,
+    Misnamed,
+    OwnFile,
+    PackFact,
+    RuleFiles,
+    Shipped,
+)
 from safe_gate.core.model import (
     Explained,
     Failure,
@@ -35,6 +46,21 @@ class Synthesis(Evaluator):
     reply = "assistant"
     groups_key = "tags"
     input = Lines(setting="synthesis_cases", kind="synthesis-case", plural="Synthesis cases")
+    kinds = (
+        FileKind(
+            "synthesis-case",
+            called="Synthesis cases",
+            file="a file of Synthesis cases",
+            needed=frozenset({"user", "assistant"}),
+            own=frozenset({"id", "checks", "expected"}),
+            hints=frozenset({"user", "assistant"}),
+            sides=("user", "assistant"),
+        ),
+    )
+    imported_as = "cases.jsonl"
+    command = "eval"
+    part_keys = frozenset({"summary", "results"})
+    added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0))
     grouping = Grouping(
         noun="tag",
         setting="tags",
