@@ -74,7 +74,7 @@ _SETTINGS = {
 }
 _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "version": (["--version"], set()),
-    "help": (["--help"], {"safe_v0", "synthesis"}),
+    "help": (["--help"], {"synthesis"}),
     "help of a command": (["score", "--help"], set()),
     "score": (["score", "--batch", "b"], {"jsonschema_rs", "safe_v0", *_TABLES}),
     "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "safe_v0"}),

@@ -8,6 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from enum import Enum, auto
+from types import MappingProxyType
 from typing import Any, NamedTuple, Protocol
 
 from safe_gate.core.model import (
@@ -104,6 +106,15 @@ class Documents(NamedTuple):
     def settings(self) -> tuple[str, ...]:
         """The options that say which files are read."""
         return self.setting, self.outputs, self.folder
+
+
+class Way(Enum):
+    """Which change of a value asks for less. No value (None) is no limit."""
+
+    LOWER = auto()
+    HIGHER = auto()
+    ANY = auto()
+    ANY_ONCE_SET = auto()
 
 
 class Misnamed(NamedTuple):
@@ -219,6 +230,21 @@ class Evaluator(Protocol):
     measures: str
     """The word for what a case fails by, as waivers write it: `metric` or `check`."""
 
+    settings: type
+    """A frozen dataclass of its settings, each a `core.setting.option`; no name is that of another setting."""
+
+    prefix: str = ""
+    """How the names of its environment variables begin, if not as the gate's: a misspelt one is an error."""
+
+    variables: Mapping[str, tuple[str, ...]] = MappingProxyType({})
+    """More names of the environment variables of general options, by the option."""
+
+    scoring: tuple[str, ...]
+    """The settings that its part follows from, and what its groups are judged by; not those that name files."""
+
+    weaker: Mapping[str, Way | tuple[str, ...]]
+    """For each setting that judges, which change asks for less: see `gate.weakening.WEAKER`."""
+
     input: Lines | Documents
     """Its input files."""
 
@@ -315,12 +341,12 @@ class Evaluator(Protocol):
         """Return a case's entry of `results[]`, which follows from the case and `by` alone."""
         ...
 
-    def recounted(self, _entry: JsonObject, case: Any, by: Any) -> JsonObject:
+    def recounted(self, _entry: JsonObject, _case: Any, _by: Any) -> JsonObject | None:
         """Return the entry that follows from what an entry of a shard holds; an equal one if the entry is sound.
 
-        Scoring the case again is right, unless that costs more than to add up the evidence.
+        Texts of the entry may be withheld, and the case's cluster with them. None has the case scored again.
         """
-        return self.score(case, by)
+        return None
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
         """Return the totals of some cases with their entries: a value, which `+` adds to others in any order."""

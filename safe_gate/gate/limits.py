@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-ALL = "all"
-"""The entry for all labels; every other entry is a check."""
+from safe_gate.core.rules import ALL
 
 _SETTING = "min_label_accuracy"
 

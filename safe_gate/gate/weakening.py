@@ -10,10 +10,10 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, field
-from enum import Enum, StrEnum, auto
+from enum import StrEnum
 from typing import Any
 
-from safe_gate.core.evaluator import PackFact
+from safe_gate.core.evaluator import PackFact, Way
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject, RuleOutcome
 from safe_gate.evaluators import EVALUATORS, without_texts
@@ -94,43 +94,12 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
 # --- settings -----------------------------------------------------------------------------------
 
 
-class Way(Enum):
-    """Which change of a value asks for less. No value (None) is no limit."""
-
-    LOWER = auto()
-    HIGHER = auto()
-    ANY = auto()
-    ANY_ONCE_SET = auto()
-
-
 WEAKER: Mapping[str, Way | tuple[str, ...]] = {
-    "min_pass_rate": Way.LOWER,
-    "max_fail_labels": Way.HIGHER,
-    "max_unexpected_failures": Way.HIGHER,
-    "max_unexpected_passes": Way.HIGHER,
-    "max_not_english": Way.HIGHER,
+    **{setting: way for evaluator in EVALUATORS.values() for setting, way in evaluator.weaker.items()},
     "max_no_reply": Way.HIGHER,
     "max_disguised": Way.HIGHER,
     "max_vacuous": Way.HIGHER,
     "min_group": Way.HIGHER,
-    "tags": Way.ANY,
-    "min_label_accuracy": Way.LOWER,
-    "cr_pass": Way.LOWER,
-    "cr_review": Way.LOWER,
-    "ah_pass": Way.LOWER,
-    "ah_review": Way.LOWER,
-    "ac_pass": Way.LOWER,
-    "ac_review": Way.LOWER,
-    "cr_weight": Way.ANY,
-    "ah_weight": Way.ANY,
-    "ac_weight": Way.ANY,
-    "strict_ah": Way.LOWER,
-    "safe_match": Way.ANY,
-    "archetypes": Way.ANY,
-    "profile": Way.ANY,
-    "sensitivity": ("strict", "balanced", "lenient"),
-    "rules_off": Way.HIGHER,
-    "rule_weights": Way.ANY,
     "baseline": Way.ANY_ONCE_SET,
     "baseline_required": Way.LOWER,
     "allow_removed": Way.HIGHER,

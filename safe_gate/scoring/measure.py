@@ -27,21 +27,7 @@ from safe_gate.render.untrusted import quoted
 from safe_gate.scoring import progress, workers
 from safe_gate.settings.options import Options
 
-SCORING = (
-    "safe_concern",
-    "profile",
-    "sensitivity",
-    "rules",
-    "rules_off",
-    "rule_weights",
-    "cluster_key",
-    *(f"{metric}_{part}" for metric in ("cr", "ah", "ac") for part in ("pass", "review", "weight")),
-    "strict_ah",
-    "safe_match",
-    "archetypes",
-    "tags",
-    "text",
-)
+SCORING = (*(name for evaluator in EVALUATORS.values() for name in evaluator.scoring), "cluster_key", "text")
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
 T = TypeVar("T")
@@ -312,7 +298,8 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
 
     def recounted(case: Any, entry: JsonObject) -> JsonObject:
         cluster = _told(evaluator.name, {"cluster": case.cluster}, text)["cluster"]
-        return _told(evaluator.name, evaluator.recounted(entry, replace(case, cluster=cluster), by), text)
+        found = evaluator.recounted(entry, replace(case, cluster=cluster), by)
+        return fresh(case) if found is None else found
 
     ids: tuple[tuple[str, Place], ...] = ()
     found: Sequence[Case | Problem] = ()

@@ -18,8 +18,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
+from safe_gate.core.evaluator import Documents
 from safe_gate.core.model import CannotJudge, Config, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import AS_RUN, CONFIG_FILES, OFF, Options, Setting, settings
 
@@ -33,7 +35,7 @@ _NO_CONFIG = Config(CONFIG_FILES[0], {})
 # What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
 _RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
 _A_NUMBER_OF_JOBS = re.compile("[1-9][0-9]{0,2}")
-_PREFIXES = ("SAFE_GATE_", "SAFE_V0_", "SAFEGATE_")
+_PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.prefix for one in EVALUATORS.values() if one.prefix))
 # The booleans of YAML 1.2's core schema, as @actions/core reads them; anything else is an error.
 _BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 
@@ -446,10 +448,17 @@ def _misplaced(options: Options, origins: Mapping[str, Source], command: str) ->
         yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")
     if options.shards and command != "merge":
         yield origins["shards"].problem(f"is for merge, not for {command}; set mode: merge, or leave it unset")
-    is_named = "safe_outputs" in origins and not origins["safe_outputs"].field  # a config may serve another gate, too
-    if is_named and options.safe_outputs and not options.safe_batch and command in ("run", "merge"):
-        words = "names recorded outputs, and safe-batch names no cases that they are of; set it, or leave this unset"
-        yield origins["safe_outputs"].problem(words)
+    for form in (one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)):
+        origin = origins.get(form.outputs)
+        is_named = (
+            origin and not origin.field and getattr(options, form.outputs)
+        )  # a config may serve another gate, too
+        if origin and is_named and not getattr(options, form.setting) and command in ("run", "merge"):
+            setting = form.setting.replace("_", "-")
+            words = (
+                f"names recorded outputs, and {setting} names no cases that they are of; set it, or leave this unset"
+            )
+            yield origin.problem(words)
 
 
 def _contradictions(

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -23,7 +22,7 @@ DATA = of_evaluators.shipped("synthesis")
 
 def load(profile: str = "standard", **own: Any) -> Rules:
     """Return what Synthesis scores by under these options."""
-    found: Rules = of_evaluators.load(EVALUATORS["synthesis"], settings(replace(Options(), profile=profile, **own)))
+    found: Rules = of_evaluators.load(EVALUATORS["synthesis"], settings(Options(profile=profile, **own)))
     return found
 
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, FileKind, Grouping, OwnFile, Shipped
+from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, FileKind, Grouping, OwnFile, Shipped, Way
 from safe_gate.core.model import (
     Explained,
     Failure,
@@ -22,6 +23,7 @@ from safe_gate.core.model import (
     Section,
 )
 from safe_gate.core.rules import Rule
+from safe_gate.evaluators.safe_v0.settings import Settings
 
 
 def _is_output(value: Any) -> bool:
@@ -41,6 +43,27 @@ class SafeV0(Evaluator):
     reply = "summary"
     guards = frozenset({"new-violations", "label-drops"})
     groups_key = "archetype"
+    settings = Settings
+    prefix = "SAFE_V0_"
+    variables = MappingProxyType({"report_dir": ("SAFE_V0_REPORT_DIR",)})
+    scoring = (
+        "safe_concern",
+        *(f"{metric}_{part}" for metric in ("cr", "ah", "ac") for part in ("pass", "review", "weight")),
+        "strict_ah",
+        "safe_match",
+        "archetypes",
+    )
+    weaker = MappingProxyType(
+        {
+            "min_pass_rate": Way.LOWER,
+            "max_fail_labels": Way.HIGHER,
+            **{f"{metric}_{level}": Way.LOWER for metric in ("cr", "ah", "ac") for level in ("pass", "review")},
+            **{f"{metric}_weight": Way.ANY for metric in ("cr", "ah", "ac")},
+            "strict_ah": Way.LOWER,
+            "safe_match": Way.ANY,
+            "archetypes": Way.ANY,
+        }
+    )
     input = Documents(
         setting="safe_batch",
         kind="safe-batch",

@@ -7,6 +7,7 @@ from typing import Any
 
 from safe_gate.core.evaluator import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.rules import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.report import Totals
@@ -42,7 +43,7 @@ def misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
 
 def misnamed(settings: JsonObject) -> Iterator[Misnamed]:
     """Yield the entries of `min_label_accuracy` that are no check."""
-    known = ("all", *CHECKS)
+    known = (ALL, *CHECKS)
     for name in sorted((settings["min_label_accuracy"] or {}).keys() - {*known}):
         words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
         yield Misnamed("min_label_accuracy", name, words)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
+from types import MappingProxyType
 from typing import Any
 
 from safe_gate.core.evaluator import (
@@ -16,6 +17,7 @@ from safe_gate.core.evaluator import (
     PackFact,
     RuleFiles,
     Shipped,
+    Way,
 )
 from safe_gate.core.model import (
     Explained,
@@ -34,6 +36,7 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.rules import Rule
 from safe_gate.core.validate import Fault
+from safe_gate.evaluators.synthesis.settings import Settings
 
 
 class Synthesis(Evaluator):
@@ -45,6 +48,21 @@ class Synthesis(Evaluator):
     measures = "check"
     reply = "assistant"
     groups_key = "tags"
+    settings = Settings
+    scoring = ("profile", "sensitivity", "rules", "rules_off", "rule_weights", "tags")
+    weaker = MappingProxyType(
+        {
+            "max_unexpected_failures": Way.HIGHER,
+            "max_unexpected_passes": Way.HIGHER,
+            "max_not_english": Way.HIGHER,
+            "tags": Way.ANY,
+            "min_label_accuracy": Way.LOWER,
+            "profile": Way.ANY,
+            "sensitivity": ("strict", "balanced", "lenient"),
+            "rules_off": Way.HIGHER,
+            "rule_weights": Way.ANY,
+        }
+    )
     input = Lines(setting="synthesis_cases", kind="synthesis-case", plural="Synthesis cases")
     kinds = (
         FileKind(

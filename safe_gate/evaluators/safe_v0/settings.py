@@ -1,0 +1,113 @@
+"""The settings of SAFE v0. Data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from safe_gate.core.setting import option, renamed
+
+
+def _both(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the flags of a setting that `run` and `score` have."""
+    return dict.fromkeys(("run", "score"), (f"--{name.lower()}",))
+
+
+def _threshold(metric: str, level: str, default: float) -> Any:
+    return option(
+        "gate",
+        f"SAFE v0: {metric} at or above this is {'Pass' if level == 'pass' else 'Review, below it Fail'}.",
+        default,
+        env=(f"SAFE_V0_{metric}_{level.upper()}",),
+        flags=_both(f"{metric}-{level}"),
+        key=("thresholds", metric, level),
+        limits=(0, 1),
+    )
+
+
+def _weight(metric: str) -> Any:
+    return option(
+        "gate",
+        f"SAFE v0: weight of {metric} in the composite score.",
+        1.0,
+        env=(f"SAFE_V0_{metric}_WEIGHT",),
+        flags=_both(f"{metric}-weight"),
+        key=("weights", metric),
+        limits=(0, 1_000_000),
+    )
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of SAFE v0."""
+
+    safe_batch: tuple[str, ...] = option(
+        "inputs",
+        "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.",
+        (),
+        flags=renamed("safe-batch", "batch", "score"),
+    )
+    safe_outputs: tuple[str, ...] = option(
+        "inputs",
+        "SAFE v0 recorded outputs: paths or globs, one per line. Default: BATCH.outputs.jsonl beside each batch file.",
+        (),
+        flags=renamed("safe-outputs", "outputs", "score"),
+    )
+    safe_concern: str = option(
+        "inputs",
+        "SAFE v0: score only the cases of this concern id.",
+        "",
+        flags=renamed("safe-concern", "concern", "score"),
+    )
+    safe_test_dir: str = option(
+        "inputs",
+        "SAFE v0: the folder that batch patterns start from.",
+        ".",
+        flags=renamed("safe-test-dir", "test-dir", "score"),
+    )
+    min_pass_rate: float = option(
+        "gate", "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).", 0.8, limits=(0, 1)
+    )
+    max_fail_labels: int | None = option(
+        "gate", "Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set.", None, limits=(0, None)
+    )
+    cr_pass: float = _threshold("CR", "pass", 0.8)
+    cr_review: float = _threshold("CR", "review", 0.5)
+    ah_pass: float = _threshold("AH", "pass", 1.0)
+    ah_review: float = _threshold("AH", "review", 0.5)
+    ac_pass: float = _threshold("AC", "pass", 0.8)
+    ac_review: float = _threshold("AC", "review", 0.5)
+    cr_weight: float = _weight("CR")
+    ah_weight: float = _weight("AH")
+    ac_weight: float = _weight("AC")
+    strict_ah: bool = option(
+        "gate",
+        "SAFE v0: one forbidden term makes AH 0, instead of lowering it in proportion.",
+        False,
+        env=("SAFE_V0_AH_STRICT",),
+        key=("strictAH",),
+        flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
+    )
+    safe_match: str = option(
+        "gate",
+        "SAFE v0: how texts are matched: `literal`, or `normalised`, which ignores typography.",
+        "literal",
+        choices=("literal", "normalised"),
+        flags={"run": ("--safe-match",), "score": ("--safe-match",)},
+    )
+    archetypes: Mapping[str, Mapping[str, Any]] | None = option(
+        "gate",
+        "SAFE v0: weights, thresholds and min-pass-rate for the cases of one archetype. Config file only.",
+        None,
+        env=(),
+        flags={},
+    )
+    report_formats: tuple[str, ...] = option(
+        "reports",
+        "Formats that `safe-gate score` writes: json, console, markdown, or all.",
+        ("console",),
+        key=("reportFormats",),
+        flags={"score": ("--format",)},
+        choices=("json", "console", "markdown", "all"),
+    )

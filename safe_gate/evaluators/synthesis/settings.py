@@ -1,0 +1,92 @@
+"""The settings of Synthesis. Data."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from safe_gate.core.rules import ALL
+from safe_gate.core.setting import option, renamed
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """The settings of Synthesis."""
+
+    synthesis_cases: tuple[str, ...] = option(
+        "inputs",
+        "Synthesis case files (JSONL): paths or globs, one per line.",
+        (),
+        flags=renamed("synthesis-cases", "cases", "eval", "explain"),
+    )
+    profile: str = option(
+        "gate",
+        "Synthesis: `standard` counts clauses by all shipped rules, `spec` hits by the rules and formulas of the "
+        "specification; `weighted` is the former name of `standard`.",
+        "standard",
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
+        choices=("standard", "spec", "weighted"),
+    )
+    sensitivity: str = option(
+        "gate",
+        "Synthesis: how precise a learned rule must be to count: `strict` fails more replies, `lenient` fewer.",
+        "balanced",
+        flags=dict.fromkeys(("run", "eval", "explain"), ("--sensitivity",)),
+        choices=("strict", "balanced", "lenient"),
+    )
+    rules: tuple[str, ...] = option(
+        "inputs",
+        "Synthesis: your own rule packs (JSON): paths or globs, one per line.",
+        (),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules",)),
+    )
+    rules_off: tuple[str, ...] = option(
+        "advanced",
+        "Synthesis: ids of rules or packs that do not count, one per line.",
+        (),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rules-off",)),
+    )
+    rule_weights: Mapping[str, float] | None = option(
+        "advanced",
+        "Synthesis: rules or packs that are on (1) or off (0), `ID=WEIGHT`, one per line; other weights count as 1.",
+        None,
+        limits=(0, 1000),
+        flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),
+    )
+    max_unexpected_failures: int = option(
+        "gate",
+        "Rule: at most this many Synthesis cases fail that are not negative examples.",
+        0,
+        limits=(0, None),
+        flags={
+            "run": ("--max-unexpected-failures", "--fail-on"),
+            "eval": ("--fail-on", "--max-unexpected-failures"),
+        },
+    )
+    max_unexpected_passes: int | None = option(
+        "gate", "Rule: at most this many Synthesis negative examples pass. Off unless set.", None, limits=(0, None)
+    )
+    max_not_english: int | None = option(
+        "gate",
+        "Rule: at most this many Synthesis cases are in a language other than English, which no check can judge. "
+        "`off` for any number.",
+        0,
+        limits=(0, None),
+    )
+    min_label_accuracy: Mapping[str, float] | None = option(
+        "gate",
+        "Rule: the share of Synthesis labels that agree is at least this (0 to 1). A number is for all labels, "
+        "`topic_pivot=0.9` for those of one check; one per line. Off unless set.",
+        None,
+        limits=(0, 1),
+        general=ALL,
+    )
+    tags: Mapping[str, Mapping[str, Any]] | None = option(
+        "gate",
+        "Synthesis: max-unexpected-failures, min-pass-rate and min-label-accuracy for the cases with one tag. Here"
+        " min-pass-rate counts cases that pass or fail as expected. Config file only.",
+        None,
+        env=(),
+        flags={},
+    )
