@@ -15,7 +15,7 @@ from datetime import datetime
 from pathlib import Path, PurePath
 from typing import Protocol
 
-from safe_gate.core.evaluator import Documents
+from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import Api, repository

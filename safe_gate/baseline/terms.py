@@ -8,7 +8,8 @@ from typing import Any
 
 from safe_gate.baseline import comparison, replaced
 from safe_gate.baseline.source import Baseline, committed
-from safe_gate.core.evaluator import Case, Evaluator
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate import weakening

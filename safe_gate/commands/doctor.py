@@ -11,8 +11,9 @@ from typing import NoReturn
 
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command, reporting_options
-from safe_gate.core.evaluator import Documents, Evaluator, Lines
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
+from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import files, named

@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.commands._command import Call, Command
-from safe_gate.core.evaluator import Documents, Evaluator
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
+from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Problem, Problems, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import documents, files

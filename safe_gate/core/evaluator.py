@@ -8,34 +8,48 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from enum import Enum, auto
 from types import MappingProxyType
-from typing import Any, NamedTuple, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
-from safe_gate.core.model import (
-    Explained,
-    Failure,
-    Finding,
-    JsonObject,
-    Judgement,
-    Mark,
-    Metric,
-    Outcome,
-    Phrase,
-    Place,
-    Problem,
-    Rate,
-    Section,
+from safe_gate.core.given import (
+    Case,
+    CaseAt,
+    Documents,
+    FileKind,
+    Lines,
+    Misnamed,
+    OwnFile,
+    PackFact,
+    RuleFiles,
+    Shipped,
+    Way,
 )
-from safe_gate.core.rules import Rule
-from safe_gate.core.validate import Fault
+
+if TYPE_CHECKING:
+    from safe_gate.core.model import (
+        Explained,
+        Failure,
+        Finding,
+        JsonObject,
+        Judgement,
+        Mark,
+        Metric,
+        Outcome,
+        Phrase,
+        Place,
+        Problem,
+        Rate,
+        Section,
+    )
+    from safe_gate.core.rules import Rule
+    from safe_gate.core.validate import Fault
 
 
 @dataclass(frozen=True, slots=True)
 class Grouping:
     """What an evaluator groups cases by, and where its part of the report has them.
 
-    `noun` is the word for a group; `setting` the option with limits of rules on groups, by their names.
+    `noun` is the word for a group; `setting` the option with limits of rules on groups, by their names, "" for none.
     `figures` are those of each group by name, with the number of its cases as `size`; `groups_of` names
     the groups of a case by its entry of `results[]`.
     """
@@ -45,170 +59,6 @@ class Grouping:
     size: str
     figures: Callable[[JsonObject], Mapping[str, JsonObject]]
     groups_of: Callable[[JsonObject], Sequence[str]]
-
-
-def _never(_: Any) -> bool:
-    return False
-
-
-class FileKind(NamedTuple):
-    """A kind of input file: its schema, what it is called, and how its objects are told from others.
-
-    `called` names what it holds, `file` one file of it. An object that has all keys of `needed` and one of `own` is
-    meant as one of these, however many faults it has. A file whose first object has a key of `hints` is of lines of
-    this kind or its like, whatever its suffix; `claims` tells whether the object is of this kind for sure. `sides`
-    are the fields that `import --map` must fill.
-    """
-
-    name: str
-    called: str
-    file: str
-    needed: frozenset[str]
-    own: frozenset[str]
-    hints: frozenset[str] = frozenset()
-    claims: Callable[[Any], bool] = _never
-    sides: tuple[str, ...] = ()
-
-
-class Lines(NamedTuple):
-    """Files of lines, each a JSON object that holds one case with what was recorded for it; or rows of Parquet.
-
-    `setting` is the option that names the files, `kind` the schema of a line, `plural` what the cases are called.
-    """
-
-    setting: str
-    kind: str
-    plural: str
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """The options that say which files are read."""
-        return (self.setting,)
-
-
-class Documents(NamedTuple):
-    """JSON documents that hold several cases under `cases`, each with what was recorded for it as its `output`.
-
-    Outputs may instead be lines with the id of their case, in files beside the documents or named by the option
-    `outputs`. `setting` is the option that names the documents, `folder` the one that their patterns start from;
-    `kind` and `outputs_kind` are the schemas, `plural` is what the documents are called.
-    """
-
-    setting: str
-    kind: str
-    plural: str
-    cases: str
-    outputs: str
-    outputs_kind: str
-    folder: str
-
-    @property
-    def settings(self) -> tuple[str, ...]:
-        """The options that say which files are read."""
-        return self.setting, self.outputs, self.folder
-
-
-class Way(Enum):
-    """Which change of a value asks for less. No value (None) is no limit."""
-
-    LOWER = auto()
-    HIGHER = auto()
-    ANY = auto()
-    ANY_ONCE_SET = auto()
-
-
-class Misnamed(NamedTuple):
-    """A name that a setting gives and nothing has: the setting, by the name of its option, and what was expected."""
-
-    setting: str
-    name: str
-    message: str
-
-
-class CaseAt(NamedTuple):
-    """Where a case of a document stands, the name of the document's file without its suffix, and its cluster."""
-
-    place: Place
-    stem: str
-    cluster: str
-
-
-class Case(Protocol):
-    """A case with what was recorded for it: a frozen dataclass."""
-
-    @property
-    def id(self) -> str:
-        """Its id, unique among the cases of its evaluator in a run."""
-        ...
-
-    @property
-    def place(self) -> Place:
-        """Where it stands."""
-        ...
-
-    @property
-    def cluster(self) -> str:
-        """What names the cases that change together, "" for none."""
-        ...
-
-    @property
-    def groups(self) -> Sequence[str]:
-        """The groups it is in, such as its tags."""
-        ...
-
-    def asks(self) -> dict[str, Any]:
-        """Return what is asked of the output, in no order of its own: two cases that ask the same are alike."""
-        ...
-
-    def given(self) -> dict[str, Any]:
-        """Return digests of what was given to the application, by name; None for what is not known."""
-        ...
-
-    def digests(self) -> dict[str, str]:
-        """Return digests as `case` and `output`, which tell whether either is the same in another run."""
-        ...
-
-    def texts(self) -> dict[str, Any]:
-        """Return the recorded texts by field."""
-        ...
-
-
-class Shipped(Protocol):
-    """The JSON files of an evaluator's package, which the shell reads for it."""
-
-    @property
-    def names(self) -> Sequence[str]:
-        """Their paths from the folder of the package, with `/`, sorted."""
-        ...
-
-    def read(self, name: str) -> bytes:
-        """Return the bytes of one."""
-        ...
-
-    def __hash__(self) -> int: ...
-
-
-class OwnFile(NamedTuple):
-    """A team's file of rules: its path as reports show it, its name, its bytes, and what it holds."""
-
-    path: str
-    name: str
-    data: bytes
-    content: Any
-
-
-class RuleFiles(NamedTuple):
-    """A team's files of rules: the option that names them, and the schema that they fit."""
-
-    setting: str
-    kind: str
-
-
-class PackFact(NamedTuple):
-    """A rule of a file: the digest of what it says, and whether its hits can let a case pass."""
-
-    sha256: str
-    lets_pass: bool
 
 
 class Evaluator(Protocol):
@@ -248,6 +98,13 @@ class Evaluator(Protocol):
     input: Lines | Documents
     """Its input files."""
 
+    schemas: Mapping[str, JsonObject] = MappingProxyType({})
+    """The JSON Schemas of a package that is not the gate's: of its kinds of files by name, and of its part as `part`.
+
+    That of its part may refer to the definitions of `report.schema.json`, and has its entries under
+    `properties.results`.
+    """
+
     kinds: tuple[FileKind, ...]
     """The kinds of its input files."""
 
@@ -272,8 +129,10 @@ class Evaluator(Protocol):
     groups_key: str
     """Where what a case asks (`Case.asks()`) names its groups."""
 
-    quotes: frozenset[str]
-    """The keys of its part that hold recorded text, or expectations of it, as a string or a list."""
+    @property
+    def quotes(self) -> frozenset[str]:
+        """The keys of its part that hold recorded text, or expectations of it, as a string or a list."""
+        ...
 
     gives_away: frozenset[str] = frozenset()
     """The keys of its part that would tell the words of a withheld text."""
@@ -408,6 +267,13 @@ class Evaluator(Protocol):
     def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
         """Yield what each metric or check says of a case."""
         ...
+
+    def asks(self, _by: Any) -> Mapping[str, str] | None:
+        """Return in words what each check asks for, for `explain`, with places for what was found.
+
+        None has `explain` show what `judgements` says.
+        """
+        return None
 
     @property
     def explained(self) -> Mapping[str, Explained]:

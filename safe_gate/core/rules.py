@@ -10,9 +10,6 @@ from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.model import Failure, JsonObject, RuleOutcome
 from safe_gate.core.stats import wilson
 
-ALL = "all"
-"""The entry of a setting by check, or by metric, that stands for all of them."""
-
 
 class Count(NamedTuple):
     """So many of something, named as it is for one and for many."""

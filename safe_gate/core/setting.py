@@ -6,6 +6,9 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
+ALL = "all"
+"""The entry of a setting by check, or by metric, that stands for all of them."""
+
 POWER = ("run", "power")
 """The commands that count cases."""
 

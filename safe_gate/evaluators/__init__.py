@@ -1,6 +1,7 @@
 """The evaluators: each measures recorded outputs and shows what it measured; none judges.
 
-An evaluator is one folder here, and implements `core.evaluator.Evaluator`. What scores is imported once it has cases.
+An evaluator is one folder here, or a package of its own, and implements `core.evaluator.Evaluator`. What scores is
+imported once it has cases.
 """
 
 from __future__ import annotations
@@ -11,11 +12,19 @@ from typing import Any
 from safe_gate.core.digests import stand_in
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Lookup, Outcome, Section, View
+from safe_gate.evaluators.installed import installed
 from safe_gate.evaluators.safe_v0.evaluator import SafeV0
 from safe_gate.evaluators.synthesis.evaluator import Synthesis
 
-EVALUATORS: Mapping[str, Evaluator] = {one.name: one for one in (SafeV0(), Synthesis())}
-"""The evaluators by their keys in the report, in reading order."""
+BUILT_IN: Mapping[str, Evaluator] = {one.name: one for one in (SafeV0(), Synthesis())}
+"""The evaluators that ship, which every report has a key for."""
+
+_INSTALLED, PROBLEMS = installed(BUILT_IN)
+EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
+"""The evaluators by their keys in the report, in reading order: those that ship, and those of installed packages.
+
+`PROBLEMS` says of others why they cannot be used; settings are not read then.
+"""
 
 
 def present(report: JsonObject) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from safe_gate.core.rules import ALL
+from safe_gate.core.setting import ALL
 
 _SETTING = "min_label_accuracy"
 

@@ -13,8 +13,8 @@ from dataclasses import asdict, dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from safe_gate.core.evaluator import PackFact, Way
 from safe_gate.core.figures import plural
+from safe_gate.core.given import PackFact, Way
 from safe_gate.core.model import JsonObject, RuleOutcome
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate import limits

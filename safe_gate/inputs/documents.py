@@ -11,8 +11,9 @@ from operator import not_
 from pathlib import Path
 from typing import Any, NamedTuple
 
-from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, Lines
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
+from safe_gate.core.given import Case, CaseAt, Documents, Lines
 from safe_gate.core.jsontext import item_lines
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.evaluators import EVALUATORS

@@ -24,7 +24,8 @@ from tempfile import NamedTemporaryFile
 from types import MappingProxyType
 from typing import Any, BinaryIO, NamedTuple
 
-from safe_gate.core.evaluator import Case, Documents, Evaluator, Lines
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.given import Case, Documents, Lines
 from safe_gate.core.jsontext import (
     JsonError,
     TooManyContainersError,
@@ -35,10 +36,11 @@ from safe_gate.core.jsontext import (
 )
 from safe_gate.core.model import CannotJudge, Config, Place, Problem
 from safe_gate.core.validate import Fault, Schema, suggestion
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import BUILT_IN, EVALUATORS
 from safe_gate.gate.waivers import twins
 from safe_gate.importers import parquet
 from safe_gate.inputs import globs, leftovers
+from safe_gate.inputs.extended import extended
 from safe_gate.inputs.spool import Store
 from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE, Options, settings
 
@@ -235,8 +237,15 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
     return content
 
 
+ADDED = [one for name, one in EVALUATORS.items() if name not in BUILT_IN]
+"""The evaluators of installed packages."""
+
+
 def _complete(report: Any) -> None:
     """Add the fields to an earlier report that it lacks: it stays readable as a baseline."""
+    for part in (report, report.get("comparison")) if ADDED and isinstance(report, dict) else ():
+        if isinstance(part, dict):
+            part.update({one.name: part.get(one.name) for one in ADDED})
     for name, evaluator in EVALUATORS.items():
         for path, value in evaluator.added:
             part = report
@@ -497,7 +506,11 @@ def load_schema(name: str) -> Schema:
     """Return a schema of `schemas/` by its name without `.schema.json`, or that of what stands alone."""
     if name in _ALONE:
         return load_schema("report").part("$defs", name)
-    return Schema(json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8")))
+    for one in ADDED:
+        if name in one.schemas:
+            return Schema(one.schemas[name])
+    schema = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
+    return Schema(extended(name, schema, ADDED))
 
 
 def is_among(path: str, others: Iterable[str | Path]) -> bool:

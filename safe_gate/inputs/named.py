@@ -6,7 +6,8 @@ from collections.abc import Iterator
 from dataclasses import replace
 from pathlib import Path
 
-from safe_gate.core.evaluator import Documents, Evaluator
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import documents, files
 from safe_gate.inputs.documents import Expanded

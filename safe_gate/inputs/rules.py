@@ -10,7 +10,8 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.core.digests import digest as digest_of
-from safe_gate.core.evaluator import Evaluator, OwnFile, PackFact
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import files

@@ -15,7 +15,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.digests import addend, digest, of_all, of_sum
 from safe_gate.core.model import JsonObject
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import BUILT_IN, EVALUATORS, present
 
 _WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
 
@@ -59,7 +59,11 @@ def digests(report: JsonObject) -> dict[str, str]:
             {
                 "engine": report["tool"],
                 "packs": report["provenance"]["packs_sha256"],
-                **{name: evaluator.scored_by(report[name], policy) for name, evaluator in EVALUATORS.items()},
+                **{
+                    name: evaluator.scored_by(report[name], policy)
+                    for name, evaluator in EVALUATORS.items()
+                    if name in BUILT_IN or report[name] is not None
+                },
             }
         ),
         "policy": digest(

@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import apart, fixed
 from safe_gate.core.model import JsonObject, Untrusted
 from safe_gate.evaluators.synthesis.evidence import why_not
 from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
 from safe_gate.evaluators.synthesis.section import SAYS, returning
-from safe_gate.render.untrusted import plain
+from safe_gate.render.untrusted import plain, quoted
 
 _LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}
 _IDLE = {
@@ -41,6 +42,18 @@ def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mappin
         is_judged = check.get("applicable", True) or not reads_foreign(name, result["language"])
         asked = (thresholds[name] if check.get("applicable", True) else _IDLE[name]) if is_judged else ""
         lines += _check(name, check, asked, hits, result["label_comparison"].get(name))
+    return "\n".join(lines)
+
+
+def judged(evaluator: Evaluator, result: JsonObject, texts: Mapping[str, Any]) -> str:
+    """Return the explanation of a case by what each metric or check says of it."""
+    lines = [f"{plain(Untrusted(result[evaluator.id_key]))} ({_place(result)}): {evaluator.finding(result).what}", ""]
+    for field, title in evaluator.fields.items():
+        if field in texts:
+            lines += [f"{title}:", f"  {plain(Untrusted(str(texts[field])), _ALL)}", ""]
+    for one in evaluator.judgements({}, result):
+        facts = evaluator.explained[one.by]
+        lines += [f"{facts.title}: {one.label}. {facts.asks}", *(f"  {quoted(phrase)}" for phrase in one.evidence)]
     return "\n".join(lines)
 
 

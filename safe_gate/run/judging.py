@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.baseline import comparison, source, terms
-from safe_gate.core.evaluator import Documents
 from safe_gate.core.figures import plural
+from safe_gate.core.given import Documents
 from safe_gate.core.model import (
     NOTHING_RECORDED,
     CannotJudge,
@@ -107,7 +107,7 @@ def scored(
 
 def gate_policy(options: Options) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    settings = {name: getattr(options, one.grouping.setting) or {} for name, one in EVALUATORS.items()}
+    settings = {name: measure.groups_limited(one, options) for name, one in EVALUATORS.items()}
     general = limits.by_rule({one.name: getattr(options, one.name) for one in fields(options)})
     own_limits = {
         evaluator: {

@@ -14,12 +14,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, Generic, Literal, TypeVar
 
-from safe_gate.core.evaluator import Case, Evaluator, Lines
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import add_up, first_few, plural
+from safe_gate.core.given import Case, Lines
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, without_texts
-from safe_gate.inputs import files
+from safe_gate.inputs import documents, files
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.files import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
@@ -175,8 +176,6 @@ def _parts(evaluator: Evaluator, options: Options, output: str, root: Path, size
 
 
 def _of_documents(evaluator: Evaluator, options: Options, output: str, root: Path) -> Iterator[Case | Other]:
-    from safe_gate.inputs import documents
-
     form = documents.documents_of(evaluator)
     return documents.cases(
         evaluator,
@@ -213,6 +212,12 @@ def too_many_tags(most: int) -> Problem:
     return Problem(Place("max-tags"), f"{words}, or raise max-tags")
 
 
+def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mapping[str, Any]]:
+    """Return what options set for groups of an evaluator's cases, by their names."""
+    setting = evaluator.grouping.setting
+    return (getattr(options, setting) if setting else None) or {}
+
+
 def unknown_groups(
     options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
 ) -> Iterator[Problem]:
@@ -225,7 +230,7 @@ def unknown_groups(
             continue
         noun = EVALUATORS[evaluator].grouping.noun
         setting = EVALUATORS[evaluator].grouping.setting
-        named = getattr(options, setting) or {}
+        named = groups_limited(EVALUATORS[evaluator], options)
         for name in sorted(named.keys() - found.groups):
             if not named[name].get("optional"):
                 known = {one.casefold(): one for one in sorted(found.groups)}

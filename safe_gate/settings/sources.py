@@ -18,10 +18,10 @@ from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 from urllib.parse import urlsplit
 
-from safe_gate.core.evaluator import Documents
 from safe_gate.core.model import CannotJudge, Config, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import EVALUATORS, PROBLEMS
+from safe_gate.settings.misplaced import misplaced
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import AS_RUN, CONFIG_FILES, OFF, Options, Setting, settings
 
@@ -97,6 +97,7 @@ def resolve(
     flags = {name: value for name, value in flags.items() if not _is_blank(value)}
     inputs = _from_environ(environ)
     named = flags.get("config") or inputs.get("config", (None, ""))[1]
+    problems += PROBLEMS
     is_known = True
     try:
         config = read_config(named.strip()) or _NO_CONFIG
@@ -115,7 +116,7 @@ def resolve(
     values = [{name: value for name, (_, value) in source.items() if name in names} for source in sources]
     options = _without_pydantic(ChainMap(*values)) or _by_pydantic(values, origins, problems)
     does = options.mode if command in ("run", "doctor") else command
-    problems += _misplaced(options, origins, does)
+    problems += misplaced(options, origins, does)
     problems += _unfit_addresses(options, origins)
     if is_known:  # what a refused file sets cannot be told from what it leaves out
         problems += _contradictions(options, origins, config, is_merge=does == "merge")
@@ -437,28 +438,6 @@ def _expected(setting: Setting) -> str:
     if setting.excluded:
         return f"{kind} above {setting.low} and below {setting.high}"
     return f"{kind} from {setting.low}" + ("" if setting.high is None else f" to {setting.high}")
-
-
-def _misplaced(options: Options, origins: Mapping[str, Source], command: str) -> Iterator[Problem]:
-    """Yield a problem for each setting about shards that is not for the command, and for outputs that none would read.
-
-    A command that judges one evaluator alone leaves the settings of the other.
-    """
-    if options.shard and command != "run":
-        yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")
-    if options.shards and command != "merge":
-        yield origins["shards"].problem(f"is for merge, not for {command}; set mode: merge, or leave it unset")
-    for form in (one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)):
-        origin = origins.get(form.outputs)
-        is_named = (
-            origin and not origin.field and getattr(options, form.outputs)
-        )  # a config may serve another gate, too
-        if origin and is_named and not getattr(options, form.setting) and command in ("run", "merge"):
-            setting = form.setting.replace("_", "-")
-            words = (
-                f"names recorded outputs, and {setting} names no cases that they are of; set it, or leave this unset"
-            )
-            yield origin.problem(words)
 
 
 def _contradictions(

@@ -15,7 +15,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.evaluator import PackFact
+from safe_gate.core.given import PackFact
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, in_force, weakenings
 from safe_gate.inputs import files

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate.core.digests import digest
-from safe_gate.core.evaluator import CaseAt
+from safe_gate.core.given import CaseAt
 from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, masked
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case

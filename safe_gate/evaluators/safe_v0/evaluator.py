@@ -5,25 +5,28 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.evaluator import Case, CaseAt, Documents, Evaluator, FileKind, Grouping, OwnFile, Shipped, Way
-from safe_gate.core.model import (
-    Explained,
-    Failure,
-    Finding,
-    JsonObject,
-    Judgement,
-    Mark,
-    Metric,
-    Outcome,
-    Phrase,
-    Problem,
-    Rate,
-    Section,
-)
-from safe_gate.core.rules import Rule
+from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.given import Case, CaseAt, Documents, FileKind, OwnFile, Shipped, Way
 from safe_gate.evaluators.safe_v0.settings import Settings
+
+if TYPE_CHECKING:
+    from safe_gate.core.model import (
+        Explained,
+        Failure,
+        Finding,
+        JsonObject,
+        Judgement,
+        Mark,
+        Metric,
+        Outcome,
+        Phrase,
+        Problem,
+        Rate,
+        Section,
+    )
+    from safe_gate.core.rules import Rule
 
 
 def _is_output(value: Any) -> bool:

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from safe_gate.core.evaluator import Misnamed
+from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
-from safe_gate.core.rules import ALL
+from safe_gate.core.setting import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.report import Totals

@@ -4,39 +4,30 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.evaluator import (
-    Case,
-    Evaluator,
-    FileKind,
-    Grouping,
-    Lines,
-    Misnamed,
-    OwnFile,
-    PackFact,
-    RuleFiles,
-    Shipped,
-    Way,
-)
-from safe_gate.core.model import (
-    Explained,
-    Failure,
-    Finding,
-    JsonObject,
-    Judgement,
-    Mark,
-    Metric,
-    Outcome,
-    Phrase,
-    Place,
-    Problem,
-    Rate,
-    Section,
-)
-from safe_gate.core.rules import Rule
-from safe_gate.core.validate import Fault
+from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.given import Case, FileKind, Lines, Misnamed, OwnFile, PackFact, RuleFiles, Shipped, Way
 from safe_gate.evaluators.synthesis.settings import Settings
+
+if TYPE_CHECKING:
+    from safe_gate.core.model import (
+        Explained,
+        Failure,
+        Finding,
+        JsonObject,
+        Judgement,
+        Mark,
+        Metric,
+        Outcome,
+        Phrase,
+        Place,
+        Problem,
+        Rate,
+        Section,
+    )
+    from safe_gate.core.rules import Rule
+    from safe_gate.core.validate import Fault
 
 
 class Synthesis(Evaluator):
@@ -197,6 +188,11 @@ class Synthesis(Evaluator):
         from safe_gate.evaluators.synthesis.section import judgements
 
         return judgements(part, result)
+
+    def asks(self, by: Any) -> Mapping[str, str]:
+        from safe_gate.evaluators.synthesis.score import asks
+
+        return asks(by)
 
     @property
     def explained(self) -> Mapping[str, Explained]:

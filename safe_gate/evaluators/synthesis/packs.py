@@ -13,7 +13,7 @@ from functools import cache, partial
 from typing import Any
 
 from safe_gate.core.digests import digest as digest_of
-from safe_gate.core.evaluator import OwnFile, PackFact, Shipped
+from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis.language import Languages

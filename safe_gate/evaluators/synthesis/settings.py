@@ -6,8 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.rules import ALL
-from safe_gate.core.setting import option, renamed
+from safe_gate.core.setting import ALL, option, renamed
 
 
 @dataclass(frozen=True, kw_only=True)

@@ -1,0 +1,89 @@
+"""The gate's schemas with what evaluators of installed packages add to them. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import deepcopy
+from typing import Any, get_args
+
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.setting import Setting, settings_of
+from safe_gate.evaluators import BUILT_IN
+
+_Schema = dict[str, Any]
+_ANY_OBJECT = {"type": "object"}
+
+
+def extended(name: str, schema: _Schema, added: Sequence[Evaluator]) -> _Schema:
+    """Return a schema of the gate, by its name, in which evaluators have their places; the same without any."""
+    if added and (extend := _EXTENDS.get(name)):
+        schema = deepcopy(schema)
+        for evaluator in added:
+            extend(schema, evaluator)
+    return schema
+
+
+def _report(schema: _Schema, evaluator: Evaluator) -> None:
+    name, definitions = evaluator.name, schema["$defs"]
+    schema["properties"][name] = _or_null(name)
+    definitions[name] = evaluator.schemas["part"]
+    provenance = schema["properties"]["provenance"]["properties"]
+    provenance["inputs"]["items"]["properties"]["kind"]["enum"] += [kind.name for kind in evaluator.kinds]
+    provenance["policy"]["properties"]["groups"]["properties"][name] = _ANY_OBJECT
+    definitions["rules"]["items"]["properties"]["evaluator"]["enum"].append(name)
+    definitions["metric_name"]["enum"] += [
+        one for one in evaluator.metrics if one not in definitions["metric_name"]["enum"]
+    ]
+    compared = definitions["comparison"]["properties"]
+    compared[name] = _or_null(f"{name}_comparison")
+    compared["without_baseline"]["items"]["enum"].append(name)
+    definitions[f"{name}_comparison"] = comparison = deepcopy(definitions[f"{next(iter(BUILT_IN))}_comparison"])
+    changes = comparison["properties"]["changes"]["items"]["properties"]
+    changes["labels"]["items"], changes["before"] = {"type": "string"}, _ANY_OBJECT
+    definitions["weakened"]["properties"]["findings"]["items"]["properties"]["kind"]["enum"].append(name)
+    _waiver(schema, evaluator)
+
+
+def _waiver(schema: _Schema, evaluator: Evaluator) -> None:
+    schema["$defs"]["waiver"]["properties"][evaluator.measures]["enum"] += list(evaluator.explained)
+
+
+def _shard(schema: _Schema, evaluator: Evaluator) -> None:
+    schema["properties"][evaluator.name] = {"$ref": "#/$defs/results"}
+    cases = schema["properties"]["shard"]["properties"]["cases"]["properties"]
+    cases[evaluator.name] = {"type": "integer", "minimum": 1}
+
+
+def _config(schema: _Schema, evaluator: Evaluator) -> None:
+    for setting in settings_of(evaluator.settings):
+        if setting.key:
+            schema["properties"][setting.key[0]] = dict(_value(setting))
+
+
+def _value(setting: Setting) -> Iterator[tuple[str, Any]]:
+    """Yield the schema of a setting's value in the config file."""
+    if setting.is_list:
+        yield from {"type": "array", "items": {"type": "string"}, "description": "a list of texts"}.items()
+    elif setting.kind is bool:
+        yield from {"type": "boolean", "description": "true or false"}.items()
+    elif setting.low is not None:
+        is_whole = int in (setting.kind, *get_args(setting.kind))
+        yield from {"type": "integer" if is_whole else "number", "minimum": setting.low}.items()
+        if setting.high is not None:
+            yield "maximum", setting.high
+    elif setting.choices:
+        yield "enum", list(setting.choices)
+    else:
+        yield "type", ["object", "null"] if isinstance(setting.default, Mapping | None) else "string"
+
+
+def _or_null(name: str) -> _Schema:
+    return {"oneOf": [{"type": "null"}, {"$ref": f"#/$defs/{name}"}]}
+
+
+_EXTENDS: Mapping[str, Callable[[_Schema, Evaluator], None]] = {
+    "report": _report,
+    "waivers": _waiver,
+    "shard": _shard,
+    "config": _config,
+}

@@ -1,0 +1,191 @@
+"""An evaluator of another package: installed, it is seen everywhere, and the gate's own code knows nothing of it."""
+
+from __future__ import annotations
+
+import json
+import re
+import subprocess
+import sys
+import sysconfig
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+
+import pytest
+
+from safe_gate.evaluators import BUILT_IN
+from tests.support.cases import REPOSITORY
+
+EXAMPLE = REPOSITORY / "examples" / "evaluator-json"
+REPORTS = "json,markdown,html,junit,sarif,gitlab,csv,jsonl,badge"
+SCHEMA = {"type": "object", "required": ["n"], "properties": {"n": {"type": "integer"}}}
+CASES: Sequence[Mapping[str, object]] = [
+    {"id": "whole", "output": '{"n": 1}', "schema": SCHEMA, "tags": ["numbers"]},
+    {"id": "worded", "output": '{"n": "secret words"}', "schema": SCHEMA, "tags": ["numbers"]},
+    {"id": "prose", "output": "secret prose", "schema": SCHEMA},
+]
+
+Gate = Callable[..., subprocess.CompletedProcess[str]]
+
+
+@pytest.fixture(scope="module")
+def python(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Return an interpreter that has the example installed, beside all that this one has."""
+    folder = tmp_path_factory.mktemp("installed")
+    subprocess.run([sys.executable, "-m", "venv", "--without-pip", str(folder)], check=True)
+    (packages,) = folder.glob("lib/python*/site-packages")
+    (packages / "outer.pth").write_text(f"import site; site.addsitedir({sysconfig.get_path('purelib')!r})\n", "utf-8")
+    pip = [sys.executable, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-index", "--no-deps"]
+    subprocess.run([*pip, "--no-build-isolation", "--target", str(packages), str(EXAMPLE)], check=True)
+    return folder / "bin" / "python"
+
+
+@pytest.fixture
+def gate(python: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Gate:
+    monkeypatch.chdir(tmp_path)
+    for name in ("GITHUB_ACTIONS", "GITHUB_STEP_SUMMARY", "GITHUB_OUTPUT"):
+        monkeypatch.delenv(name, raising=False)
+    write("c.jsonl", CASES)
+
+    def run(*words: str, env: Mapping[str, str] | None = None) -> subprocess.CompletedProcess[str]:
+        environ = {"SOURCE_DATE_EPOCH": "1790000000", "COLUMNS": "120", **(env or {})}
+        return subprocess.run(
+            [python, "-I", "-m", "safe_gate", *words], capture_output=True, text=True, env=environ, check=False
+        )
+
+    return run
+
+
+def write(name: str, cases: Sequence[Mapping[str, object]]) -> None:
+    Path(name).write_text("".join(json.dumps(case) + "\n" for case in cases), "utf-8")
+
+
+def test_a_run_shows_it_in_every_report_the_summary_the_annotations_and_the_outputs(gate: Gate) -> None:
+    event = {"pull_request": {"number": 7, "head": {"sha": "a" * 40}, "base": {"sha": "b" * 40}}}
+    Path("event.json").write_text(json.dumps(event), "utf-8")
+    env = {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_EVENT_NAME": "pull_request",
+        "GITHUB_EVENT_PATH": "event.json",
+        "GITHUB_REPOSITORY": "o/r",
+        "GITHUB_SHA": "a" * 40,
+        "GITHUB_STEP_SUMMARY": "summary.md",
+        "GITHUB_OUTPUT": "outputs",
+    }
+    ran = gate("run", "--json-cases", "c.jsonl", "--reports", REPORTS, "--comment", "never", env=env)
+    assert ran.returncode == 1
+    assert "min-json-pass-rate │ BROKEN" in ran.stdout
+    assert "::error" in ran.stdout
+    assert "worded" in ran.stdout
+    assert "JSON Scorecard" in Path("summary.md").read_text("utf-8")
+    assert "json-pass-rate" in Path("outputs").read_text("utf-8")
+    for path in Path("reports").iterdir():
+        assert "badge" in path.name or "worded" in path.read_text("utf-8"), path
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    assert [one["id"] for one in report["json"]["results"] if not one["pass"]] == ["worded", "prose"]
+    assert report["json"]["summary"] == {"cases": 3, "passed": 1}
+    assert report["json"]["by_tag"] == {"numbers": {"cases": 2, "passed": 1}}
+
+
+def test_a_comment_names_the_failing_cases(gate: Gate) -> None:
+    ran = gate("run", "--json-cases", "c.jsonl", "--dry-run")
+    assert "JSON Scorecard" in ran.stdout
+    assert "expected a whole number" in ran.stdout
+
+
+def test_withheld_texts_are_in_no_report(gate: Gate) -> None:
+    gate("run", "--json-cases", "c.jsonl", "--text", "none", "--reports", REPORTS)
+    for path in Path("reports").iterdir():
+        assert "secret" not in path.read_text("utf-8"), path
+
+
+def test_a_config_file_sets_its_options_and_a_wrong_value_is_named(gate: Gate) -> None:
+    config = Path("safe.config.json")
+    config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 0.3}', "utf-8")
+    assert gate("run").returncode == 0
+    config.write_text('{"json-cases": ["c.jsonl"], "min-json-pass-rate": 2}', "utf-8")
+    ran = gate("validate", "safe.config.json")
+    assert ran.returncode == 3
+    assert "min-json-pass-rate" in ran.stderr
+
+
+def test_validate_names_the_line_and_the_field(gate: Gate) -> None:
+    assert gate("validate", "c.jsonl").stdout == "1 file valid, 3 cases\n"
+    write("c.jsonl", [*CASES, {"id": "none", "output": 1, "schema": {}}])
+    ran = gate("validate", "c.jsonl")
+    assert ran.returncode == 3
+    assert "c.jsonl:4: none: output" in ran.stderr
+
+
+def test_explain_shows_the_output_and_what_each_check_found(gate: Gate) -> None:
+    ran = gate("explain", "worded", "--json-cases", "c.jsonl")
+    assert ran.returncode == 0
+    assert '{"n": "secret words"}' in ran.stdout
+    assert "Satisfies the schema: fails." in ran.stdout
+
+
+def test_doctor_lists_its_files(gate: Gate) -> None:
+    ran = gate("doctor", "--json-cases", "c.jsonl")
+    assert ran.returncode == 0
+    assert "json-cases  1 file of c.jsonl" in ran.stdout
+
+
+def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None:
+    gate("run", "--json-cases", "c.jsonl", "--report-dir", "before")
+    assert "HOLDS" in gate("verify", "before/safe-gate.json").stdout
+    write("c.jsonl", [{**CASES[0], "output": "{}"}, *CASES[1:]])
+    against = ("--baseline", "before/safe-gate.json", "--max-regressions", "0", "--min-json-pass-rate", "0")
+    ran = gate("run", "--json-cases", "c.jsonl", *against)
+    assert ran.returncode == 1
+    assert "1 JSON case newly fails, 0 allowed" in ran.stdout
+    assert "whole" in gate("compare", "before/safe-gate.json", "reports/safe-gate.json").stdout
+    waived = ("--reason", "known", "--owner", "me", "--expires", "2027-01-01")
+    assert gate("bless", "reports/safe-gate.json", "--waivers", "w.json", *waived).returncode == 0
+    ran = gate("run", "--json-cases", "c.jsonl", "--waivers", "w.json")
+    assert ran.returncode == 0
+    assert "3 more waived" in ran.stdout
+
+
+def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
+    gate("run", "--json-cases", "c.jsonl", "--report-dir", "whole")
+    for index in (1, 2):
+        assert gate("run", "--json-cases", "c.jsonl", "--shard", f"{index}/2", "--report-dir", "shards").returncode == 0
+    assert gate("merge", "shards/*.json", "--json-cases", "c.jsonl", "--report-dir", "merged").returncode == 1
+    assert Path("merged/safe-gate.json").read_bytes() == Path("whole/safe-gate.json").read_bytes()
+
+
+@pytest.mark.parametrize("words", [("-m", "safe_gate"), ("-I", "-m", "safe_gate")], ids=" ".join)
+def test_a_package_in_the_workspace_is_not_loaded(tmp_path: Path, words: tuple[str, ...]) -> None:
+    (tmp_path / "evil-1.0.dist-info").mkdir()
+    entry = "[safe_gate.evaluators]\nevil = evil:EVALUATOR\n"
+    (tmp_path / "evil-1.0.dist-info" / "entry_points.txt").write_text(entry, "utf-8")
+    (tmp_path / "evil.py").write_text("open('loaded', 'w').close()\n", "utf-8")
+    ran = subprocess.run(
+        [sys.executable, *words, "--version"],
+        cwd=tmp_path,
+        env={"PYTHONPATH": f"{tmp_path}:{REPOSITORY}"},
+        capture_output=True,
+        check=False,
+    )
+    assert ran.returncode == 0
+    assert not (tmp_path / "loaded").exists()
+
+
+def test_the_example_is_small() -> None:
+    assert sum(len(path.read_text("utf-8").splitlines()) for path in EXAMPLE.rglob("*.py")) <= 150
+
+
+_NAMES = re.compile("|".join(f"{name}|{one.title}" for name, one in BUILT_IN.items()), re.IGNORECASE)
+_CLEAN = ("baseline", "gate", "github", "proof", "publish", "run", "scoring", "settings")
+"""Rooms whose code loops over evaluators and names none."""
+_STILL_NAMED = 75
+"""Lines that name one elsewhere: its own commands, `import`, what these print, citations of its specification."""
+
+
+def test_the_gate_names_no_evaluator_outside_its_package() -> None:
+    folder, found = REPOSITORY / "safe_gate", list[str]()
+    for path in sorted(folder.rglob("*.py")):
+        room = path.relative_to(folder).parts[0]
+        named = [line for line in path.read_text("utf-8").splitlines() if _NAMES.search(line)]
+        assert not named or room not in _CLEAN, f"{path} names an evaluator"
+        found += named if room != "evaluators" else []
+    assert len(found) <= _STILL_NAMED
