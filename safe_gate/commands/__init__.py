@@ -1,4 +1,4 @@
-"""The commands, one module each: found by walking this folder, named as the module.
+"""The commands, one module each. The package finds them in this folder; a command has the name of its module.
 
 A module has `COMMAND`, what the command says of itself, and `main(call)`, which does it and returns the exit code.
 Modules whose names begin with an underscore are shared. Only the named command's module is imported; `--help` of

@@ -1,1 +1,1 @@
-"""What other tools recorded, as cases or outputs: `safe-gate import`."""
+"""Converts what other tools recorded into cases or outputs: `safe-gate import`."""

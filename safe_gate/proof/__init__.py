@@ -1,1 +1,1 @@
-"""What a report can be checked by, and checking it."""
+"""Verifies reports: their digests, and what recomputing them gives."""

@@ -1,4 +1,4 @@
-"""Shell: sends the results of a run as events to sinks: each a module here, which has the function `send`.
+"""Shell: sends the results of a run as events to sinks. Each sink is a module here with the function `send`.
 
 A sink never changes the verdict: whatever keeps one from its events is a sentence for a warning.
 """
