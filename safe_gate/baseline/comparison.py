@@ -1,4 +1,4 @@
-"""Shell: a run held against its baseline, whose cases are scored by their own rules and by today's. Reads files."""
+"""Shell: compares a run with its baseline, whose cases are scored by their own rules and by today's. Reads files."""
 
 from __future__ import annotations
 
@@ -204,7 +204,7 @@ def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]
 def _baseline(
     base: Baseline, head: Side, options: Options, options_at: OptionsAt, generated_at: str, root: Path
 ) -> tuple[Side, Side | None]:
-    """Return the baseline as it was judged, and its outputs judged by the run's rules if they are at hand."""
+    """Return the baseline as it was judged, and its outputs judged by the run's rules if it has them."""
     if base.report is not None:
         return side_of_report(base.report), None
     own = replace(options_at(base.root), cluster_key=options.cluster_key)

@@ -174,7 +174,7 @@ class _NotAsked(Exception):
 
 
 def _baseline(options: Options, effects: Effects) -> Facts:
-    """Return what a run would be compared with, as far as it is at hand. Raises CannotJudge where that is not sound."""
+    """Return what a run would be compared with, as far as it is available. Raises CannotJudge if it is not sound."""
     if not options.baseline:
         return []
 

@@ -38,7 +38,7 @@ def main(call: Call) -> int:
     found, effects = set(), call.effects
     for path in call.arguments["reports"]:
         try:
-            one = verification.verify(path, partial(_made_anew, effects=effects))
+            one = verification.verify(path, partial(_recomputed, effects=effects))
         except CannotJudge as error:
             complain(error.problems, effects)
             found.add(Standing.NOT_CHECKED)
@@ -51,7 +51,7 @@ def main(call: Call) -> int:
     return next(code for standing, code in _EXIT_CODES.items() if standing in found)
 
 
-def _made_anew(
+def _recomputed(
     options: Options, generated_at: str, recorded: JsonObject, effects: Effects
 ) -> tuple[JsonObject, Sequence[Problem]]:
     """Return the report that a run at another time would have made."""

@@ -1,4 +1,4 @@
-"""What a value is told from others by: SHA-256 digests of values, of many in no order, of withheld texts. Pure."""
+"""SHA-256 digests of values, of many values in no order, and of withheld texts. Pure."""
 
 from __future__ import annotations
 

@@ -277,7 +277,7 @@ class Evaluator(Protocol):
 
     @property
     def explained(self) -> Mapping[str, Explained]:
-        """What readers are told of each metric or check, by its name."""
+        """The explanation of each metric or check for readers, by its name."""
         ...
 
     @property
@@ -310,7 +310,7 @@ class Evaluator(Protocol):
     def result_event(
         self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
-        """Return the type and the data of the event that tells of a result; recorded text only `with_text`."""
+        """Return the type and the data of the event of a result; recorded text only `with_text`."""
         ...
 
     def batch_events(self, _part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:

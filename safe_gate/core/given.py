@@ -15,7 +15,7 @@ def _never(_: Any) -> bool:
 
 
 class FileKind(NamedTuple):
-    """A kind of input file: its schema, what it is called, and how its objects are told from others.
+    """A kind of input file: its schema, what it is called, and how its objects differ from others.
 
     `called` names what it holds, `file` one file of it. An object that has all keys of `needed` and one of `own` is
     meant as one of these, however many faults it has. A file whose first object has a key of `hints` is of lines of

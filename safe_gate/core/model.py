@@ -24,7 +24,7 @@ HELD = 200
 
 
 class View(Sequence[T], Generic[T]):
-    """What a function yields, called anew for all that is not among the first items, so that few are held.
+    """What a function yields, called again for items beyond the first ones, so that memory holds few.
 
     >>> squares = View(lambda: (n * n for n in range(1000)))
     >>> len(squares), squares[2], squares[2:4]
@@ -385,7 +385,7 @@ class Recorded:
 
     The texts of a case are by field; of a field that is a list an entry is a line. `now` has those of an evaluator's
     `results[]` in their order, nothing if they are not to be shown. `before` returns by evaluator and id those of the
-    baseline, where they are at hand and differ, else None.
+    baseline, if they are available and differ, else None.
     """
 
     now: Mapping[str, Sequence[JsonObject]] = field(default_factory=dict)

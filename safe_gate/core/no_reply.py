@@ -254,7 +254,7 @@ def _lines(text: str, read: Callable[[str], str] = str) -> NoReply | None:
 
 @lru_cache(maxsize=2)  # a line is looked at as it stands, then tidied
 def _kind(line: str) -> tuple[NoReply | None, bool]:
-    """Return what kind of error a line tells of, if it does, and whether it may stand in the text of one."""
+    """Return the kind of error that a line reports, if any, and whether it may be part of an error's text."""
     telling = next((what for what in _KINDS if _telling(what).fullmatch(line)), None)
     return telling, telling is not None or _following().fullmatch(line) is not None
 

@@ -42,9 +42,9 @@ class Rule:
     """A rule of the gate, and what it looks for in an evaluator's report.
 
     A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
-    does not apply to what was measured it has no outcome. `forgives` tells of a failing case's result
+    does not apply to what was measured it has no outcome. `forgives` says of a failing case's result
     whether the rule lets it pass when a waiver does, `blames` of any case's whether it is to be named
-    where the rule is broken: no finding tells of it. A rule that `counts` cases applies from the
+    where the rule is broken: no finding reports it. A rule that `counts` cases applies from the
     first case on; a rule on a rate needs `min_group` cases.
     """
 

@@ -185,10 +185,10 @@ class Normalised:
     def quotations(self) -> tuple[tuple[int, int], ...]:
         """The spans of `text` between pairs of double quotes on a line, the quotes included.
 
-        A mark that stands like a beginning begins one anew, one that stands like an end, or after a digit (6"), begins
-        none. Where a mark may be either, or the end is after a digit ("v2"), a quotation holds no end of a sentence: a
-        stray mark hides little. Where but a word stands outside of them there are none: a reply recorded in quotes,
-        whole or sentence by sentence, is no quotation.
+        A mark that looks like an opening one begins a new quotation. One that looks like a closing one, or follows a
+        digit (6"), begins none. If a mark may be either, or the end is after a digit ("v2"), a quotation holds no end
+        of a sentence, so a stray mark hides little. If at most a word is outside them, there are none: a reply
+        recorded in quotes, whole or sentence by sentence, is no quotation.
         """
         found = tuple(_quotations(self.text)) if '"' in self.text else ()
         if not found:

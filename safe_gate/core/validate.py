@@ -1,4 +1,4 @@
-"""A value held against a JSON Schema: every fault, in words a person can act on.
+"""Validates a value with a JSON Schema: every fault, in words a person can act on.
 
 Pure. `jsonschema_rs` says in a microsecond whether a value is valid (draft 2020-12). Only of one that
 is not `jsonschema` finds the faults, and has the last word; the words are ours, because the library's
@@ -26,7 +26,7 @@ LONGEST_QUOTE = 40
 """The most characters of a value that a problem quotes."""
 
 _MOST_FAULTS = 1_000
-"""So many faults of one value, and fields that are not known, are told."""
+"""The most faults of one value, and unknown fields, that are reported."""
 
 _COMPARED = 2 * LONGEST_QUOTE  # characters of a word: comparing takes their square
 _Name = Callable[[Any], str]

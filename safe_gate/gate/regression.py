@@ -1,7 +1,7 @@
 """Two runs over the same cases compared: what changed, by what, whether it is real, and what of it is allowed.
 
-Pure, and from reports alone. Three runs tell a change of the outputs from one of the rules: the baseline as
-it was judged (`baseline`), the baseline's outputs under today's rules (`today`), and the run at hand
+Pure, and from reports alone. Three runs separate a change of the outputs from one of the rules: the baseline as
+it was judged (`baseline`), the baseline's outputs under today's rules (`today`), and this run
 (`head`). From the first to the second only rules differ, from the second to the third only outputs and what
 is asked of them. Scores follow from recorded text alone, so a difference is a fact; a test says whether it
 is more than as many changes without a direction would show by chance.
@@ -33,7 +33,7 @@ def compare(
     """Return the comparison of each evaluator that either run has, in the shape of the report.
 
     The three runs are evaluators' parts of reports by name. `today` is None, or an evaluator's part of it,
-    where the baseline's outputs are not at hand: then a case stands today where the baseline had it under the
+    if the baseline's outputs are missing: then a case stands today where the baseline had it under the
     `same_rules`, else where head stands if its digests are the same; any other only seems to stand where it was.
     Unless both are clustered by the same field (`same_clusters`) those of head count.
     """

@@ -59,7 +59,7 @@ def sorted_out(waivers: Sequence[JsonObject], report: JsonObject, today: str) ->
 
 
 def failing(report: JsonObject) -> set[Waivable]:
-    """Return what cases of a report fail by that are not meant to: what waivers are held against."""
+    """Return the checks and metrics by which cases of a report fail unexpectedly, which waivers may waive."""
     return {one for name in EVALUATORS for failure in _failures(name, report) for one in _waivable(name, failure)}
 
 

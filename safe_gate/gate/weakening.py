@@ -1,7 +1,7 @@
-"""In what the gate asks for less than it did: the terms of two runs held against each other. Pure.
+"""Where the gate asks for less than before: the terms of two runs compared. Pure.
 
 A run's terms are what it is judged by: its settings, its rules, what is asked of every case, and waivers.
-What asks for more is not told. Where it cannot be seen which way a change goes, it is told: a reviewer
+A change that asks for more is not reported. If the direction of a change is unknown, it is reported: a reviewer
 sees a harmless change rather than misses another.
 """
 
@@ -205,7 +205,7 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
         elif was is None:
             if is_.lets_pass:
                 yield Weakening("rule", one, "", What.ADDED)
-        elif was.sha256 != is_.sha256:  # the rest follows from settings, which are told
+        elif was.sha256 != is_.sha256:  # the rest follows from settings, which are reported
             yield Weakening("rule", one, "", What.CHANGED)
     off, still_off = ({*terms.settings.get("rules_off", ())} for terms in (base, head))
     for one in sorted(off - still_off):
@@ -255,7 +255,7 @@ def _asked(
     keys = {one.get("cluster_key") for one in settings}
     for key, was in before.asks.items():
         is_ = after.asks[key]
-        if key == "cluster" and len(keys) > 1:  # the setting itself is told
+        if key == "cluster" and len(keys) > 1:  # the setting itself is reported
             continue
         if key == EVALUATORS[name].groups_key:
             yield from (Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, settings, named))
@@ -285,7 +285,7 @@ def _groups(
             yield What.CHANGED, before, after
         return
     is_excused, (theirs, ours) = EVALUATORS[name].is_excused, settings
-    limits, excuses = theirs.get("tags") or {}, not is_excused(before, ours)  # another profile is told itself
+    limits, excuses = theirs.get("tags") or {}, not is_excused(before, ours)  # another profile is reported itself
     counts = any(one.get("max_unexpected_passes") is not None for one in settings) and not is_excused(after, ours)
     gone, new = _less(before, after), _less(after, before)
     rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}
@@ -308,7 +308,7 @@ def section(
 ) -> dict[str, Any]:
     """Return what was found in the shape of the report.
 
-    `against` is what the terms were held against, None where there was nothing; `partial` says that it
+    `against` is what the terms were compared with, None if there was nothing; `partial` says that it
     is a report, which has limits and digests alone. Without `texts` a hash stands for each recorded one.
     """
     findings = [asdict(one) for one in found]

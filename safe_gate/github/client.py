@@ -198,7 +198,7 @@ class Client:
             data += chunk
             if len(data) > media.largest:
                 raise requests.ReadTimeout
-        # Before anybody reads it: what is cut or put into a sentence later could not be told from the token's pieces.
+        # Before anybody reads it: text that is cut or quoted later could hide pieces of the token.
         # What is short, no token of GitHub's, may be any word; a file is read by its bytes, and nobody prints it.
         is_file = media is _RAW and answer.ok
         is_told = len(self._token) >= _SHORTEST_TOKEN and not is_file

@@ -1,6 +1,6 @@
 """The gate's one comment on a pull request: created once, then updated in place.
 
-A hidden first line says whose it is and what it tells of. Only a comment that we wrote counts as
+A hidden first line says whose it is and what it is about. Only a comment that we wrote counts as
 ours, because anybody can write that line.
 """
 
@@ -26,7 +26,7 @@ _MARKER = re.compile(
 
 
 class Marker(NamedTuple):
-    """What a comment tells of: the gate, the commit, the run, a digest of the result.
+    """What a comment is about: the gate, the commit, the run, a digest of the result.
 
     `text` is a digest of the text below, so that an edit shows.
     """

@@ -35,7 +35,7 @@ class Subject:
     """What an event is about, as far as its payload says: empty strings and None for what it does not.
 
     `head_label` is `owner:branch` of a head that a pull request can be looked up by, `trigger` the run
-    that a `workflow_run` event tells of, `trigger_event` what started that.
+    that a `workflow_run` event is about, `trigger_event` what started that.
     """
 
     pull_request: int | None = None
@@ -101,7 +101,7 @@ class Context:
         return self.subject.pull_request is not None or self.event in _LOOKED_UP
 
     def of_trigger(self) -> Context:
-        """Return the context of the run that a `workflow_run` event tells of, by the event's word alone."""
+        """Return the context of the run that a `workflow_run` event is about, as the event alone says."""
         return replace(self, run=self.subject.trigger, workflow=self.subject.trigger_workflow)
 
 

@@ -1,4 +1,4 @@
-"""What a report can be held against: digests of all that its verdict follows from, and where two reports differ. Pure.
+"""What a report is verified by: digests of all that its verdict depends on, and where two reports differ. Pure.
 
 Each digest is a SHA-256, and `all` is one over all of them, the rules' outcomes and the verdict: two
 reports with the same `all` are of the same cases, outputs, rules, settings and engine, and found the
@@ -79,10 +79,10 @@ def with_digests(report: JsonObject) -> dict[str, Any]:
     return {**report, "provenance": {**report["provenance"], "digests": digests(report)}}
 
 
-def differences(report: JsonObject, anew: JsonObject) -> Iterator[Difference]:
-    """Yield where a report differs from one made anew, but for when and where it was made and what was added to it."""
-    made = {key: value for key, value in report.items() if key in anew}
-    return (one for one in _differences("", made, anew) if not _OF_THE_RUN.fullmatch(one.pointer))
+def differences(report: JsonObject, recomputed: JsonObject) -> Iterator[Difference]:
+    """Yield where a report differs from a recomputed one, apart from when and where it was made, and additions."""
+    made = {key: value for key, value in report.items() if key in recomputed}
+    return (one for one in _differences("", made, recomputed) if not _OF_THE_RUN.fullmatch(one.pointer))
 
 
 def _differences(pointer: str, first: Any, second: Any) -> Iterator[Difference]:

@@ -1,9 +1,9 @@
-"""A report held against itself and against the files it names: is it what safe-gate makes of them? Reads files.
+"""Verifies a report against its own contents and the files it names. Reads files.
 
 A report holds if its digests are those of its own contents, its input files have the SHA-256 it
-names, and scoring and judging them by the settings it records gives the same report. What the files
-cannot tell is left out: when and at which commit it was made and, said aloud, what a baseline or a
-person added.
+names, and scoring and judging them by the settings it records gives the same report. It leaves out what
+the files cannot prove: when and at which commit the report was made. It also leaves out what a baseline
+or a person added, and the output says so.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from safe_gate.settings.sources import read
 MOST_DIFFERENCES = 10
 
 Make = Callable[[Options, str, JsonObject], tuple[JsonObject, Sequence[Problem]]]
-"""What makes a report by settings, a time, and what was held against an earlier state, as it is recorded.
+"""Makes a report from settings, a time, and what was compared with an earlier state, as recorded.
 
 With it come the problems that keep it from a verdict, if any.
 """
@@ -59,9 +59,9 @@ def verify(path: str, make: Make) -> Verification:
     report = _read(path)
     recorded, contents = report["provenance"]["digests"], differences.digests(report)
     changed, gone = changed_and_gone(report)
-    anew = {} if changed or gone else _anew(path, report, make)
-    made = differences.digests(anew) if anew else {}
-    differing = [*islice(differences.differences(report, anew), MOST_DIFFERENCES + 1)] if anew else []
+    recomputed = {} if changed or gone else _recompute(path, report, make)
+    made = differences.digests(recomputed) if recomputed else {}
+    differing = [*islice(differences.differences(report, recomputed), MOST_DIFFERENCES + 1)] if recomputed else []
     if contents != recorded:
         standing, reason = Standing.DOES_NOT_HOLD, "the digests it records are not those of its contents"
     elif changed:
@@ -80,7 +80,7 @@ def verify(path: str, make: Make) -> Verification:
     return Verification(
         standing,
         Table(("Digest", "Recorded", "Its contents", "Its files"), "<<<<", tuple(rows)),
-        (*changed, *gone, *_told_apart(differing), *_not_recomputed(report, anew)),
+        (*changed, *gone, *_told_apart(differing), *_not_recomputed(report, recomputed)),
         reason,
     )
 
@@ -148,14 +148,14 @@ def _waivers(report: JsonObject) -> JsonObject | None:
 
 
 def _same(report: JsonObject) -> str:
-    """Return in words what is the same anew, and what was not held against anything."""
+    """Return in words what is the same when recomputed, and what was not compared with anything."""
     same = plural(len(_files(report)), "file gives the same report", "files give the same report")
     recorded = [name for name in _of_an_earlier_state(report) if report[name]]
     stands = "stands" if len(recorded) == 1 else "stand"
     return f"{same}; {enumerated(recorded)} {stands} as recorded" if recorded else same
 
 
-def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
+def _recompute(path: str, report: JsonObject, make: Make) -> JsonObject:
     """Return the report that a report's files and settings give. Raises CannotJudge if they give none.
 
     What follows from an earlier state stands as it is recorded, and is judged again.
@@ -167,23 +167,23 @@ def _anew(path: str, report: JsonObject, make: Make) -> JsonObject:
     if options.rules and commit:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(files.shown(Path(path))), words, "", "provenance.policy_commit"))
-    anew, problems = make(options, report["generated_at"], recorded)
+    recomputed, problems = make(options, report["generated_at"], recorded)
     if problems:
         raise CannotJudge(*problems)
-    provenance = {**anew["provenance"], **({"policy_commit": commit} if commit else {})}
-    return _named_as_in(report, {**anew, **recorded, "provenance": provenance})
+    provenance = {**recomputed["provenance"], **({"policy_commit": commit} if commit else {})}
+    return _named_as_in(report, {**recomputed, **recorded, "provenance": provenance})
 
 
 _OLD_RULES = {"no-removed-cases": "allow-removed"}
 """The names that rules had in reports of earlier builds."""
 
 
-def _named_as_in(report: JsonObject, anew: JsonObject) -> JsonObject:
+def _named_as_in(report: JsonObject, recomputed: JsonObject) -> JsonObject:
     """Return a report with the old name of each rule that another report calls by it."""
     known = {rule["rule"] for rule in report["rules"]}
     old = {name: one for name, one in _OLD_RULES.items() if one in known}
-    rules = [{**rule, "rule": old.get(rule["rule"], rule["rule"])} for rule in anew["rules"]]
-    return {**anew, "rules": rules}
+    rules = [{**rule, "rule": old.get(rule["rule"], rule["rule"])} for rule in recomputed["rules"]]
+    return {**recomputed, "rules": rules}
 
 
 def _of_an_earlier_state(report: JsonObject) -> Iterator[str]:
@@ -242,9 +242,9 @@ def _told_apart(differing: Sequence[differences.Difference]) -> Iterator[Phrase]
         yield ("... and more",)
 
 
-def _not_recomputed(report: JsonObject, anew: JsonObject) -> Iterator[Phrase]:
-    """Yield what of a report no file of it tells: what a baseline or a person added."""
+def _not_recomputed(report: JsonObject, recomputed: JsonObject) -> Iterator[Phrase]:
+    """Yield the parts of a report that do not come from its files: what a baseline or a person added."""
     earlier = (name for name in _of_an_earlier_state(report) if report[name])
-    added = sorted({*(report.keys() - anew.keys()), *earlier})
-    if anew and added:
+    added = sorted({*(report.keys() - recomputed.keys()), *earlier})
+    if recomputed and added:
         yield (f"Not recomputed: {', '.join(added)}.",)

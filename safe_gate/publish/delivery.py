@@ -350,7 +350,7 @@ def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effe
 
 
 def _strangers(found: Publication, place: Place, context: Context) -> Iterator[Problem]:
-    """Yield what keeps a file from being published: it must be of the run that the event tells of."""
+    """Yield what keeps a file from being published: it must be of the run that the event names."""
     subject = context.subject
     if context.event != "workflow_run":
         event = context.event or "no GitHub event"

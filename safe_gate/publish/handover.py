@@ -1,7 +1,7 @@
 """What a run leaves behind for a trusted workflow to publish, and how that is read without trust.
 
 A pull request from a fork may write anything into the file. So nothing of it is published as it
-stands: the report is held against its schema, judged again by our own rules, and drawn anew.
+stands: the report is validated with its schema, judged again by our own rules, and rendered again.
 """
 
 from __future__ import annotations
@@ -109,7 +109,7 @@ def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) 
 
 
 def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:
-    """Return the waivers of a report sorted out anew, by the report's own results and its day."""
+    """Return the waivers of a report, their states recomputed from the report's own results and its day."""
     found = report["waivers"]
     if found is None:
         return None

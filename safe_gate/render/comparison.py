@@ -60,8 +60,8 @@ def headline(comparison: JsonObject) -> str:
     words = [f"{changes.count(kind)} {kind}" for kind in ("newly failing", "fixed", "still failing")]
     by_rules = sum(_fails_by_rules(change) for part in parts for change in part["changes"])
     words += [f"{by_rules} of them by today's rules alone"] * bool(by_rules)
-    mended = sum(_passes_by_rules(change) for part in parts for change in part["changes"])
-    words += [f"{mended} {_MENDED_BY_RULES} alone"] * bool(mended)
+    passing = sum(_passes_by_rules(change) for part in parts for change in part["changes"])
+    words += [f"{passing} {_FIXED_BY_RULES} alone"] * bool(passing)
     for kind in ("added", "removed"):
         count = sum(len(part["cases"][kind]) for part in parts)
         words += [f"{count} {kind}"] * bool(count)
@@ -137,7 +137,7 @@ def _news(part: JsonObject) -> Mapping[str, str]:
 
 
 _BY_RULES = "fails by today's rules"
-_MENDED_BY_RULES = "fixed by today's rules"
+_FIXED_BY_RULES = "fixed by today's rules"
 _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
@@ -210,7 +210,7 @@ def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
     by_rules = _fails_by_rules(change)
     what = _BY_RULES if by_rules else f"{change['change']}{because}"
     if _passes_by_rules(change):
-        what = _MENDED_BY_RULES
+        what = _FIXED_BY_RULES
     return Finding(
         case_id=Untrusted(change["id"]),
         severity=Severity.FAILING if by_rules or change["change"] == NEWLY_FAILING else Severity.REVIEW,

@@ -16,7 +16,7 @@ Lines = Mapping[tuple[str, Place], Untrusted]
 
 
 def lines(report: JsonObject, recorded: Recorded, findings: Sequence[Finding]) -> Lines:
-    """Return the line of each case to look at that has a reply whose text is at hand; one text is held at a time."""
+    """Return the line of each case to look at whose reply has a text; memory holds one text at a time."""
     wanted = {(one.case_id.text, one.place) for one in findings}
     return dict(_found(report, recorded, wanted)) if recorded.now and wanted else {}
 

@@ -67,7 +67,7 @@ def state(rule: JsonObject) -> str:
 def sections(report: JsonObject) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator, its cases marked.
 
-    Those are told apart that a broken rule counts; a case that waivers let pass is only to review.
+    Cases that a broken rule counts are marked; a case that waivers let pass is only to review.
     """
     known, broken = let_pass(report), broken_rules(report)
     return tuple(
@@ -154,7 +154,7 @@ class Ranked(NamedTuple):
 
 
 _FEW = 3
-"""So many cases to look at are read one by one; of more it is told first what is wrong with how many."""
+"""The most cases to look at that are listed without a count; more are first counted by what is wrong."""
 
 MOST_COUNTED = 10
 """So many rules and so many groups are shown with the number of their cases."""
@@ -216,7 +216,7 @@ def names(rule: JsonObject) -> Phrase:
 def known_failures(report: JsonObject) -> Phrase:
     """Return how many failures are waived and what is next to expire, nothing if none is: nobody may overlook them.
 
-    Those of a case that fails by others too are told apart: no rule lets it pass.
+    Those of a case with further failures are counted separately: no rule lets it pass.
     """
     applied, left = (report["waivers"] or {"applied": ()})["applied"], left_over(report)
     idle = [waiver for waiver in applied if case_of(waiver) in left]

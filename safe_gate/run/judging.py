@@ -1,4 +1,4 @@
-"""One run, from its inputs to its report: read, scored, held against what was, and judged.
+"""One run, from its inputs to its report: read, scored, compared with the baseline, and judged.
 
 Effects arrive as arguments; nothing is shown or written here.
 """
@@ -63,9 +63,9 @@ def made(
     """Return the report of a run under these options.
 
     `options_at` gives the settings with the config file of another folder, such as the base commit's.
-    `recorded` is what is to stand for what is held against an earlier state, where that is not found
-    anew; `merged` has the results, where they are scored already. `begin` is called before the first case is
-    scored. Raises CannotJudge where it cannot be told by whose settings to judge.
+    `recorded` replaces what is compared with an earlier state, where that is not computed
+    again; `merged` has the results, where they are scored already. `begin` is called before the first case is
+    scored. Raises CannotJudge if it is unknown whose settings judge.
     """
     settings_at = with_todays(options, options_at)
     with _ruling(options, effects, settings_at) as ruling, ExitStack() as held:
@@ -125,7 +125,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
 
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
-"""Settings that judge nothing: who scores cases and how they are told, the run's own whoever's settings judge."""
+"""Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
 
 _OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
 """Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
@@ -430,7 +430,7 @@ def _weakened(
     effects: Effects,
     options_at: comparison.OptionsAt,
 ) -> dict[str, Any]:
-    """Return in what the gate is weaker than on the base commit, or as far as only a report is at hand, than there.
+    """Return where the gate is weaker than on the base commit or, if only a report is available, than in the report.
 
     What cannot be read is an error where a weaker gate breaks the run, else it is not known.
     """

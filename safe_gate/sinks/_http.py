@@ -1,4 +1,4 @@
-"""Requests to sinks: no redirect is followed, and an error is told in our words. Touches the network.
+"""Requests to sinks: no redirect is followed, and errors have our own words. Touches the network.
 
 No message holds an address, because its path may be a secret, or what a server said, because it may echo one.
 """

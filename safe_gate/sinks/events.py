@@ -36,7 +36,7 @@ class Evaluation(NamedTuple):
 
 
 class Event(NamedTuple):
-    """Something that observers are told, in no particular format.
+    """Something that is sent to sinks, in no particular format.
 
     `subject` is a case or a batch in words that act nowhere, "" for the run; `batch` is that of a case. `status` is
     pass or fail for a case, the verdict for the run.
