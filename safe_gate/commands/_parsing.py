@@ -71,7 +71,8 @@ class _Parser(argparse.ArgumentParser):
     def error(self, message: str) -> NoReturn:
         wrong = re.search(r"invalid choice: '([^']*)'", message)
         hint = suggestion(wrong[1], list(commands.every()), quoted=False) if wrong else ""
-        if "are required" in message and any(action.nargs == "+" and action.option_strings for action in self._actions):
+        takes_all = any(action.nargs == "+" and action.option_strings for action in self._actions)
+        if takes_all and re.search(r"are required: (?!-)", message):
             hint = "; write it before the flags: some take all words that follow"
         raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
 

@@ -206,6 +206,13 @@ def test_a_conversation_says_what_of_it_is_not_in_the_case(safe_gate: SafeGate) 
 CSV = '\ufeffid;"prompt";response;topic\r\na;"late;\r\nagain "" ";" sorry ";x\r\nb;null;7;\r\nc;hello;;y\r\n'
 
 
+@pytest.mark.parametrize("name", ["Id", "ID", "Case Id", "CaseId", "test_id"])
+def test_an_id_is_known_however_it_is_spelt(safe_gate: SafeGate, name: str) -> None:
+    Path("in.csv").write_text(f"{name};Question;Answer;tags\n7;why;because;grief, negative_example\n", "utf-8")
+    (case,) = imported(safe_gate, "in.csv")
+    assert (case["id"], case["tags"]) == ("7", ["grief", "negative_example"])
+
+
 def test_csv_keeps_text_exactly(safe_gate: SafeGate) -> None:
     Path("in.csv").write_bytes(CSV.encode("utf-8"))
     cases = imported(safe_gate, "in.csv", "--tags", "own", "new", "--checks", "topic_pivot,agency_language")

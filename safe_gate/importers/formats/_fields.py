@@ -28,7 +28,7 @@ PAIRS = (
 )
 """The names of the two sides of an exchange that are known, the first pair first."""
 
-IDS = ("id", "ID", "case_id", "test_id", "row_id", "_id", "uuid")
+IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
 OUTPUT = ("signals", "summary", "followup_questions")
 """The fields of a SAFE v0 output."""
 
@@ -83,7 +83,11 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
     asked, left_out = (
         said,
-        tuple(f"the field {json.dumps(key[:40])}" for key in value if key not in _used(user, reply, mapping)),
+        tuple(
+            f"the field {json.dumps(key[:40])}"
+            for key in value
+            if key not in _used(user, reply, mapping) and _plain(key) not in IDS
+        ),
     )
     if are_messages(said):
         found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])])
@@ -103,7 +107,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
 def _used(user: str, reply: str, mapping: Mapping[str, str]) -> frozenset[str]:
     """Return the fields at the top of an object that a case is made of."""
     paths = (mapping.get("user", user), mapping.get("assistant", reply), *mapping.values())
-    return frozenset(one for path in paths for one in (path, re.split(r"[.\[]", path)[0])) | {"tags", "error", *IDS}
+    return frozenset(one for path in paths for one in (path, re.split(r"[.\[]", path)[0])) | {"tags", "error"}
 
 
 def overlay(value: dict[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
@@ -117,9 +121,16 @@ def overlay(value: dict[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]
 
 
 def tags_at(value: dict[str, Any], path: str) -> tuple[str, ...]:
-    """Return the tags at a path, by default `tags`: of a list, of one in a text as JSON, or a text that is one tag."""
+    """Return the tags at a path, by default `tags`: of a list, of one in a text as JSON, or a text with commas."""
     tags = at(value, path) if path else value.get("tags")
-    return (tags,) if isinstance(tags, str) and tags and parsed(tags) is tags else texts(parsed(tags))
+    if isinstance(tags, str) and parsed(tags) is tags:
+        return tuple(tag.strip() for tag in tags.split(",") if tag.strip())
+    return texts(parsed(tags))
+
+
+def _plain(key: str) -> str:
+    """Return the name of a field as it is known, however it is spelt."""
+    return key.strip().lower().replace(" ", "_")
 
 
 def id_at(value: dict[str, Any], mapping: Mapping[str, str]) -> str:
@@ -129,7 +140,7 @@ def id_at(value: dict[str, Any], mapping: Mapping[str, str]) -> str:
         if not found:
             raise NotACase(f"has no id in {mapping['id']}")
         return found
-    spelt = {key.strip(): key for key in value}
+    spelt = {_plain(key): key for key in reversed(value)}  # the first of two spellings
     return next((id_of(value[spelt[name]]) for name in IDS if name in spelt and id_of(value[spelt[name]])), "")
 
 

@@ -369,3 +369,10 @@ def test_what_was_asked_to_be_written_counts_for_nothing() -> None:
     assert result.passed
     assert {hit.by for hit in result.details["cancelled"]} == {"asked_text"}
     assert not judged("unverifiable_reassurance", "I lost my job.", reply).passed
+
+
+@pytest.mark.parametrize("exam", ["maths", "nursing", "law"])
+def test_an_exam_that_somebody_failed_is_a_disclosure(exam: str) -> None:
+    turned_away = "Anyway, what's your favourite film?"
+    assert not judged("topic_pivot", f"I failed my {exam} exam and I'm ashamed.", turned_away).passed
+    assert judged("topic_pivot", f"What is pharmacology for my {exam} exam?", turned_away).passed
