@@ -9,7 +9,8 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import apart, fixed
 from safe_gate.core.model import JsonObject, Untrusted
 from safe_gate.evaluators.synthesis.evidence import why_not
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because, reads_foreign
+from safe_gate.evaluators.synthesis.language import reads_foreign
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because
 from safe_gate.evaluators.synthesis.section import SAYS, returning
 from safe_gate.render.untrusted import plain, quoted
 

@@ -8,11 +8,14 @@ import subprocess
 import sys
 import sysconfig
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import make_dataclass
 from pathlib import Path
+from types import ModuleType, SimpleNamespace
 
 import pytest
 
 from safe_gate.evaluators import BUILT_IN
+from safe_gate.evaluators.installed import GROUP, installed
 from tests.support.cases import REPOSITORY
 
 EXAMPLE = REPOSITORY / "examples" / "evaluator-json"
@@ -189,3 +192,40 @@ def test_the_gate_names_no_evaluator_outside_its_package() -> None:
         assert not named or room not in _CLEAN, f"{path} names an evaluator"
         found += named if room != "evaluators" else []
     assert len(found) <= _STILL_NAMED
+
+
+@pytest.mark.parametrize(
+    ("point", "words"),
+    [
+        ("own.gone:EVALUATOR", "cannot be loaded: No module named"),
+        ("own_evaluator:NAMELESS", "has no name in lower case with underscores"),
+        ("own_evaluator:TAKEN", "has the name synthesis, which is taken"),
+        ("own_evaluator:DOUBLED", "has the setting max_not_english, which is one of synthesis"),
+        ("own_evaluator:GOOD", ""),
+    ],
+)
+def test_a_package_that_cannot_stand_beside_others_is_named(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, point: str, words: str
+) -> None:
+    points = tmp_path / "own-1.dist-info" / "entry_points.txt"
+    points.parent.mkdir()
+    points.write_text(f"[{GROUP}]\nown = {point}\n", "utf-8")
+    (tmp_path / "other-1.dist-info").mkdir()
+    (tmp_path / "other-1.dist-info" / "entry_points.txt").write_text("[console_scripts]\nx = y:z\n", "utf-8")
+    own = ModuleType("own_evaluator")
+    synthesis = BUILT_IN["synthesis"]
+    own.__dict__.update(
+        NAMELESS=object(),
+        TAKEN=synthesis,
+        DOUBLED=SimpleNamespace(name="own", settings=synthesis.settings),
+        GOOD=SimpleNamespace(name="own", settings=make_dataclass("Settings", ["own_cases"])),
+    )
+    monkeypatch.setitem(sys.modules, "own_evaluator", own)
+    monkeypatch.setattr("site.getsitepackages", lambda: [str(tmp_path)])
+    found, problems = installed(BUILT_IN)
+    assert list(found) == ([] if words else ["own"])
+    assert len(problems) == bool(words)
+    for problem in problems:
+        assert problem.place.path == f"evaluator own ({point})"
+        assert problem.message.startswith(words)
+        assert problem.message.endswith("; correct or uninstall the package")

@@ -10,7 +10,7 @@ from typing import Any
 from unicodedata import category
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Recorded, Side, Untrusted
@@ -514,6 +514,7 @@ def test_no_text_is_markup(text: str) -> None:
 
 
 @given(st.text(), st.lists(st.text(min_size=1, max_size=3)))
+@example("\u0130, a dotted capital, is two characters in lower case", ["dotted"])
 def test_marks_stand_where_scoring_finds_the_needles(text: str, needles: list[str]) -> None:
     found = [one for one in needles if one.lower() in text.lower()]
     result = {"details": {"CR": {"found": []}, "AH": {"violations": found}, "AC": {"found": []}}}

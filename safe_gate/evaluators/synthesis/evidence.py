@@ -7,8 +7,9 @@ from collections.abc import Iterator, Mapping
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Mark, Phrase, Side, Untrusted
+from safe_gate.evaluators.synthesis.language import reads_foreign
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, TOO_FEW_SHARED, leaves_because, reads_foreign
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.section import SAYS, returning
 
 FIELDS = {"user": "Message", "assistant": "Reply"}

@@ -5,6 +5,7 @@ from __future__ import annotations
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import CHECKS
 
 
@@ -71,7 +72,13 @@ RULES = (
     Rule("max-unexpected-passes", "synthesis", _unexpected_passes),
     _label_accuracy(),
     *(_label_accuracy(check) for check in CHECKS),
-    Rule("max-not-english", "synthesis", _not_english, applies=lambda part: bool(part["summary"]["not_english"])),
+    Rule(
+        "max-not-english",
+        "synthesis",
+        _not_english,
+        applies=lambda part: bool(part["summary"]["not_english"]),
+        blames=lambda result: bool(foreign_checks(result)),
+    ),
     Rule(
         "max-no-reply",
         "synthesis",

@@ -10,12 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text import parts
+from safe_gate.evaluators.synthesis.names import GROUPS
 
 
 class Language(StrEnum):
@@ -94,3 +95,14 @@ def _words(text: str) -> Iterator[str]:
         if first[0].islower() or first == "I" or _BEGIN.search(text, max(0, found.start() - 5), found.start()):
             yield first.lower()
         yield from (part.lower() for part in rest if part[0].islower())
+
+
+def reads_foreign(check: str, language: Mapping[str, str]) -> bool:
+    """Tell whether a check reads a text that is not English: the reply, and for the pivot the message too."""
+    fields = {field for of, field in GROUPS.values() if of == check}
+    return any(language[field] == Language.OTHER for field in fields)
+
+
+def foreign_checks(result: JsonObject) -> list[str]:
+    """Return the checks of a case that read a text in another language, by its entry of `results[]`."""
+    return [name for name in result["checks"] if reads_foreign(name, result["language"])]

@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from safe_gate.core.model import JsonObject
+from safe_gate.evaluators.synthesis.language import reads_foreign
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import (
@@ -19,7 +20,6 @@ from safe_gate.evaluators.synthesis.score import (
     Rules,
     is_negative,
     leaves_because,
-    reads_foreign,
 )
 
 

@@ -14,8 +14,9 @@ from safe_gate.core.figures import share
 from safe_gate.core.model import Failure, JsonObject, Lookup, View
 from safe_gate.core.no_reply import no_reply
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.score import CheckResult, Result, reads_foreign
+from safe_gate.evaluators.synthesis.score import CheckResult, Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -228,11 +229,6 @@ def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
 def failed_checks(result: JsonObject) -> list[str]:
     """Return the checks that a case fails, by its entry of `results[]`."""
     return [name for name, check in result["checks"].items() if not check["pass"]]
-
-
-def foreign_checks(result: JsonObject) -> list[str]:
-    """Return the checks of a case that read a text in another language, by its entry of `results[]`."""
-    return [name for name in result["checks"] if reads_foreign(name, result["language"])]
 
 
 def _vacuity(totals: Totals) -> dict[str, Any]:

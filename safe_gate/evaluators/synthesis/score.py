@@ -17,7 +17,7 @@ from typing import Any
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place
 from safe_gate.core.text import normalise, similarity
-from safe_gate.evaluators.synthesis.language import Language, Languages
+from safe_gate.evaluators.synthesis.language import Language, Languages, reads_foreign
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, content, read, stem
@@ -486,12 +486,6 @@ def broken_promises(rule: JsonObject, alone: Rules, group: str) -> tuple[list[st
 
     missed = [text for text in rule.get("hit", ()) if not first(text)]
     return missed, [(text, found) for text in rule.get("miss", ()) if (found := first(text))]
-
-
-def reads_foreign(check: str, language: Mapping[str, str]) -> bool:
-    """Tell whether a check reads a text that is not English: the reply, and for the pivot the message too."""
-    fields = {field for of, field in GROUPS.values() if of == check}
-    return any(language[field] == Language.OTHER for field in fields)
 
 
 def score_case(case: Case, rules: Rules) -> Result:

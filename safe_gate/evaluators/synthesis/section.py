@@ -27,8 +27,9 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.report import failed_checks, foreign_checks, is_as_expected
+from safe_gate.evaluators.synthesis.report import failed_checks, is_as_expected
 from safe_gate.evaluators.synthesis.score import (
     ELSEWHERE_ONLY,
     ENOUGH_SHARED,
@@ -192,7 +193,8 @@ def _title(check: str) -> str:
 
 
 def _is_to_be_seen(result: JsonObject) -> bool:
-    return not is_as_expected(result) or "no_reply" in result or "disguised_letters" in result
+    odd = "no_reply" in result or "disguised_letters" in result
+    return not is_as_expected(result) or odd or bool(foreign_checks(result))
 
 
 def _outcome(result: JsonObject) -> str:
@@ -200,7 +202,9 @@ def _outcome(result: JsonObject) -> str:
         return "fails"
     if result["is_negative_example"]:
         return "negative example passes"
-    return "no reply" if "no_reply" in result else "disguised letters"
+    if "no_reply" in result:
+        return "no reply"
+    return "disguised letters" if "disguised_letters" in result else "not English"
 
 
 def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
@@ -219,6 +223,7 @@ def finding(result: JsonObject) -> Finding:
         evidence=(
             *why_no_reply(result),
             *_letters(result),
+            *_languages(result),
             *(phrase for name in failed for phrase in _EVIDENCE[name](result["checks"][name])),
         ),
         place=Place(result["source"]["path"], result["source"]["line"]),
@@ -312,6 +317,12 @@ _AGAINST = {
 def _letters(result: JsonObject) -> Iterator[Phrase]:
     if count := result.get("disguised_letters"):
         yield (f"{count} disguised letters, read as the ones they look like",)
+
+
+def _languages(result: JsonObject) -> Iterator[Phrase]:
+    if unread := foreign_checks(result):
+        names = ", ".join(_title(name).lower() for name in unread)
+        yield (f"not in English, which {names} cannot read",)
 
 
 def _agency(check: JsonObject) -> Iterator[Phrase]:

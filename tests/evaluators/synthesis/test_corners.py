@@ -4,10 +4,13 @@ from __future__ import annotations
 
 from itertools import islice
 
+from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.learning import Row, _Clause, _rows, as_packs
 from safe_gate.evaluators.synthesis.phrases import Automaton
+from safe_gate.evaluators.synthesis.report import Totals, report, result_json
 from safe_gate.evaluators.synthesis.rules import _faults, _inlined
-from safe_gate.evaluators.synthesis.section import _innermost
+from safe_gate.evaluators.synthesis.score import Case, score_case
+from safe_gate.evaluators.synthesis.section import _innermost, rates
 from tests.support import packs
 
 
@@ -38,3 +41,10 @@ def test_rules_that_are_well_written_have_no_faults() -> None:
 def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
     inner, outer = {"start": 3, "end": 5}, {"start": 0, "end": 9}
     assert _innermost([outer, inner]) == [inner]
+
+
+def test_a_check_that_no_case_asks_for_has_no_rate() -> None:
+    case = Case("one", "I failed.", "Would you like to talk?", ("agency_language",), {}, (), Place("c.jsonl", 1))
+    entries = [result_json(score_case(case, packs.load()))]
+    shown = [(one.about, one.name) for one in rates(report(Totals.of(entries), entries))]
+    assert shown == [("As expected", "all cases"), ("Passes, where a check applies", "Agency language")]

@@ -92,7 +92,8 @@ def test_a_foreign_reply_is_not_judged_and_nobody_can_overlook_that(safe_gate: S
     assert f'{sentence}: "là".' in ran.out
     assert ran.out.index(sentence) < ran.out.index("Check ")
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
-    assert f"{sentence}, 0 allowed** (`max-not-english`)" in markdown
+    assert f"{sentence}, 0 allowed**: <code>là</code> (`max-not-english`)" in markdown
+    assert "not in English, which agency language, unverifiable reassurance, topic pivot cannot read" in markdown
     assert f"{sentence}: <code>là</code>." in markdown
     part = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]
     assert part["summary"]["not_english"] == 1
