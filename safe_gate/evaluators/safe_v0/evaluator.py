@@ -3,30 +3,20 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.evaluator import Grouping
 from safe_gate.core.given import Case, CaseAt, Documents, FileKind, OwnFile, Shipped, Way
+from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.safe_v0.settings import Settings
 
 if TYPE_CHECKING:
     from safe_gate.core.model import (
-        Explained,
-        Failure,
-        Finding,
         JsonObject,
-        Judgement,
-        Mark,
-        Metric,
-        Outcome,
-        Phrase,
         Problem,
-        Rate,
-        Section,
     )
-    from safe_gate.core.rules import Rule
 
 
 def _is_output(value: Any) -> bool:
@@ -36,7 +26,7 @@ def _is_output(value: Any) -> bool:
     return "test_id" in value or isinstance(value["output"], dict)
 
 
-class SafeV0(Evaluator):
+class SafeV0(Modular):
     """Whether a clinical pipeline finds what it must, avoids what it must, and says what it must."""
 
     name = "safe_v0"
@@ -167,23 +157,6 @@ class SafeV0(Evaluator):
 
         return Policy.of(json.loads(recipe))
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        from safe_gate.evaluators.safe_v0.gate import RULES
-
-        return RULES
-
-    @property
-    def group_rules(self) -> tuple[Rule, ...]:
-        from safe_gate.evaluators.safe_v0.gate import GROUP_RULES
-
-        return GROUP_RULES
-
-    def failures(self, part: JsonObject) -> Iterator[Failure]:
-        from safe_gate.evaluators.safe_v0.report import failures
-
-        return failures(part)
-
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
         return part["policy"] if part else None
 
@@ -194,73 +167,3 @@ class SafeV0(Evaluator):
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
         return {"pass-rate": str(part["pass_rates"]["overall"]) if part else ""}
-
-    def section(self, part: JsonObject) -> Section:
-        from safe_gate.evaluators.safe_v0.section import section
-
-        return section(part)
-
-    def finding(self, result: JsonObject) -> Finding:
-        from safe_gate.evaluators.safe_v0.section import finding
-
-        return finding(result)
-
-    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
-        from safe_gate.evaluators.safe_v0.section import judgements
-
-        return judgements(part, result)
-
-    @property
-    def explained(self) -> Mapping[str, Explained]:
-        from safe_gate.evaluators.safe_v0.section import EXPLAINED
-
-        return EXPLAINED
-
-    @property
-    def fields(self) -> Mapping[str, str]:
-        from safe_gate.evaluators.safe_v0.evidence import FIELDS
-
-        return FIELDS
-
-    def marks(self, result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
-        from safe_gate.evaluators.safe_v0.evidence import marks
-
-        return marks(result, texts)
-
-    def decisions(self, part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
-        from safe_gate.evaluators.safe_v0.evidence import decisions
-
-        return decisions(part, result)
-
-    def rates(self, part: JsonObject) -> Iterator[Rate]:
-        from safe_gate.evaluators.safe_v0.section import rates
-
-        return rates(part)
-
-    def labels(self, part: JsonObject) -> Mapping[str, int]:
-        from safe_gate.evaluators.safe_v0.section import labels
-
-        return labels(part)
-
-    def result_event(
-        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
-    ) -> tuple[str, dict[str, Any]]:
-        from safe_gate.evaluators.safe_v0 import event
-
-        return event.RESULT, event.result(result, judgements, with_text=with_text)
-
-    def batch_events(self, part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        from safe_gate.evaluators.safe_v0.event import batches
-
-        return batches(part)
-
-    def outcome(self, result: JsonObject) -> Outcome:
-        from safe_gate.evaluators.safe_v0.outcome import outcome
-
-        return outcome(result)
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        from safe_gate.evaluators.safe_v0.outcome import COMPARED
-
-        return COMPARED

@@ -6,31 +6,22 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.evaluator import Grouping
 from safe_gate.core.given import Case, FileKind, Lines, Misnamed, OwnFile, PackFact, RuleFiles, Shipped, Way
+from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.synthesis.settings import Settings
 
 if TYPE_CHECKING:
     from safe_gate.core.model import (
-        Explained,
-        Failure,
-        Finding,
         JsonObject,
-        Judgement,
-        Mark,
-        Metric,
-        Outcome,
         Phrase,
         Place,
         Problem,
-        Rate,
-        Section,
     )
-    from safe_gate.core.rules import Rule
     from safe_gate.core.validate import Fault
 
 
-class Synthesis(Evaluator):
+class Synthesis(Modular):
     """Whether a reply respects a person's agency, avoids false comfort, and stays with them."""
 
     name = "synthesis"
@@ -142,23 +133,6 @@ class Synthesis(Evaluator):
 
         return facts(own, data)
 
-    @property
-    def rules(self) -> tuple[Rule, ...]:
-        from safe_gate.evaluators.synthesis.gate import RULES
-
-        return RULES
-
-    @property
-    def group_rules(self) -> tuple[Rule, ...]:
-        from safe_gate.evaluators.synthesis.gate import GROUP_RULES
-
-        return GROUP_RULES
-
-    def failures(self, part: JsonObject) -> Iterator[Failure]:
-        from safe_gate.evaluators.synthesis.report import failures
-
-        return failures(part)
-
     def is_excused(self, tags: Collection[str], policy: JsonObject) -> bool:
         from safe_gate.evaluators.synthesis.score import is_negative
 
@@ -174,82 +148,12 @@ class Synthesis(Evaluator):
             "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
         }
 
-    def section(self, part: JsonObject) -> Section:
-        from safe_gate.evaluators.synthesis.section import section
-
-        return section(part)
-
-    def finding(self, result: JsonObject) -> Finding:
-        from safe_gate.evaluators.synthesis.section import finding
-
-        return finding(result)
-
-    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
-        from safe_gate.evaluators.synthesis.section import judgements
-
-        return judgements(part, result)
-
     def asks(self, by: Any) -> Mapping[str, str]:
         from safe_gate.evaluators.synthesis.score import asks
 
         return asks(by)
 
-    @property
-    def explained(self) -> Mapping[str, Explained]:
-        from safe_gate.evaluators.synthesis.section import EXPLAINED
-
-        return EXPLAINED
-
     def remarks(self, part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
         from safe_gate.evaluators.synthesis.remarks import remarks
 
         return remarks(part, policy)
-
-    @property
-    def fields(self) -> Mapping[str, str]:
-        from safe_gate.evaluators.synthesis.evidence import FIELDS
-
-        return FIELDS
-
-    def marks(self, result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
-        from safe_gate.evaluators.synthesis.evidence import marks
-
-        return marks(result, texts)
-
-    def decisions(self, part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
-        from safe_gate.evaluators.synthesis.evidence import decisions
-
-        return decisions(part, result)
-
-    def rates(self, part: JsonObject) -> Iterator[Rate]:
-        from safe_gate.evaluators.synthesis.section import rates
-
-        return rates(part)
-
-    def labels(self, part: JsonObject) -> Mapping[str, int]:
-        from safe_gate.evaluators.synthesis.section import labels
-
-        return labels(part)
-
-    def result_event(
-        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
-    ) -> tuple[str, dict[str, Any]]:
-        from safe_gate.evaluators.synthesis import event
-
-        return event.RESULT, event.result(result, judgements, with_text=with_text)
-
-    def batch_events(self, part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        from safe_gate.evaluators.synthesis.event import batches
-
-        return batches(part)
-
-    def outcome(self, result: JsonObject) -> Outcome:
-        from safe_gate.evaluators.synthesis.outcome import outcome
-
-        return outcome(result)
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        from safe_gate.evaluators.synthesis.outcome import COMPARED
-
-        return COMPARED
