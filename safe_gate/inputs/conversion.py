@@ -293,7 +293,7 @@ def _count(result: Imported, kinds: Sequence[str]) -> None:
 
 
 def _entry(row: Row, request: Request) -> JsonObject:
-    """Return a row as a line of ours, not yet held against its schema."""
+    """Return a row as a line of a case file, not yet validated."""
     if request.evaluator == "safe_v0":
         return {"test_id": _short(row.id), "output": parsed(row.assistant), **row.extra}
     user = row.user or ""

@@ -534,7 +534,7 @@ def write(path: Path, text: str | Iterable[str]) -> None:
 def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
     """Write texts, or their pieces, as UTF-8, all of them or none, and make their folders. Raises CannotJudge.
 
-    No file takes the place of what was there, be it a link, before all are written. A device or a pipe is refused:
+    No existing file or link is replaced before all are written. A device or a pipe is refused:
     nothing could replace it.
     """
     drafts: dict[Path, Path] = {}

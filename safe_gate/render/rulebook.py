@@ -54,7 +54,7 @@ def gains(found: Sequence[Gain]) -> str:
             with_interval(gain.before / gain.labels, *wilson(gain.before, gain.labels)),
             with_interval(gain.after / gain.labels, *wilson(gain.after, gain.labels)),
             f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
-            str(gain.mended),
+            str(gain.corrected),
             str(gain.spoiled),
             _worth(gain),
         )

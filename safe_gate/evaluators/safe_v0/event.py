@@ -16,7 +16,7 @@ BATCH = "safe.v0.batch"
 
 
 def result(entry: JsonObject, _judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
-    """Return what is told of a case by its entry of `results[]`; the matched texts only `with_text`."""
+    """Return the event of a case, by its entry of `results[]`. The matched texts are in it only `with_text`."""
     return {
         "test_id": entry["test_id"],
         "batch_id": entry["batch_id"],

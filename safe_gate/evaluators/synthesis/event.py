@@ -15,7 +15,7 @@ _QUOTE = ("rule", "text", "field", "start", "end")
 
 
 def result(entry: JsonObject, judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
-    """Return what is told of a case by its entry of `results[]`; the words that decide only `with_text`."""
+    """Return the event of a case, by its entry of `results[]`. The deciding words are in it only `with_text`."""
     return {
         "id": entry["id"],
         "pass": entry["pass"],

@@ -20,26 +20,26 @@ _MOST_PARTS = 10
 class Gain:
     """How a check agrees with labels that were left out, without what the others teach and with it.
 
-    `mended` labels agree only with it, `spoiled` ones only without. Copies of a reply count once
+    `corrected` labels agree only with it, `spoiled` ones only without. Copies of a reply count once
     where they have the same label and agree alike.
     """
 
     check: str
     labels: int
     before: int
-    mended: int
+    corrected: int
     spoiled: int
 
     @property
     def after(self) -> int:
         """How many labels agree with what was learned."""
-        return self.before + self.mended - self.spoiled
+        return self.before + self.corrected - self.spoiled
 
     @property
     def is_beyond_chance(self) -> bool:
-        """Whether more labels are mended than spoiled, by the 95 % Wilson interval of the share."""
-        changed = self.mended + self.spoiled
-        return changed > 0 and wilson(self.mended, changed)[0] > 0.5
+        """Whether more labels are corrected than spoiled, by the 95 % Wilson interval of the share."""
+        changed = self.corrected + self.spoiled
+        return changed > 0 and wilson(self.corrected, changed)[0] > 0.5
 
 
 def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
