@@ -12,7 +12,6 @@ MOST_FILES = 20
 STILL_LONGER = {
     "core/model.py",
     "core/text.py",
-    "evaluators/synthesis/phrases.py",
     "evaluators/synthesis/score.py",
     "evaluators/synthesis/section.py",
     "inputs/documents.py",

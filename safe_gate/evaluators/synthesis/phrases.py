@@ -1,60 +1,30 @@
-"""Phrases: patterns over tokens, all of them looked for in one pass. Pure.
+"""Phrases found in tokens, all of them in one pass. Pure.
 
-A phrase is written as tokens with blanks between them:
-  word        that token; `calm*` any that begins so, `*ing` any that ends so
-  {class}     a member of a word class: a phrase itself, most often one word
-  (a|b c|)    one of several phrases; an empty one makes the others optional
-  _  _0-3     any token, or zero to three of them, within the clause; `_*` any number
-  <num>       any number
-  ^  $        the start and the end of a clause; "and", "so" or "please" before it does not change that
-  ^^          the start of a clause with nothing before it
-  ,           that mark: without it a phrase stays within a clause
-All phrases become one automaton over tokens. It is made deterministic while it reads: what follows
-a set of places on a token is worked out once and kept, up to a bound. So a token costs a few
-look-ups however many phrases there are.
+`notation.py` says how a phrase is written. All phrases become one automaton over tokens. It is made
+deterministic while it reads: what follows a set of places on a token is worked out once and kept, up to
+a bound. So a token costs a few look-ups however many phrases there are.
 """
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import NamedTuple, TypeGuard
+from typing import NamedTuple
 
+from safe_gate.evaluators.synthesis.notation import STARTS, Gap, Options, Sequence_, parsed, sorted_out
 from safe_gate.evaluators.synthesis.tokens import BOUNDARY
 
-_PIECE = re.compile(r"\{[a-z_]+\}|[()|]|[^\s()|{}]+")
-_GAP = re.compile(r"_(?:(\d+)-(\d+)|(\*))?")
-_WORD = re.compile(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
 _SIGNS = frozenset({"_", "$", "<num>"})
 _STARTERS = _AFTER_THESE | BOUNDARY  # after these a clause may start
 _DEEPEST = 8  # a class may name another one
-_LONGEST_GAP = 30
 _MOST_STEPS = 60_000  # kept; then all are forgotten
 _MOST_WORDS = 10_000
 _ANYWHERE, _CLAUSE_START, _STRICT_START = 0, 1, 2  # the places where phrases begin
-_STARTS = {"^": _CLAUSE_START, "^^": _STRICT_START}
+_STARTS = dict(zip(STARTS, (_CLAUSE_START, _STRICT_START), strict=True))
 
 Classes = Mapping[str, Sequence[str]]
 Label = str | frozenset[str]
 """What a place in a phrase takes: a word, one of several words, or a sign such as `_`."""
-
-
-@dataclass(frozen=True, slots=True)
-class Gap:
-    """Any `least` to `most` tokens of a clause; without a bound where `most` is None."""
-
-    least: int
-    most: int | None
-
-
-Item = str | Gap | tuple["Sequence_", ...]
-Sequence_ = tuple[Item, ...]
-
-
-Options = tuple[frozenset[str], Sequence[Sequence_]]
-"""Options of one word, which share a place, and all others."""
 
 
 class Found(NamedTuple):
@@ -63,63 +33,6 @@ class Found(NamedTuple):
     phrase: int
     start: int
     end: int
-
-
-def parsed(phrase: str) -> Sequence_:
-    """Return a phrase taken apart: words, gaps, and options as tuples of sequences.
-
-    Raises ValueError that says what is wrong with it.
-    """
-    plain = phrase.split()
-    if plain and phrase.islower() and "".join(plain).isalpha():
-        return tuple(plain)  # as most members of classes and learned phrases are
-    pieces = _PIECE.findall(phrase)
-    if "".join(pieces) != "".join(plain):
-        raise ValueError("holds a brace; expected a class as in {you}")
-    options, rest = _options(pieces, 0)
-    if rest < len(pieces):
-        raise ValueError("closes a bracket that none opens")
-    if options == ((),):
-        raise ValueError("is empty; expected a token")
-    if len(options) > 1:
-        raise ValueError("has options outside of brackets; write (a|b)")
-    return options[0]
-
-
-def _options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...], int]:
-    """Return the options up to a closing bracket or the end, and where that is."""
-    options: list[Sequence_] = []
-    items: list[Item] = []
-    while at < len(pieces) and pieces[at] != ")":
-        piece = pieces[at]
-        at += 1
-        if piece.isalpha() and piece.islower():  # most are: this is fast
-            items.append(piece)
-        elif piece == "|":
-            options.append(tuple(items))
-            items = []
-        elif piece == "(":
-            inner, at = _options(pieces, at)
-            if at == len(pieces):
-                raise ValueError("opens a bracket that nothing closes")
-            at += 1
-            items.append(inner)
-        elif piece[0] == "_" and (gap := _GAP.fullmatch(piece)):
-            items.append(_gap(gap))
-        elif piece[0] == "{" or (_WORD.fullmatch(piece) and piece == piece.lower()) or (piece in _STARTS and at == 1):
-            items.append(piece)
-        else:
-            raise ValueError(f"holds {piece}, which is no token; expected lower-case words, classes, gaps and options")
-    return (*options, tuple(items)), at
-
-
-def _gap(gap: re.Match[str]) -> Gap:
-    if gap[3]:
-        return Gap(0, None)
-    least, most = int(gap[1] or 1), int(gap[2] or 1)
-    if not least <= most <= _LONGEST_GAP or not most:
-        raise ValueError(f"holds the gap {gap[0]}; expected such as _0-3, up to {_LONGEST_GAP}")
-    return Gap(least, most)
 
 
 class _State(dict[int, "_State"]):
@@ -180,7 +93,7 @@ class Automaton:
             if isinstance(item, Gap):
                 sources = self._through_gap(item, sources)
             elif isinstance(item, tuple):
-                sources = self._either(_sorted_out(item), sources, depth)
+                sources = self._either(sorted_out(item), sources, depth)
             elif item[0] == "{":
                 sources = self._either(self._members(item[1:-1]), sources, depth + 1)
             else:
@@ -200,7 +113,7 @@ class Automaton:
         if name not in self._class_options:
             if name not in self._classes:
                 raise ValueError(f"names the unknown word class {{{name}}}")
-            self._class_options[name] = _sorted_out([parsed(member) for member in self._classes[name]])
+            self._class_options[name] = sorted_out([parsed(member) for member in self._classes[name]])
         return self._class_options[name]
 
     def _through_gap(self, gap: Gap, sources: frozenset[int]) -> frozenset[int]:
@@ -380,12 +293,3 @@ class Automaton:
             # Of a phrase that may end here and a token earlier, the longer one comes last.
             state = self._states[nodes] = _State(self, nodes, tuple(sorted(ends, key=lambda end: (end[0], -end[1]))))
         return state
-
-
-def _sorted_out(options: Sequence[Sequence_]) -> Options:
-    words = frozenset([word for option in options if len(option) == 1 and _is_word(word := option[0])])
-    return words, [option for option in options if len(option) != 1 or not _is_word(option[0])]
-
-
-def _is_word(item: Item) -> TypeGuard[str]:
-    return isinstance(item, str) and item[0] not in "{^$"

@@ -12,7 +12,8 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import phrases, tokens
-from safe_gate.evaluators.synthesis.phrases import Automaton, Found, Gap, Sequence_, parsed
+from safe_gate.evaluators.synthesis.notation import Gap, Sequence_, parsed
+from safe_gate.evaluators.synthesis.phrases import Automaton, Found
 from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Reading, Spelling, content
 from safe_gate.evaluators.synthesis.tokens import read as read_text
 from tests.support import packs
