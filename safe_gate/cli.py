@@ -64,7 +64,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
             return _COULD_NOT_JUDGE
         arguments = _parsing.parsed(argv)
         from safe_gate.commands import _command  # after --help and --version, which need none of it
-        from safe_gate.inputs import files
+        from safe_gate.inputs import disk
         from safe_gate.run import world
         from safe_gate.settings.sources import switched_on
 
@@ -72,7 +72,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         known = {*Options.__dataclass_fields__, *(old.name for old in OLD_NAMES)}
         flags = {name: value for name, value in arguments.items() if name in known}
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
-        files.follow_links(is_on=bool(is_followed))
+        disk.follow_links(is_on=bool(is_followed))
         command = commands.module(name)
         effects = _effects(environ, world.time_of(environ), is_log=command.COMMAND.judges)
         return command.main(_command.Call(name, arguments, flags, environ, effects))

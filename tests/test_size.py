@@ -15,7 +15,6 @@ STILL_LONGER = {
     "evaluators/synthesis/score.py",
     "evaluators/synthesis/section.py",
     "inputs/documents.py",
-    "inputs/files.py",
     "publish/delivery.py",
     "render/formats/html.py",
     "run/judging.py",

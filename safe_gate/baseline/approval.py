@@ -30,7 +30,7 @@ from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate import drops, regression
 from safe_gate.gate.waivers import Waivable, failing
-from safe_gate.inputs import files
+from safe_gate.inputs import checked, disk
 from safe_gate.proof import verification
 
 
@@ -73,7 +73,7 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     """
     report = source.report(path)
     _refuse_unsound(grounds)
-    old = files.document(target, "report") if files.exists(Path(target)) else None
+    old = checked.document(target, "report") if disk.exists(Path(target)) else None
     changes = sorted(_changes(old, report) if old else _failing(report))
     counts = Counter(change.kind for change in changes)
     hidden = [
@@ -221,7 +221,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
 
 def _waivers(target: str) -> JsonObject:
     """Return what a file of waivers holds, none if it is not there. Raises CannotJudge for what no run would read."""
-    known = files.waivers(target) if files.exists(Path(target)) else None
+    known = checked.waivers(target) if disk.exists(Path(target)) else None
     return known[1] if known else {"waivers": []}
 
 

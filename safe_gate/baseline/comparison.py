@@ -15,10 +15,10 @@ from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, present, without_texts
 from safe_gate.gate import drops, regression
-from safe_gate.inputs import files
+from safe_gate.inputs import matching
 from safe_gate.inputs import named as named_files
 from safe_gate.inputs import rules as own_rules
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.named import narrowed
 from safe_gate.inputs.spool import Store
 from safe_gate.scoring import measure
@@ -103,7 +103,7 @@ def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
     for name, suffix in named_files.settings():
         for pattern in getattr(options, name):
             if not any(pattern in getattr(one, name) for one in left):
-                yield files.no_match(pattern, suffix, roots[-1])
+                yield matching.no_match(pattern, suffix, roots[-1])
 
 
 def against(

@@ -14,7 +14,7 @@ from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.model import CannotJudge, Outcome
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate.weakening import Weakening, What
-from safe_gate.inputs import files
+from safe_gate.inputs import disk
 from safe_gate.inputs.named import narrowed
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
@@ -26,12 +26,12 @@ def weakening(base: Baseline, spec: str, options: Options, root: Path) -> list[W
     `spec` is what the commit's settings name as the baseline; the run's files lie below `root`, judged under `options`.
     """
     path = committed(spec)
-    if not path or not all(files.exists(folder / path) for folder in (base.root, root)):
+    if not path or not all(disk.exists(folder / path) for folder in (base.root, root)):
         return []
     kept, now = str(base.root / path), str(root / path)
-    was = files.sha256(kept)
+    was = disk.sha256(kept)
     try:
-        is_ = files.sha256(now)
+        is_ = disk.sha256(now)
     except CannotJudge:  # a folder, or a link to nowhere
         is_ = "unreadable"
     if was == is_ or not _asks_less(kept, now, _rules_of_today(options, root)):

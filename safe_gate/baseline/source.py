@@ -21,8 +21,8 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
-from safe_gate.inputs import files, globs, leftovers
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs import checked, disk, globs, kinds, leftovers, matching
+from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.git import Clone
 from safe_gate.inputs.named import settings
 from safe_gate.inputs.trees import Commit, Entry, Kind, Missing, Pattern, Selection
@@ -43,7 +43,7 @@ class Baseline:
     `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
     the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
     where that is not known. `report` is as a run wrote it, None where there are files instead: then `root` is
-    the folder that stands for the working folder (see `files.expand`) and holds those that were asked for.
+    the folder that stands for the working folder (see `matching.expand`) and holds those that were asked for.
     """
 
     name: str
@@ -115,11 +115,11 @@ def opened(
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)
         with leftovers.temporary_folder() as top:
-            (top / ".git").mkdir()  # the top of a repository, as `files.outside` knows it
+            (top / ".git").mkdir()  # the top of a repository, as `matching.outside` knows it
             root = top / folder
             root.mkdir(parents=True, exist_ok=True)
             paths = [pattern.path for pattern in patterns]
-            outside = (one for path in paths if (one := files.outside(path, root)))
+            outside = (one for path in paths if (one := matching.outside(path, root)))
             if refused := (*outside, *_strays(paths)):
                 raise CannotJudge(*refused)
             selection = Selection.of(patterns, folder)
@@ -134,26 +134,26 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that files lie in while the working folder lies in none: a commit has other paths."""
     here = Path.cwd()
     if repository.root_in_sight(here) is None:
-        paths = [here / path for path in (*files.expand(patterns)[0], *map(Path, patterns))]
+        paths = [here / path for path in (*matching.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
             words = "is a checkout, but the working folder is in none: the paths in a commit differ"
-            yield Problem(Place(files.shown(root)), f"{words}; check out into the working folder itself")
+            yield Problem(Place(disk.shown(root)), f"{words}; check out into the working folder itself")
 
 
 def is_missing(spec: str) -> bool:
     """Return whether a baseline is the path of a report and no such file exists."""
-    return _names_report(spec) and not files.exists(Path(spec))
+    return _names_report(spec) and not disk.exists(Path(spec))
 
 
 def _missing(spec: str) -> Problem:
     advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-    return Problem(Place(spec), f"does not exist{files.close_to(spec)}; {advice}")
+    return Problem(Place(spec), f"does not exist{matching.close_to(spec)}; {advice}")
 
 
 def _is_report(spec: str) -> bool:
     """Tell the path of a file to read as a report. One that may be named as a ref is could come with the change."""
     path = Path(spec)
-    return path.suffix in (".json", ".jsonl") and files.exists(path) and not globs.is_folder(path)
+    return path.suffix in (".json", ".jsonl") and disk.exists(path) and not globs.is_folder(path)
 
 
 def names_commit(spec: str) -> bool:
@@ -164,7 +164,7 @@ def names_commit(spec: str) -> bool:
 def is_replaced(options: Options) -> bool:
     """Tell a baseline that a run writes its own report over: the next run is compared with that."""
     own = Path(options.report_dir) / "safe-gate.json"
-    return files.exists(own) and files.is_among(options.baseline, (own,))
+    return disk.exists(own) and disk.is_among(options.baseline, (own,))
 
 
 def committed(spec: str) -> str:
@@ -222,7 +222,7 @@ _NO_REPORT: Mapping[str, str] = {
     "waivers": "is a file of waivers, not a report of safe-gate run",
     "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
 }
-"""What a file is that is no report, by its kind as `files.kind_of` tells it."""
+"""What a file is that is no report, by its kind as `kinds.kind_of` tells it."""
 
 
 def report(path: str) -> JsonObject:
@@ -233,17 +233,17 @@ def report(path: str) -> JsonObject:
     found = any_report(path)
     if found["verdict"] == Verdict.ERROR:
         words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
-        raise CannotJudge(Problem(Place(files.shown(Path(path))), f"{words}; name a report with a verdict"))
+        raise CannotJudge(Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict"))
     return found
 
 
 def any_report(path: str) -> JsonObject:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
-    place = Place(files.shown(Path(path)))
+    place = Place(disk.shown(Path(path)))
     try:
-        found: JsonObject = files.document(path, "report")
+        found: JsonObject = checked.document(path, "report")
     except CannotJudge:
-        if (kind := files.kind_of(Path(path))) in _NO_REPORT:
+        if (kind := kinds.kind_of(Path(path))) in _NO_REPORT:
             raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
         raise
     if found["verdict"] == Verdict.ERROR:

@@ -15,8 +15,8 @@ from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate import weakening
 from safe_gate.gate.waivers import FATES
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, settings_of
-from safe_gate.inputs import files, named, rules
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs import checked, disk, named, rules
+from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
 
@@ -100,14 +100,14 @@ def _settings(options: Options, baseline: str) -> Mapping[str, Any]:
 def _baseline(options: Options, *folders: Path) -> str:
     """Return the baseline that the settings name, nothing where that is a report which is in none of the folders."""
     path = committed(options.baseline)
-    is_there = not path or any(files.exists(folder / path) for folder in folders)
+    is_there = not path or any(disk.exists(folder / path) for folder in folders)
     return options.baseline if is_there else ""
 
 
 def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]:
     """Return the waivers below a folder, none where their file is not there."""
-    path = options.waivers if files.exists(root / options.waivers) else ""
-    known = files.waivers(path, root=root)
+    path = options.waivers if disk.exists(root / options.waivers) else ""
+    known = checked.waivers(path, root=root)
     return tuple(known[1]["waivers"]) if known else ()
 
 

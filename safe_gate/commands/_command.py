@@ -10,7 +10,7 @@ from typing import Any
 
 from safe_gate import commands
 from safe_gate.github.commands import Annotation
-from safe_gate.inputs import files
+from safe_gate.inputs import config_file, disk
 from safe_gate.publish.effects import Effects
 from safe_gate.scoring import progress
 from safe_gate.settings import sources
@@ -60,9 +60,11 @@ class Call:
         """Return the settings with the config file of another folder, such as the baseline's. Raises CannotJudge."""
         return self.resolved(root).options
 
-    def resolved(self, root: Path = files.HERE) -> sources.Resolved:
+    def resolved(self, root: Path = disk.HERE) -> sources.Resolved:
         """Return the settings with where each comes from. Raises CannotJudge."""
-        return sources.resolve(self.flags, self.environ, partial(files.read_config, root=root), command=self.command)
+        return sources.resolve(
+            self.flags, self.environ, partial(config_file.read_config, root=root), command=self.command
+        )
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Print each warning once: as an annotation if the command reports to GitHub and runs there."""
@@ -76,7 +78,7 @@ class Call:
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
     """Return the settings that say where to report, as far as they can be read, for a run that is refused."""
-    return sources.reporting_options(flags, environ, partial(files.read_config, is_checked=False))
+    return sources.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
 
 
 VERBOSE = {

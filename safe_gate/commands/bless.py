@@ -7,7 +7,7 @@ from pathlib import Path
 from safe_gate.baseline import approval
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
-from safe_gate.inputs import files
+from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.run.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.options import WAIVERS_FILE, Options
@@ -85,7 +85,7 @@ def main(call: Call) -> int:
     if approved.content is None or arguments["only_show"]:
         effects.out("Nothing is written.")
     else:
-        files.write(Path(target), jsonreport.to_json(approved.content))
+        writing.write(Path(target), jsonreport.to_json(approved.content))
         effects.out(f"Written: {console.path_words(target)}")
     return EXIT_CODES[Verdict.PASS]
 

@@ -14,7 +14,7 @@ from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.evaluators import present
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules
-from safe_gate.inputs import files
+from safe_gate.inputs import writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import headline
@@ -67,7 +67,7 @@ def main(call: Call) -> int:
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge(Problem(Place(base), words))
     if out:
-        files.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
+        writing.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
     if not options.quiet:
         for table in console.weakened({"weakened": weakened}):
             effects.out(table)

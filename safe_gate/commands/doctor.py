@@ -16,7 +16,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import files, named
+from safe_gate.inputs import checked, disk, matching, named
 from safe_gate.inputs import rules as own_rules
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
@@ -82,15 +82,15 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         outputs = getattr(options, form.outputs) if isinstance(form, Documents) else ()
         searches[form.setting] = getattr(options, form.setting), partial(_found, evaluator, options, outputs)
         if isinstance(form, Documents):
-            searches[form.outputs] = outputs, files.expand
+            searches[form.outputs] = outputs, matching.expand
     for evaluator in EVALUATORS.values() if searches else ():
         if evaluator.rule_files and (own := getattr(options, evaluator.rule_files.setting)):
-            searches[evaluator.rule_files.setting] = own, partial(files.expand, suffix=".json")
+            searches[evaluator.rule_files.setting] = own, partial(matching.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [measure.nothing_to_judge()]
     problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
     if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
-        searches["shards"] = options.shards, files.expand
+        searches["shards"] = options.shards, matching.expand
     facts: Facts = [
         (name.replace("_", "-"), Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()
@@ -99,7 +99,7 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     if skipped := [
         path for one in measure.given(options) if isinstance(one.input, Documents) for path in _own(one, options)
     ]:
-        own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(files.shown, skipped))}"
+        own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
     problems += measure.as_shown(tuple(_unfit(options, effects)), options)
     judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
@@ -151,7 +151,7 @@ def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
     checks += (
         partial(own_rules.load, one, measure.settings(options))
         for one in measure.given(options)
-        if one.rule_files and not files.expand(getattr(options, one.rule_files.setting), suffix=".json")[1]
+        if one.rule_files and not matching.expand(getattr(options, one.rule_files.setting), suffix=".json")[1]
     )
     for check in checks:
         try:
@@ -162,7 +162,7 @@ def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
 
 def _waivers(options: Options) -> Facts:
     """Return what is in the file of waivers, nothing if there is none. Raises CannotJudge."""
-    known = files.waivers(options.waivers)
+    known = checked.waivers(options.waivers)
     if known is None:
         return []
     file, content = known

@@ -7,7 +7,7 @@ from pathlib import Path
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import files
+from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.render.report import section_alone
 from safe_gate.run.exit_codes import complain
@@ -40,7 +40,7 @@ def main(call: Call) -> int:
         return complain(problems, effects)
     if out:
         keep_inputs("--out", out, options)
-        files.write(Path(out), jsonreport.pieces(measured.part))
+        writing.write(Path(out), jsonreport.pieces(measured.part))
     if not options.quiet:
         section = section_alone("synthesis", measured.part, measure.settings(options))
         effects.out(console.scorecard(section, everything=call.arguments["verbose"]))

@@ -9,7 +9,7 @@ from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Phrase, Problem, Verdict
-from safe_gate.inputs import files
+from safe_gate.inputs import disk, matching, writing
 from safe_gate.publish import delivery
 from safe_gate.render import console, trends
 from safe_gate.run.exit_codes import EXIT_CODES
@@ -44,11 +44,11 @@ def main(call: Call) -> int:
         folder / f"{NAME}.svg": trends.svg(moments),
         folder / f"{NAME}.md": (text := trends.summary(moments, notes)),
     }
-    files.write_all(written)
+    writing.write_all(written)
     effects.out(console.table(trends.runs_table(moments, with_labels=False)))
     for note in notes:
         effects.out(console.sentence(note))
-    effects.out(f"Written: {', '.join(console.path_words(files.shown(path)) for path in written)}")
+    effects.out(f"Written: {', '.join(console.path_words(disk.shown(path)) for path in written)}")
     delivery.append_to_summary(text, options, effects)
     return EXIT_CODES[Verdict.PASS]
 
@@ -58,7 +58,7 @@ def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
 
     One report is held at a time. Raises CannotJudge.
     """
-    paths, problems = files.expand(patterns, ".json")
+    paths, problems = matching.expand(patterns, ".json")
     found: dict[tuple[str, str], trends.Moment] = {}
     copies = 0
     for path in paths:
@@ -67,7 +67,7 @@ def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
         except CannotJudge as error:
             problems += error.problems
             continue
-        moment = trends.Moment.of(files.shown(path), report)
+        moment = trends.Moment.of(disk.shown(path), report)
         digest = report["provenance"].get("digests", {}).get("all", moment.path)
         copies += (moment.at, digest) in found
         found.setdefault((moment.at, digest), moment)

@@ -7,7 +7,7 @@ from pathlib import Path
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
-from safe_gate.inputs import conversion, files
+from safe_gate.inputs import conversion, disk, matching, writing
 from safe_gate.render import console
 from safe_gate.run.exit_codes import EXIT_CODES, complain
 
@@ -61,7 +61,7 @@ def main(call: Call) -> int:
         tuple(checks) or conversion.CHECKS,
         tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
     )
-    if files.is_among(out, files.expand(patterns)[0]):
+    if disk.is_among(out, matching.expand(patterns)[0]):
         raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
     imported = conversion.read(patterns, request)
     for name, title, count in imported.found:
@@ -79,6 +79,6 @@ def main(call: Call) -> int:
         raise CannotJudge(
             Problem(Place("safe-gate import"), "has no record that can become a case; nothing is written")
         )
-    files.write(Path(out), conversion.lines(imported, request))
+    writing.write(Path(out), conversion.lines(imported, request))
     effects.out(f"Written: {console.path_words(out)}, {plural(imported.count, 'case')}")
     return EXIT_CODES[Verdict.PASS]

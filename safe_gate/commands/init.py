@@ -10,7 +10,7 @@ from pathlib import Path
 
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import Verdict
-from safe_gate.inputs import files
+from safe_gate.inputs import schemas, writing
 from safe_gate.inputs.git import Clone
 from safe_gate.inputs.trees import Missing
 from safe_gate.render import console
@@ -47,7 +47,7 @@ def main(call: Call) -> int:
     added = {path: text for path, text in wanted.items() if path not in kept}
     effects.out(f"Detected: {' and '.join(_PLATFORMS[name] for name in platforms) or 'neither GitHub nor GitLab'}")
     if not is_dry:
-        files.write_all(added)
+        writing.write_all(added)
     for path in added:
         effects.out(f"{'Would write' if is_dry else 'Written'}: {path.as_posix()}")
     for path, reason in kept.items():
@@ -70,7 +70,7 @@ def _platforms() -> tuple[list[str], int]:
 
 def _wanted(platforms: list[str]) -> Mapping[Path, str]:
     """Return the files for a repository on some platforms: their texts by path."""
-    wanted = {_SCHEMA: files.schema_folder().joinpath("config.schema.json").read_text("utf-8")}
+    wanted = {_SCHEMA: schemas.schema_folder().joinpath("config.schema.json").read_text("utf-8")}
     for folder in (_STARTER / name for name in ("any", *platforms)):
         found = (file for file in folder.rglob("*") if file.is_file() and "__pycache__" not in file.parts)
         wanted |= {file.relative_to(folder): file.read_text("utf-8") for file in found}

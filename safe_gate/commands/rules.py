@@ -18,7 +18,7 @@ from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains
 from safe_gate.evaluators.synthesis.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.score import Case, Rules
-from safe_gate.inputs import files
+from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.rules import load, recipe, shipped
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, rulebook
@@ -87,7 +87,7 @@ def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: 
         effects.out("No case has marks: quote the clauses that decide in `marks`, by group, to learn from them.")
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
-            files.write(path, jsonreport.pack_json(pack))
+            writing.write(path, jsonreport.pack_json(pack))
     names = " ".join(console.path_words(path.as_posix()) for path in paths)
     if names and out:
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
@@ -152,7 +152,7 @@ def _own_packs(patterns: Sequence[str]) -> list[packs.Pack]:
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:
-    intake = measure.Intake(files.cases(EVALUATORS["synthesis"], patterns))
+    intake = measure.Intake(recorded.cases(EVALUATORS["synthesis"], patterns))
     cases: list[Any] = list(intake.cases())
     if intake.problems:
         raise CannotJudge(*intake.problems)
@@ -162,14 +162,14 @@ def _cases(patterns: Sequence[str]) -> list[Case]:
 def _keep_others(paths: Sequence[Path]) -> None:
     """Raise CannotJudge for files in the place of what was learned that hold anything else."""
     words = "is there, and no learned pack that may be replaced; move it, or name another folder by --out"
-    if problems := [Problem(Place(files.shown(path)), words) for path in paths if not _may_replace(path)]:
+    if problems := [Problem(Place(disk.shown(path)), words) for path in paths if not _may_replace(path)]:
         raise CannotJudge(*problems)
 
 
 def _may_replace(path: Path) -> bool:
     with suppress(CannotJudge):
-        if not files.exists(path):
+        if not disk.exists(path):
             return True
-        pack = files.document(str(path), "rule-pack")
+        pack = checked.document(str(path), "rule-pack")
         return all(isinstance(rule.get("origin"), dict) for rule in pack["rules"])
     return False

@@ -11,7 +11,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import files
+from safe_gate.inputs import disk, writing
 from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
@@ -54,14 +54,14 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     )
     content, problems, _ = judging.scored(options, effects, options_at, shard, begin)
     if problems:
-        files.write_or_remove(path, jsonreport.to_json(content))  # which no merge takes for a shard
+        writing.write_or_remove(path, jsonreport.to_json(content))  # which no merge takes for a shard
         return conclude(content, problems, options, effects)
-    files.write(path, jsonreport.shard_pieces(content))
+    writing.write(path, jsonreport.shard_pieces(content))
     cases = " and ".join(
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
         for name, number in content["shard"]["cases"].items()
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
-    effects.out(f"{said}\nShard: {console.path_words(files.shown(path))}")
-    delivery.tell_of_shard(said, files.shown(path), options, effects)
+    effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
+    delivery.tell_of_shard(said, disk.shown(path), options, effects)
     return EXIT_CODES[Verdict.PASS]

@@ -5,7 +5,7 @@ from __future__ import annotations
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.core.validate import quote, suggestion
-from safe_gate.inputs import files
+from safe_gate.inputs.schemas import schema_folder
 from safe_gate.run.exit_codes import EXIT_CODES
 
 COMMAND = Command(
@@ -21,7 +21,7 @@ _SUFFIX = ".schema.json"
 def main(call: Call) -> int:
     """Print the schema that the command line names as it stands in `schemas/`. Returns 0."""
     name = call.arguments["name"].removesuffix(_SUFFIX)
-    found = {file.name.removesuffix(_SUFFIX): file for file in files.schema_folder().glob(f"*{_SUFFIX}")}
+    found = {file.name.removesuffix(_SUFFIX): file for file in schema_folder().glob(f"*{_SUFFIX}")}
     schemas = dict(sorted(found.items()))
     if name and name not in schemas:
         words = f"{quote(name)} is not a schema{suggestion(name, list(schemas), quoted=False)}"

@@ -8,7 +8,7 @@ from pathlib import Path
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import JsonObject, Label
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import files
+from safe_gate.inputs import disk, writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
 from safe_gate.render.report import section_alone
@@ -84,8 +84,8 @@ def _write_reports(part: JsonObject, options: Options, effects: Effects, *, outp
         else:
             suffix = "md" if name == "markdown" else "json"
             path = Path(options.report_dir) / f"SAFE_v0_{_file_name(part)}.{suffix}"
-        files.write(path, drawn[name]())
-        effects.out(f"Report: {console.path_words(files.shown(path))}")
+        writing.write(path, drawn[name]())
+        effects.out(f"Report: {console.path_words(disk.shown(path))}")
 
 
 def _file_name(part: JsonObject) -> str:

@@ -12,7 +12,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Problem, Problems, Verdict
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import documents, files
+from safe_gate.inputs import checked, config_file, disk, documents, kinds, recorded
 from safe_gate.run.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import measure, shards
 from safe_gate.settings.sources import read
@@ -48,19 +48,19 @@ def main(call: Call) -> int:
 
 def _checked(paths: Sequence[str]) -> Iterator[Any]:
     """Yield what files hold, problems among it: batches with their outputs, those of batches not given alone."""
-    kinds: dict[str, list[str]] = {}
+    by_kind: dict[str, list[str]] = {}
     for path in paths:
         try:
-            kinds.setdefault(files.kind_of(Path(path)), []).append(path)
+            by_kind.setdefault(kinds.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
     for evaluator in EVALUATORS.values():
         form = evaluator.input
         if isinstance(form, Documents):
-            yield from _joined(evaluator, kinds.pop(form.kind, []), kinds.pop(form.outputs_kind, []))
-        elif cases := kinds.pop(form.kind, []):
-            yield from files.cases(evaluator, cases)
-    for kind, others in kinds.items():
+            yield from _joined(evaluator, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
+        elif cases := by_kind.pop(form.kind, []):
+            yield from recorded.cases(evaluator, cases)
+    for kind, others in by_kind.items():
         for path in others:
             try:
                 _check_document(path, kind)
@@ -70,9 +70,9 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
 
 def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
     """Yield what documents hold, joined with their outputs, and outputs whose documents are not given alone."""
-    beside = {files.location(documents.outputs_beside(Path(one))) for one in given}
-    strays = [one for one in outputs if files.location(Path(one)) not in beside]
-    alone = [one for one in strays if not given or files.exists(documents.batch_of(Path(one)))]
+    beside = {disk.location(documents.outputs_beside(Path(one))) for one in given}
+    strays = [one for one in outputs if disk.location(Path(one)) not in beside]
+    alone = [one for one in strays if not given or disk.exists(documents.batch_of(Path(one)))]
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:
@@ -84,10 +84,10 @@ def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) 
 def _check_document(path: str, kind: str) -> None:
     """Raise CannotJudge if a document is not valid; a config's settings and waivers must fit together, too."""
     if kind == "waivers":
-        files.waivers(path)
+        checked.waivers(path)
     elif kind == "shard":
         shards.document(path)
     elif kind == "config":
-        read({"config": path}, {}, files.read_config)
+        read({"config": path}, {}, config_file.read_config)
     else:
-        files.document(path, kind)
+        checked.document(path, kind)

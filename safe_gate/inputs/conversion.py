@@ -21,7 +21,7 @@ from safe_gate.importers.formats import Format, LeftOut, NotACase, Record, Refus
 from safe_gate.importers.formats._chat import parsed
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
-from safe_gate.inputs import files, spool
+from safe_gate.inputs import blocks, disk, matching, schemas, spool
 
 AUTO = "auto"
 FORMATS = (AUTO, *formats())
@@ -90,7 +90,7 @@ def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
 def read(patterns: Sequence[str], request: Request) -> Imported:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
     schema, key = _schema(request), _ID[request.evaluator]
-    paths, problems = files.expand(patterns, ".*")
+    paths, problems = matching.expand(patterns, ".*")
     result = Imported(spool.Spool(), Problems(), [], Counter(), spool.Store(), spool.Store())
     for problem in problems:
         _break(result, problem)
@@ -100,7 +100,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
         if guess.format and guess.format.joins:
             _take_halves(path, guess, request, result, asked)
     for path, guess in guesses:
-        name, before = files.shown(path), result.count
+        name, before = disk.shown(path), result.count
         for item in _rows(path, guess, request, result):
             made = item if isinstance(item, Problem) else _made(item, asked, name, request, schema)
             if isinstance(made, Problem):
@@ -172,7 +172,7 @@ def _schema(request: Request) -> Schema:
         hint = suggestion(request.format, FORMATS)
         words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(FORMATS)}"
         raise CannotJudge(Problem(Place("--from"), words))
-    schema = files.load_schema(_KIND[request.evaluator])
+    schema = schemas.load_schema(_KIND[request.evaluator])
     if request.evaluator == "synthesis":
         case = {"id": "a", "user": "", "assistant": "", "checks": list(request.checks), "tags": list(request.tags)}
         if faults := schema.faults(case):
@@ -181,10 +181,10 @@ def _schema(request: Request) -> Schema:
 
 
 def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | None:
-    name = files.shown(path)
+    name = disk.shown(path)
     wanted = formats()[request.format] if request.format != AUTO else None
     try:
-        with files.open_regular(path) as file:
+        with disk.open_regular(path) as file:
             guess = shapes.guess(file, wanted)
             is_mapped = bool(request.mapping.keys() - {"id", "tags"})
             if guess.format is None and is_mapped:
@@ -196,7 +196,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
             words = words if shown else "has no records to import"
             _break(result, Problem(Place(name), words))
     except OSError as error:
-        _break(result, files.unreadable(path, error))
+        _break(result, disk.unreadable(path, error))
     except NotReadable as error:
         _break(result, Problem(Place(name, error.line), str(error)))
     except ModuleNotFoundError as error:
@@ -212,7 +212,7 @@ def _missing(name: str, error: ModuleNotFoundError) -> Problem:
 
 def _take_halves(path: Path, guess: shapes.Guess, request: Request, result: Imported, asked: spool.Store) -> None:
     """Keep what the user says in each request of a file by its id, until the reply comes."""
-    name = files.shown(path)
+    name = disk.shown(path)
     for item in _rows(
         path, guess, request, Imported(result.rows, Problems(), [], Counter(), result.ids, result.repeated)
     ):
@@ -225,7 +225,7 @@ def _take_halves(path: Path, guess: shapes.Guess, request: Request, result: Impo
 
 def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -> Iterator[Row | Problem]:
     """Yield the rows of a file, and a problem for each record that cannot become one."""
-    name = files.shown(path)
+    name = disk.shown(path)
     refused: list[Refused] = []
     current: list[Record] = []
     own = {target: path for target, path in request.mapping.items() if target in ("id", "tags")}
@@ -241,7 +241,7 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
                 yield one
 
     try:
-        with files.open_regular(path) as file:
+        with disk.open_regular(path) as file:
             for item in _read(chosen, kept(), request.mapping):
                 yield from (_problem(name, one) for one in refused)
                 refused.clear()
@@ -255,7 +255,7 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
                 yield _problem(name, found, current[0].name) if isinstance(found, Refused) else found
             yield from (_problem(name, one) for one in refused)
     except OSError as error:
-        _break(result, files.unreadable(path, error))
+        _break(result, disk.unreadable(path, error))
     except NotReadable as error:
         _break(result, Problem(Place(name, error.line), f"{error}; what follows is not read"))
     except ModuleNotFoundError as error:
@@ -312,8 +312,8 @@ def _unfit(entry: JsonObject, request: Request, schema: Schema) -> tuple[str, st
         return f"has a reply that is an object; expected text{hint}", ""
     for fault in schema.faults(entry):
         return fault.message, fault.field
-    if long := files.long_text(entry, files.BOUNDS.text):
-        return files.too_long(files.BOUNDS.text, "max-text"), long
+    if long := blocks.long_text(entry, blocks.BOUNDS.text):
+        return disk.too_long(blocks.BOUNDS.text, "max-text"), long
     return "", ""
 
 

@@ -17,8 +17,9 @@ from safe_gate.core.given import Case, CaseAt, Documents, Lines
 from safe_gate.core.jsontext import item_lines
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import files, globs
-from safe_gate.inputs.files import HERE, InputFile, shown
+from safe_gate.inputs import blocks, checked, disk, globs, kinds, matching, schemas
+from safe_gate.inputs.disk import HERE, InputFile, shown
+from safe_gate.inputs.recorded import Skipped, cluster_of, id_of, recorded_outputs, twin, twin_of
 from safe_gate.inputs.spool import Store
 from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE
 
@@ -32,7 +33,7 @@ _OTHER_REPORTS = (b"[", b'{"schemaVersion"')
 """How the reports for other systems begin: no batch does, for it is an object of other keys."""
 _MOST_NAMED = 20
 
-Item = Case | Problem | InputFile | files.Skipped
+Item = Case | Problem | InputFile | Skipped
 
 
 class Expanded(NamedTuple):
@@ -52,19 +53,19 @@ def cases(
     leave_out: Sequence[str] = (),
     cluster_key: str = "",
     root: Path = HERE,
-    bounds: files.Bounds = files.BOUNDS,
+    bounds: blocks.Bounds = blocks.BOUNDS,
 ) -> Iterator[Item]:
     """Yield the cases of batch files joined with their recorded outputs, problems and files.
 
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output and every output a case. Globs pass over the files of
-    `leave_out`; `root` is that of `files.expand`, `cluster_key` that of `files.cluster_of`.
+    `leave_out`; `root` is that of `matching.expand`, `cluster_key` that of `recorded.cluster_of`.
     """
     form = documents_of(evaluator)
     paths, problems, skipped = expand(form, patterns, Path(folder), leave_out, outputs=outputs, root=root)
     yield from problems
-    yield from (files.Skipped(shown(path, root)) for path in skipped)
-    output_paths, problems = files.expand(outputs, root=root)
+    yield from (Skipped(shown(path, root)) for path in skipped)
+    output_paths, problems = matching.expand(outputs, root=root)
     yield from problems
     named = Store()
     are_read = yield from _read_outputs(evaluator, output_paths, named, root, bounds)
@@ -82,7 +83,7 @@ def cases(
         beside = outputs_beside(path)
         if not outputs:
             recorded = Store()
-            found = [beside] if files.exists(beside) else []
+            found = [beside] if disk.exists(beside) else []
             are_sound = yield from _read_outputs(evaluator, found, recorded, root, bounds)
             is_bare = not recorded
         name = shown(path, root)
@@ -107,19 +108,19 @@ def cases(
 
 def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = files.expand(patterns)
+    paths, problems = matching.expand(patterns)
     yield from problems
-    yield from _read_outputs(evaluator, paths, Store(), HERE, files.BOUNDS)
+    yield from _read_outputs(evaluator, paths, Store(), HERE, blocks.BOUNDS)
 
 
 def outputs_beside(path: Path) -> Path:
     """Return where the recorded outputs of a batch file are, unless they are named or inline."""
-    return path.with_name(f"{path.stem}{files.OUTPUTS}")
+    return path.with_name(f"{path.stem}{kinds.OUTPUTS}")
 
 
 def batch_of(path: Path) -> Path:
     """Return where the batch is that recorded outputs lie beside, if they do."""
-    return path.with_name(f"{path.name.removesuffix(files.OUTPUTS)}.json")
+    return path.with_name(f"{path.name.removesuffix(kinds.OUTPUTS)}.json")
 
 
 def expand(
@@ -135,7 +136,7 @@ def expand(
 
     Globs pass over our own config, waivers and reports; outputs, which `NAME*` names too, are read with their
     batch, and without one a problem, as far as a glob's go unless other `outputs` are named. `base` is
-    the folder that patterns start from, `root` that of `files.expand`.
+    the folder that patterns start from, `root` that of `matching.expand`.
     """
     folder = root / base
     own = {shown(Path(name)) for name in leave_out if name}
@@ -144,22 +145,22 @@ def expand(
     skipped: list[Path] = []
     for pattern in patterns:
         named = str(base / pattern)
-        if refused := files.outside(named, root):
+        if refused := matching.outside(named, root):
             problems.append(refused)
             continue
         candidates = (pattern, f"{pattern}.json")
         globbed, unread = globs.matches(candidates, folder)
         alone = () if unread else candidates  # what cannot be looked for counts as there
-        literals = [path for one in alone if files.exists(path := folder / one) and not globs.is_folder(path)]
+        literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
         listed = [path for path in globbed if not globs.is_folder(path)]
         named_json = [path for path in listed if path.suffix.lower() == ".json"]
         are_ours = [_is_ours(form, path, is_named=shown(path, root) in own) for path in named_json]
-        ours = files.distinct(compress(named_json, are_ours))
+        ours = matching.distinct(compress(named_json, are_ours))
         batches = list(compress(named_json, map(not_, are_ours)))
         skipped += ours
-        lone = [] if outputs else [path for path in listed if path.name.endswith(files.OUTPUTS)]
+        lone = [] if outputs else [path for path in listed if path.name.endswith(kinds.OUTPUTS)]
         meant = [*literals[:1], *batches, *lone]
-        problems += [files.unreadable(path, why, root) for path, why in unread]
+        problems += [disk.unreadable(path, why, root) for path, why in unread]
         if not meant and not unread and ours:
             are = "is" if len(ours) == 1 else "are"
             words = f"matches nothing but {_ours(ours, root)}, which {are} skipped; name the batches"
@@ -169,19 +170,19 @@ def expand(
             elsewhere = ", ".join(f"{one.plural} are named by {_input(one.setting)}" for one in others)
             words = f"matches .jsonl files, but no batch (.json); {elsewhere}"
             is_other = any(path.suffix == ".jsonl" for path in listed)
-            problems.append(Problem(Place(named), words) if is_other else files.no_match(named, ".json", root))
+            problems.append(Problem(Place(named), words) if is_other else matching.no_match(named, ".json", root))
         found += meant
-    paths = files.distinct(path for path in found if not path.name.endswith(files.OUTPUTS))
-    beside = {files.location(outputs_beside(path)) for path in paths}
-    for path in files.distinct(path for path in found if path.name.endswith(files.OUTPUTS)):
-        if files.location(path) not in beside:
+    paths = matching.distinct(path for path in found if not path.name.endswith(kinds.OUTPUTS))
+    beside = {disk.location(outputs_beside(path)) for path in paths}
+    for path in matching.distinct(path for path in found if path.name.endswith(kinds.OUTPUTS)):
+        if disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
             words += f"; name that too, or this by --outputs or {_input(form.outputs)}"
             problems.append(Problem(Place(shown(path, root)), words))
     if not paths and not problems:
-        problems.append(files.no_match(" ".join(patterns), ".json", root))
-    is_read = {files.location(path) for path in paths}
-    skipped = [path for path in files.distinct(skipped) if files.location(path) not in is_read]
+        problems.append(matching.no_match(" ".join(patterns), ".json", root))
+    is_read = {disk.location(path) for path in paths}
+    skipped = [path for path in matching.distinct(skipped) if disk.location(path) not in is_read]
     return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
 
 
@@ -219,39 +220,39 @@ class Batch:
     faulty: Set[int]
 
 
-def _read(evaluator: Evaluator, path: Path, name: str, bounds: files.Bounds) -> Iterator[Batch | Problem | InputFile]:
+def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) -> Iterator[Batch | Problem | InputFile]:
     """Yield the file, the problems with it, and its batch if it has test cases: one's fault hides none of another."""
     form, id_key = documents_of(evaluator), evaluator.id_key
     try:
-        data = files.data_of(path, name, most=bounds.line)
+        data = disk.data_of(path, name, most=bounds.line)
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
-        text = files.decode(data.removeprefix(files.BOM), name)
-        content = files.parsed(text, name, is_input=True)
+        text = disk.decode(data.removeprefix(disk.BOM), name)
+        content = disk.parsed(text, name, is_input=True)
     except CannotJudge as error:
         yield from error.problems
         return
     is_ours = isinstance(content, dict) and form.cases in content
-    if not is_ours and (convert := files.importable(path, name, form.kind)):
+    if not is_ours and (convert := kinds.importable(path, name, form.kind)):
         yield convert
         return
-    faults = files.load_schema(form.kind).faults(content)
-    yield from files.problems_of(faults, name, text, cases=(form.cases, id_key), batch=content)
+    faults = schemas.load_schema(form.kind).faults(content)
+    yield from checked.problems_of(faults, name, text, cases=(form.cases, id_key), batch=content)
     cases = content.get(form.cases) if isinstance(content, dict) else None
     if not (isinstance(cases, list) and cases):
         return
     lines = tuple(item_lines(text, form.cases))
     long = _long_texts(cases, bounds.text) if len(data) > bounds.text else {}
     for index, field in long.items():
-        case_id = files.id_of(cases[index], id_key)
-        yield Problem(Place(name, lines[index]), files.too_long(bounds.text, "max-text"), case_id, field)
+        case_id = id_of(cases[index], id_key)
+        yield Problem(Place(name, lines[index]), disk.too_long(bounds.text, "max-text"), case_id, field)
     faulty = {*long} | {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
-    ids = tuple(files.id_of(case, id_key) for case in cases)
+    ids = tuple(id_of(case, id_key) for case in cases)
     yield Batch(path.stem, name, cases, ids, lines, content, faulty)
 
 
 def _long_texts(cases: Sequence[Any], most: int) -> dict[int, str]:
     """Return the index of each case with a text that is too long, and the field of that text."""
-    found = ((index, files.long_text(case, most)) for index, case in enumerate(cases))
+    found = ((index, blocks.long_text(case, most)) for index, case in enumerate(cases))
     return {index: field for index, field in found if field is not None}
 
 
@@ -283,7 +284,7 @@ def _joined(
             continue
         place = Place(batch.name, batch.lines[index])
         found = recorded.pop(test_id)
-        if twin := files.twin_of(seen, test_id, place, id_key):
+        if twin := twin_of(seen, test_id, place, id_key):
             yield twin
             continue
         if index in batch.faulty or lacking:
@@ -292,7 +293,7 @@ def _joined(
         if isinstance(output, Problem):
             yield output
         elif output is not None:
-            at = CaseAt(place, batch.id, files.cluster_of(case, cluster_key))
+            at = CaseAt(place, batch.id, cluster_of(case, cluster_key))
             yield evaluator.case_in(batch.content, index, output, at)
 
 
@@ -319,7 +320,7 @@ def _unused(id_key: str, recorded: Store, nobody: str) -> Iterator[Problem]:
 
 
 def _read_outputs(
-    evaluator: Evaluator, paths: Iterable[Path], into: Store, root: Path, bounds: files.Bounds
+    evaluator: Evaluator, paths: Iterable[Path], into: Store, root: Path, bounds: blocks.Bounds
 ) -> Generator[Problem | InputFile, None, bool]:
     """Read recorded outputs into a store by test_id: place and output of each, None for an invalid one.
 
@@ -328,7 +329,7 @@ def _read_outputs(
     are_read = True
     last = None
     for path in paths:
-        for item in files.recorded_outputs(documents_of(evaluator).outputs_kind, path, root, bounds):
+        for item in recorded_outputs(documents_of(evaluator).outputs_kind, path, root, bounds):
             if isinstance(item, InputFile):
                 yield item
                 continue
@@ -345,7 +346,7 @@ def _read_outputs(
             here = {"output": output, "path": place.path, "line": place.line}
             first = into.setdefault(test_id, here)
             if first is not here:
-                yield files.twin(place, first["path"], first["line"], test_id, evaluator.id_key)
+                yield twin(place, first["path"], first["line"], test_id, evaluator.id_key)
     return are_read
 
 
@@ -357,7 +358,7 @@ def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
     if path.name in (*CONFIG_FILES, WAIVERS_FILE):
         return True
     try:
-        with files.open_regular(path) as file:
+        with disk.open_regular(path) as file:
             start = file.read(-1 if is_named else 100)
     except OSError:
         return False

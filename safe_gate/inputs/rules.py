@@ -14,8 +14,8 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import files
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs import checked, disk, matching
+from safe_gate.inputs.disk import HERE
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -44,7 +44,8 @@ def load(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> An
 def recipe(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> str:
     """Return the recipe of what an evaluator scores by: see `Evaluator.recipe`.
 
-    A team's files of rules are read below `root`, as by `files.expand`. Raises CannotJudge with every problem of them.
+    A team's files of rules are read below `root`, as by `matching.expand`.
+    Raises CannotJudge with every problem of them.
     """
     own, problems = _own(evaluator, settings, root)
     try:
@@ -92,16 +93,16 @@ def _own(evaluator: Evaluator, settings: JsonObject, root: Path) -> tuple[list[O
     own: list[OwnFile] = []
     problems: list[Problem] = []
     for path in _paths(evaluator, settings, root):
-        name = files.shown(path, root)
+        name = disk.shown(path, root)
         try:
-            own.append(OwnFile(name, path.name, b"", files.document(name, _kind(evaluator), root=root)))
+            own.append(OwnFile(name, path.name, b"", checked.document(name, _kind(evaluator), root=root)))
         except CannotJudge as error:
             problems += error.problems
     return own, problems
 
 
 def _paths(evaluator: Evaluator, settings: JsonObject, root: Path) -> list[Path]:
-    return files.rule_packs(settings[evaluator.rule_files.setting], root=root) if evaluator.rule_files else []
+    return matching.rule_packs(settings[evaluator.rule_files.setting], root=root) if evaluator.rule_files else []
 
 
 def _kind(evaluator: Evaluator) -> str:

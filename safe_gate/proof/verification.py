@@ -22,7 +22,7 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
-from safe_gate.inputs import files
+from safe_gate.inputs import checked, disk, schemas
 from safe_gate.proof import differences
 from safe_gate.settings.options import OFF, Options, settings
 from safe_gate.settings.sources import read
@@ -87,11 +87,11 @@ def verify(path: str, make: Make) -> Verification:
 
 def _read(path: str) -> JsonObject:
     """Return a report that has a verdict and digests, of this version. Raises CannotJudge for any other."""
-    place = Place(files.shown(Path(path)))
+    place = Place(disk.shown(Path(path)))
     try:
-        report: JsonObject = files.document(path, "report")
+        report: JsonObject = checked.document(path, "report")
     except CannotJudge:
-        if (version := _version(files.content(path))) not in ("", __version__):
+        if (version := _version(disk.content(path))) not in ("", __version__):
             raise CannotJudge(_of_another(place, version)) from None
         raise
     if (version := _version(report)) != __version__:
@@ -125,7 +125,7 @@ def changed_and_gone(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
     gone: list[Phrase] = []
     for file in _files(report):
         try:
-            sha256 = files.sha256(file["path"])
+            sha256 = disk.sha256(file["path"])
         except CannotJudge as error:
             why = error.problems[0].message
             gone.append((Untrusted(file["path"]), f" {why}; the report read SHA-256 {file['sha256']}"))
@@ -166,7 +166,7 @@ def _recompute(path: str, report: JsonObject, make: Make) -> JsonObject:
     commit = report["provenance"].get("policy_commit")
     if options.rules and commit:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
-        raise CannotJudge(Problem(Place(files.shown(Path(path))), words, "", "provenance.policy_commit"))
+        raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
     recomputed, problems = make(options, report["generated_at"], recorded)
     if problems:
         raise CannotJudge(*problems)
@@ -195,7 +195,7 @@ def _of_an_earlier_state(report: JsonObject) -> Iterator[str]:
 
 def _options(path: str, report: JsonObject) -> Options:
     """Return the settings that a report records, held to what a config file may say, and its files by their kinds."""
-    policy, name = limits.by_entry(report["provenance"]["policy"]), files.shown(Path(path))
+    policy, name = limits.by_entry(report["provenance"]["policy"]), disk.shown(Path(path))
     config: dict[str, Any] = {}
     for setting in settings():
         value = policy.get(setting.name)
@@ -206,7 +206,7 @@ def _options(path: str, report: JsonObject) -> Options:
             for key in setting.key[:-1]:
                 inner = inner.setdefault(key, {})
             inner[setting.key[-1]] = value
-    if faults := files.load_schema("config").faults(config):
+    if faults := schemas.load_schema("config").faults(config):
         raise CannotJudge(*(Problem(Place(name), one.message, "", f"provenance.policy: {one.field}") for one in faults))
     options = read({}, {}, lambda _: Config(name, config), command="verify")
 

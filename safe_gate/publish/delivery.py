@@ -26,7 +26,7 @@ from safe_gate.core.model import (
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context
-from safe_gate.inputs import files
+from safe_gate.inputs import disk, writing
 from safe_gate.publish import handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.handover import Publication
@@ -212,11 +212,11 @@ def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, ef
     body = draft.marker.above(draft.bodies[0])
     try:
         left = handover.as_json(report, effects.context, effects.folder, options.gate_id, body)
-        files.write(path, jsonreport.pieces(left))
+        writing.write(path, jsonreport.pieces(left))
     except CannotJudge as error:
         _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""
-    return files.shown(path)
+    return disk.shown(path)
 
 
 def _rehearse(
@@ -317,7 +317,7 @@ def post_later(options: Options, effects: Effects) -> bool:
 def left_behind(options: Options, context: Context) -> tuple[Publication, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
     path = Path(options.report_dir) / handover.NAME
-    place = Place(files.shown(path))
+    place = Place(disk.shown(path))
     try:
         found = handover.read(path)
         if problems := tuple(_strangers(found, place, context)):

@@ -15,7 +15,7 @@ from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdic
 from safe_gate.gate import drops, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.github.event import Context, Run
-from safe_gate.inputs import files
+from safe_gate.inputs import checked, disk, schemas
 from safe_gate.proof import differences
 from safe_gate.render.report import problems_in
 
@@ -60,8 +60,8 @@ def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, bod
 
 def read(path: Path) -> Publication:
     """Return what a run left behind. Raises CannotJudge with every problem of it; another version's shape is one."""
-    name = files.shown(path)
-    if not files.exists(path):
+    name = disk.shown(path)
+    if not disk.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING))
     try:
         content = _content(path, name)
@@ -90,8 +90,8 @@ _MISSING = "is not there; expected the artifact that the run left behind, downlo
 
 
 def _content(path: Path, name: str) -> JsonObject:
-    content: JsonObject = files.document(str(path), "publication", largest=_LARGEST)
-    if faults := files.load_schema("report").faults(content["report"]):
+    content: JsonObject = checked.document(str(path), "publication", largest=_LARGEST)
+    if faults := schemas.load_schema("report").faults(content["report"]):
         raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
     return content
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from safe_gate.baseline import comparison
 from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Place, Problem, Recorded, Verdict
-from safe_gate.inputs import files
+from safe_gate.inputs import disk, writing
 from safe_gate.publish import delivery, handover
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
@@ -53,10 +53,10 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
     readers, run = (options, judging_options), formats.Run(report, effects.folder)
     for path, draw in drawn.items():
         read = [Path(one.baseline) for one in readers]  # which stays missing, too
-        if files.exists(path):
+        if disk.exists(path):
             read += [file for one in readers for file in read_by(one, str(path))]
-        if not files.is_among(str(path), read):
-            files.write_or_remove(path, draw(run))
+        if not disk.is_among(str(path), read):
+            writing.write_or_remove(path, draw(run))
     if not options.shard:
         with suppress(OSError, ValueError):  # what cannot be removed is of another run, which `publish` finds out
             (Path(options.report_dir) / handover.NAME).unlink()
@@ -73,14 +73,14 @@ def conclude(
     drawn, written = _reports(options), []
     try:
         run = formats.Run(report, effects.folder, recorded)
-        files.write_all({path: draw(run) for path, draw in drawn.items()})
-        written = [files.shown(path) for path in drawn]
+        writing.write_all({path: draw(run) for path, draw in drawn.items()})
+        written = [disk.shown(path) for path in drawn]
     except CannotJudge as error:
         problems = (*problems, *error.problems)
         report = judging.error_report(problems, options, effects)
         run = formats.Run(report, effects.folder)
         for path, draw in drawn.items():
-            files.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed
+            writing.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed
     if problems:
         effects.err(console.problems(problems))
     elif options.quiet:

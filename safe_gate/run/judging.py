@@ -32,7 +32,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate.weakening import Weakening, What
-from safe_gate.inputs import files, named
+from safe_gate.inputs import checked, disk, matching, named
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.trees import Pattern
 from safe_gate.proof import differences
@@ -184,7 +184,7 @@ class _Ruling:
     @property
     def root(self) -> Path:
         """The folder that the settings' rule packs and waivers lie below."""
-        return self.base.root if self.base else files.HERE
+        return self.base.root if self.base else disk.HERE
 
     def breaks_on_weakened(self, own: Options) -> bool:
         """Tell whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
@@ -238,7 +238,7 @@ _Measured = Mapping[str, measure.Measured | None]
 
 def _measured(
     ruling: _Ruling, options: Options, effects: Effects, source: measure.EntrySource
-) -> tuple[_Measured, tuple[Problem, ...], tuple[files.InputFile, ...]]:
+) -> tuple[_Measured, tuple[Problem, ...], tuple[disk.InputFile, ...]]:
     """Measure the cases that the source has; return with it all problems and files of the inputs, read whole.
 
     `options` are the run's own, whoever's settings judge.
@@ -306,7 +306,7 @@ def _judged(
     measured, problems, inputs = _measured(ruling, options, effects, merged.source if merged else measure.scored)
     try:
         are_recorded = recorded is not None and "waivers" in recorded
-        known = None if are_recorded else files.waivers(judging.waivers, root=ruling.root)
+        known = None if are_recorded else checked.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
         placed = comparison.at_baseline(ruling.base, error) if ruling.base else error
         known, problems = None, (*problems, *placed.problems)
@@ -368,11 +368,11 @@ def _without_dropped(known: JsonObject, options: Options) -> dict[str, Any]:
 
 def with_waivers(parts: comparison.Parts, options: Options, effects: Effects, *, root: Path) -> dict[str, Any]:
     """Return evaluators' parts with what became of the waivers below a folder. Raises CannotJudge."""
-    return {**parts, **_waivers_part(files.waivers(options.waivers, root=root), parts, effects)}
+    return {**parts, **_waivers_part(checked.waivers(options.waivers, root=root), parts, effects)}
 
 
 def _waivers_part(
-    known: tuple[files.InputFile, JsonObject] | None, parts: comparison.Parts, effects: Effects
+    known: tuple[disk.InputFile, JsonObject] | None, parts: comparison.Parts, effects: Effects
 ) -> dict[str, Any]:
     if known is None:
         return {"waivers": None}
@@ -465,9 +465,9 @@ def _files_of(name: str, options: Options) -> set[Path]:
     for one in EVALUATORS.values():
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
             outputs = getattr(options, one.input.outputs) if isinstance(one.input, Documents) else ()
-            return set(map(files.location, named.expanded(one, options, outputs=outputs).paths))
-    paths, _ = files.expand(getattr(options, name))
-    return set(map(files.location, paths))
+            return set(map(disk.location, named.expanded(one, options, outputs=outputs).paths))
+    paths, _ = matching.expand(getattr(options, name))
+    return set(map(disk.location, paths))
 
 
 def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
@@ -511,7 +511,7 @@ def _report(
     verdict: Verdict,
     outcomes: Sequence[RuleOutcome],
     parts: Mapping[str, Any],
-    inputs: Sequence[files.InputFile],
+    inputs: Sequence[disk.InputFile],
     ruling: _Ruling,
     effects: Effects,
 ) -> dict[str, Any]:
@@ -529,7 +529,7 @@ def _report(
 
 
 def _provenance(
-    inputs: Sequence[files.InputFile], ruling: _Ruling, effects: Effects, *, is_judged: bool
+    inputs: Sequence[disk.InputFile], ruling: _Ruling, effects: Effects, *, is_judged: bool
 ) -> dict[str, Any]:
     """Return what a run follows from; rule packs, which may be what keeps it from a verdict, if it `is_judged`."""
     options = ruling.options
@@ -543,7 +543,7 @@ def _provenance(
 
 
 def error_report(
-    problems: Sequence[Problem], options: Options, effects: Effects, inputs: Sequence[files.InputFile] = ()
+    problems: Sequence[Problem], options: Options, effects: Effects, inputs: Sequence[disk.InputFile] = ()
 ) -> dict[str, Any]:
     """Return the report of a run without a verdict: no scores, every problem."""
     report = _report(Verdict.ERROR, (), {}, inputs, _Ruling(options), effects)

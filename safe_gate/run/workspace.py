@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github.checkout import foreign_checkout
-from safe_gate.inputs import files, named
+from safe_gate.inputs import disk, matching, named
 from safe_gate.publish.effects import Effects
 from safe_gate.settings.options import WAIVERS_FILE, Options, config_paths
 
@@ -16,13 +16,13 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
     settings = (*config_paths(options), options.waivers or WAIVERS_FILE)
     yield from (Path(one) for one in ("", *settings, options.baseline))
-    yield from files.expand(options.shards)[0]
+    yield from matching.expand(options.shards)[0]
     yield from named.read_by(options, output)
 
 
 def keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:
     """Raise CannotJudge for a report that would take the place of one of `others`, or of what a run would read."""
-    if files.is_among(path, (*others, *read_by(options, path))):
+    if disk.is_among(path, (*others, *read_by(options, path))):
         words = f"names {path}, which this run reads, and would replace it; name another file"
         raise CannotJudge(Problem(Place(flag), words))
 

@@ -27,7 +27,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, reason
-from safe_gate.inputs import files
+from safe_gate.inputs import recorded, schemas
 
 if TYPE_CHECKING:
     from distributed import Client, Future
@@ -75,7 +75,7 @@ def checked(scheduler: str) -> Mapping[str, str]:
 
         own = _software()
     except ImportError as error:
-        words = f"is dask, which needs {error.name}, which is not installed; {files.NO_EXTRA}"
+        words = f"is dask, which needs {error.name}, which is not installed; {recorded.NO_EXTRA}"
         raise CannotJudge(Problem(Place("engine"), words)) from None
     found = _ADDRESS.fullmatch(scheduler)
     if not found or not 0 < int(found["port"]) < 1 << 16:
@@ -189,7 +189,7 @@ def _software() -> Mapping[str, str]:
         **{name: metadata.version(name) for name in _LIBRARIES},
         "code": _digest(package, "**/*.py"),
         "rule packs": _digest(package / "evaluators", "**/*.json"),
-        "schemas": _digest(files.schema_folder(), "*.json"),
+        "schemas": _digest(schemas.schema_folder(), "*.json"),
     }
 
 

@@ -20,9 +20,9 @@ from safe_gate.core.given import Case, Lines
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, without_texts
-from safe_gate.inputs import documents, files
+from safe_gate.inputs import blocks, config_file, disk, documents, matching, recorded
 from safe_gate.inputs import rules as own_rules
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring import progress, workers
@@ -70,7 +70,7 @@ class Measured:
 
     part: dict[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
-    inputs: tuple[files.InputFile, ...] = ()
+    inputs: tuple[disk.InputFile, ...] = ()
     entries: Sequence[JsonObject] = ()
     cases: int = 0
     groups: Set[str] = frozenset()
@@ -93,7 +93,7 @@ def part(
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
-    Files are read below `root`, as by `files.expand`; `recipe` is that of what to score by, if not as the options
+    Files are read below `root`, as by `matching.expand`; `recipe` is that of what to score by, if not as the options
     say there. `keeps` says of which cases the recorded texts are there, too.
     """
     problems: tuple[Problem, ...] = ()
@@ -105,20 +105,20 @@ def part(
         by = own_rules.made(evaluator.name, recipe)
     scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps)
     seen, entries, texts, found = Store(), Spool(), Spool(), Problems()
-    inputs: list[files.InputFile] = []
+    inputs: list[disk.InputFile] = []
     skipped: list[str] = []
     groups = set[str]()
     count = 0
-    mapped, size = _engine(options) if isinstance(evaluator.input, Lines) else (map, files.PART_LINES)
-    bounds = files.Bounds.of(options)
+    mapped, size = _engine(options) if isinstance(evaluator.input, Lines) else (map, blocks.PART_LINES)
+    bounds = blocks.Bounds.of(options)
 
     def parts() -> Iterator[tuple[Part, bool]]:
         for item in _parts(evaluator, options, output, root, size):
             if isinstance(item, Problem):
                 found.add(item)
-            elif isinstance(item, files.InputFile):
+            elif isinstance(item, disk.InputFile):
                 inputs.append(item)
-            elif isinstance(item, files.Skipped):
+            elif isinstance(item, recorded.Skipped):
                 skipped.append(item.path)
             else:
                 yield item, not (problems or found)
@@ -129,7 +129,7 @@ def part(
             for problem in tally.problems:
                 found.add(problem)
             for case_id, place in tally.ids:
-                if twin := files.twin_of(seen, case_id, place, evaluator.id_key):
+                if twin := recorded.twin_of(seen, case_id, place, evaluator.id_key):
                     found.add(twin)
             count += tally.cases
             progress.scored(tally.cases)
@@ -149,18 +149,18 @@ def part(
     return Measured(whole, as_shown(problems, options), tuple(inputs), entries, count, groups, tuple(skipped), texts)
 
 
-Part = files.Part | tuple[Case, ...]
+Part = blocks.Part | tuple[Case, ...]
 """Some cases: lines that hold them, or cases of documents, which are read already."""
 
-Other = Problem | files.InputFile | files.Skipped
+Other = Problem | disk.InputFile | recorded.Skipped
 
 
 def _parts(evaluator: Evaluator, options: Options, output: str, root: Path, size: int) -> Iterator[Part | Other]:
     """Yield an evaluator's cases in parts of about `size`, with problems and files."""
     patterns = getattr(options, evaluator.input.setting)
     if isinstance(evaluator.input, Lines):
-        yield from files.parts(evaluator, patterns, root=root, size=size, bounds=files.Bounds.of(options))
-        yield from (files.Skipped(files.shown(path, root)) for path in files.own_cases(patterns, root=root))
+        yield from recorded.parts(evaluator, patterns, root=root, size=size, bounds=blocks.Bounds.of(options))
+        yield from (recorded.Skipped(disk.shown(path, root)) for path in matching.own_cases(patterns, root=root))
         return
     some: list[Case] = []
     for item in _of_documents(evaluator, options, output, root):
@@ -185,7 +185,7 @@ def _of_documents(evaluator: Evaluator, options: Options, output: str, root: Pat
         leave_out=(options.config, options.waivers, output),
         cluster_key=options.cluster_key,
         root=root,
-        bounds=files.Bounds.of(options),
+        bounds=blocks.Bounds.of(options),
     )
 
 
@@ -193,8 +193,8 @@ def cases(evaluator: Evaluator, options: Options, *, root: Path = HERE) -> Itera
     """Yield an evaluator's cases that options name and leave in, with problems and files; scores none."""
     found: Iterator[Case | Other]
     if isinstance(evaluator.input, Lines):
-        patterns, bounds = getattr(options, evaluator.input.setting), files.Bounds.of(options)
-        found = files.cases(evaluator, patterns, root=root, cluster_key=options.cluster_key, bounds=bounds)
+        patterns, bounds = getattr(options, evaluator.input.setting), blocks.Bounds.of(options)
+        found = recorded.cases(evaluator, patterns, root=root, cluster_key=options.cluster_key, bounds=bounds)
     else:
         found = _of_documents(evaluator, options, "", root)
     own = settings(options)
@@ -251,7 +251,7 @@ def misnamed(options: Options, measured: Mapping[str, Measured | None], *, root:
 def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
     """Return where a config file names a group, or the setting that does if the file does not."""
     with suppress(CannotJudge):
-        found = files.read_config(config, root=root)
+        found = config_file.read_config(config, root=root)
         if found and isinstance(named := found.content.get(setting), Mapping) and name in named:
             return Place(found.path, found.line_of((setting, name)))
     return Place(setting)
@@ -308,9 +308,9 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
 
     ids: tuple[tuple[str, Place], ...] = ()
     found: Sequence[Case | Problem] = ()
-    if isinstance(part, files.Part):
-        found = [*files.cases_of(evaluator, part, scoring.settings["cluster_key"])]
-        ids = files.ids_of(found)
+    if isinstance(part, blocks.Part):
+        found = [*recorded.cases_of(evaluator, part, scoring.settings["cluster_key"])]
+        ids = recorded.ids_of(found)
         most = part.bounds.tags
         if any(not isinstance(one, Problem) and len(one.groups) > most < len(set(one.groups)) for one in found):
             return Tally(evaluator.totals((), by), b"", b"", 0, (), (too_many_tags(most),), frozenset())
@@ -354,7 +354,7 @@ def _engine(options: Options) -> tuple[Mapped, int]:
         from safe_gate.scoring import cluster  # which imports what few have
 
         return partial(cluster.ordered, scheduler=options.scheduler), cluster.LINES
-    return partial(workers.ordered, processes=_processes(options.jobs)), files.PART_LINES
+    return partial(workers.ordered, processes=_processes(options.jobs)), blocks.PART_LINES
 
 
 def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
@@ -414,10 +414,10 @@ class Intake(Generic[T]):
     there will be no verdict: from there on it looks for others only.
     """
 
-    def __init__(self, items: Iterable[T | Problem | files.InputFile | files.Skipped]) -> None:
+    def __init__(self, items: Iterable[T | Problem | disk.InputFile | recorded.Skipped]) -> None:
         self._items = items
         self._found = Problems()
-        self.inputs: list[files.InputFile] = []
+        self.inputs: list[disk.InputFile] = []
         self.skipped: list[str] = []
         self.count = 0
 
@@ -435,9 +435,9 @@ class Intake(Generic[T]):
         for item in self._items:
             if isinstance(item, Problem):
                 self._found.add(item)
-            elif isinstance(item, files.InputFile):
+            elif isinstance(item, disk.InputFile):
                 self.inputs.append(item)
-            elif isinstance(item, files.Skipped):
+            elif isinstance(item, recorded.Skipped):
                 self.skipped.append(item.path)
             elif not self._found:
                 self.count += 1

@@ -20,7 +20,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.inputs import files
+from safe_gate.inputs import checked, disk, matching, schemas
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
 
@@ -140,7 +140,7 @@ def read(patterns: Sequence[str]) -> Shards:
     if not patterns:
         words = "is not set, so there is nothing to merge; expected the files that runs with `shard` wrote"
         raise CannotJudge(Problem(Place("shards"), words))
-    paths, problems = files.expand(patterns, ".json")
+    paths, problems = matching.expand(patterns, ".json")
     parts: dict[str, JsonObject] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     entries = {name: Store() for name in EVALUATORS}
@@ -151,7 +151,7 @@ def read(patterns: Sequence[str]) -> Shards:
         except CannotJudge as error:
             problems += error.problems
             continue
-        parts[files.shown(path)], terms[files.shown(path)] = found["shard"], _terms(found["provenance"])
+        parts[disk.shown(path)], terms[disk.shown(path)] = found["shard"], _terms(found["provenance"])
         shard = Shard(found["shard"]["index"], found["shard"]["of"])
         for name in present(found):
             counts[name] += len(found[name])
@@ -160,7 +160,7 @@ def read(patterns: Sequence[str]) -> Shards:
                 entries[name].setdefault(case_id, entry)
                 if not shard.has(name, case_id):
                     words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
-                    problems.append(Problem(Place(files.shown(path)), f"{words}; run the shard again", case_id))
+                    problems.append(Problem(Place(disk.shown(path)), f"{words}; run the shard again", case_id))
     if problems := problems or [*_no_whole(parts)] or [*_uncounted(parts, counts)]:
         raise CannotJudge(*problems)
     return Shards(entries, terms, sorted(parts, key=lambda name: int(parts[name]["index"])))
@@ -178,8 +178,8 @@ def _uncounted(shards: Mapping[str, JsonObject], counts: Mapping[str, int]) -> I
 
 def document(path: str) -> JsonObject:
     """Return a shard's file, its results held against the report's schema. Raises CannotJudge with every problem."""
-    found: JsonObject = files.document(path, "shard")
-    place, report = Place(files.shown(Path(path))), files.load_schema("report")
+    found: JsonObject = checked.document(path, "shard")
+    place, report = Place(disk.shown(Path(path))), schemas.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))

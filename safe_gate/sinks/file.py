@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safe_gate.inputs import files
+from safe_gate.inputs import writing
 from safe_gate.render.jsonreport import line
 from safe_gate.settings.options import Options
 from safe_gate.sinks import SinkError, Timer
@@ -16,7 +16,7 @@ def send(stream: Stream, run: Run, options: Options, _timer: Timer) -> None:
     path = Path(options.sink_file)
     if path.is_file() and not _holds_events(path):
         raise SinkError("the file exists and holds something else than events; name another file")
-    files.write(path, (f"{line(event)}\n" for event in cloud_events(stream(), run)))
+    writing.write(path, (f"{line(event)}\n" for event in cloud_events(stream(), run)))
 
 
 def _holds_events(path: Path) -> bool:

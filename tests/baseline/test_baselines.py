@@ -20,8 +20,8 @@ from safe_gate.core.model import CannotJudge
 from safe_gate.github import Api
 from safe_gate.github.client import Client
 from safe_gate.github.event import Context, Subject
-from safe_gate.inputs import files
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs import matching
+from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.git import Clone
 from safe_gate.inputs.trees import Kind, Pattern, Selection
 from safe_gate.scoring import measure
@@ -182,7 +182,7 @@ def test_a_commit_may_have_none_of_the_files(source: Callable[[Path], Open], wor
     with source(work)("main") as baseline:
         assert baseline
         assert (baseline.root.is_dir(), found(baseline.root)) == (True, [])
-        (problem,) = files.expand(["chat.jsonl"], root=baseline.root)[1]
+        (problem,) = matching.expand(["chat.jsonl"], root=baseline.root)[1]
         assert problem.message.startswith("matches no file")
 
 

@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 from safe_gate.core.given import PackFact
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, What, in_force, weakenings
-from safe_gate.inputs import files
+from safe_gate.inputs import checked, schemas
 from safe_gate.publish import handover
 from safe_gate.render import console, markdown, weakening
 from safe_gate.settings.options import Options, settings
@@ -1071,7 +1071,7 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     in_actions(payload=pull_request(base))
     ran = safe_gate("run", "--policy-ref", "base", "--max-unexpected-failures", "1")
     assert ran.code == 1, ran.log
-    found = files.document("mine/safe-gate.json", "report")
+    found = checked.document("mine/safe-gate.json", "report")
     assert found["provenance"]["policy_commit"] == base
     assert found["provenance"]["policy"]["min_pass_rate"] == 0.9
     assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == ["min-pass-rate"]
@@ -1165,7 +1165,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(
     settings = {"synthesis-cases": ["c.jsonl"], "baseline": "base.json", "baseline-required": False}
     put(settings, turn("a"), cases=(full(),))
     assert safe_gate("run").code == 0
-    assert "weakened" not in files.document("reports/safe-gate.json", "report")
+    assert "weakened" not in checked.document("reports/safe-gate.json", "report")
     first = commit()
     assert safe_gate("bless").code == 0
     second = commit()
@@ -1176,7 +1176,7 @@ def test_a_baseline_that_a_change_deletes_is_missed(
     for flags, code in (((), 0), (("--on-weakened", "fail"), 1)):
         ran = safe_gate("run", *flags)
         assert ran.code == code, ran.log
-        (one,) = files.document("reports/safe-gate.json", "report")["weakened"]["findings"]
+        (one,) = checked.document("reports/safe-gate.json", "report")["weakened"]["findings"]
         assert (one["id"], one["what"], one["before"]) == ("baseline", "dropped", "base.json")
         assert "**This change weakens the gate**" in Path("summary").read_text("utf-8")
     assert safe_gate("run", "--baseline", "../elsewhere.json").code == 0
@@ -1475,7 +1475,7 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
 
 
 def test_what_of_a_weakened_gate_is_ours_is_told_from_what_is_recorded() -> None:
-    schema = json.loads((files.schema_folder() / "report.schema.json").read_text("utf-8"))
+    schema = json.loads((schemas.schema_folder() / "report.schema.json").read_text("utf-8"))
     finding = schema["$defs"]["weakened"]["properties"]["findings"]["items"]["properties"]
     assert finding["what"]["enum"][: len(What)] == [what.value for what in What]
     assert finding["kind"]["enum"] == ["setting", "rule", "waiver", *EVALUATORS]

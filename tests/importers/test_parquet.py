@@ -20,7 +20,7 @@ from safe_gate.core.model import Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.importers import parquet
-from safe_gate.inputs import files
+from safe_gate.inputs import recorded
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
 from tests.support.git import commit, git
 
@@ -47,7 +47,7 @@ def write(path: str, cases: list[dict[str, Any]], schema: pa.Schema | None = Non
 
 def read(path: str) -> list[Any]:
     """Return what is read of a file: cases and problems."""
-    return [item for item in files.cases(EVALUATORS["synthesis"], [path]) if isinstance(item, Case | Problem)]
+    return [item for item in recorded.cases(EVALUATORS["synthesis"], [path]) if isinstance(item, Case | Problem)]
 
 
 def told(path: str) -> list[str]:

@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.inputs import documents, files, rules
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs import config_file, documents, matching, rules
+from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.options import Options
@@ -115,12 +115,12 @@ def test_problems_stand_where_they_would_in_the_working_folder(work: Path, monke
     )
     below = problems(work, options)
     with pytest.raises(CannotJudge) as config:
-        files.read_config("config.json", root=work)
+        config_file.read_config("config.json", root=work)
     monkeypatch.chdir(work)
     assert below == problems(HERE, options)
     assert any("did you mean" in problem.message for problem in below)
     with pytest.raises(CannotJudge) as here:
-        files.read_config("config.json")
+        config_file.read_config("config.json")
     assert config.value.problems == here.value.problems
 
 
@@ -144,24 +144,24 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(work: Path,
     ):
         assert expected in [p.message for p in measure.part(SAFE, options, NOW, root=work).problems]
     with pytest.raises(CannotJudge):
-        files.read_config(pattern, root=work)
+        config_file.read_config(pattern, root=work)
     assert not list(documents.outputs_alone(SAFE, ())), "nothing asked for is nothing wrong"
 
 
 def test_a_root_that_no_git_marks_is_the_top_itself(tmp_path: Path) -> None:
     (tmp_path / "top").mkdir()
     write_cases(tmp_path / "x.jsonl", turn("out"))
-    (problem,) = files.expand(["../x.jsonl"], root=tmp_path / "top")[1]
+    (problem,) = matching.expand(["../x.jsonl"], root=tmp_path / "top")[1]
     assert problem.message.startswith("cannot be read at a commit")
 
 
 def test_the_config_and_its_absence(work: Path, tmp_path: Path) -> None:
-    found = files.read_config("my.json", root=work)
+    found = config_file.read_config("my.json", root=work)
     assert found is not None
     assert found[:2] == ("my.json", {"min-pass-rate": 0.5})
-    assert files.read_config("", root=work) is None
+    assert config_file.read_config("", root=work) is None
     (tmp_path / "safe.config.json").write_text("{}", "utf-8")
-    assert files.read_config("", root=work) is None, "that of the working folder is another"
+    assert config_file.read_config("", root=work) is None, "that of the working folder is another"
 
 
 def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:

@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate import __version__
-from safe_gate.inputs.files import load_schema
+from safe_gate.inputs.schemas import load_schema
 from safe_gate.proof import differences
 from safe_gate.render.jsonreport import to_json
 from safe_gate.scoring.measure import SCORING

@@ -13,7 +13,7 @@ import pytest
 
 from safe_gate.core.digests import is_stand_in, stand_in
 from safe_gate.evaluators import without_texts
-from safe_gate.inputs.files import load_schema
+from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

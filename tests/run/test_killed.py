@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.inputs import files, leftovers
+from safe_gate.inputs import checked, leftovers
 from safe_gate.publish import handover
 from tests.support.cases import Ran, turn, write_cases
 from tests.support.git import commit, git
@@ -64,7 +64,7 @@ def test_a_run_that_is_killed_leaves_no_old_pass(
     kept = Path("kept.json").read_bytes()
     Path("reports", handover.NAME).write_text("of an earlier run", "utf-8")
     killed(*passed, *flags)
-    report = files.document("reports/safe-gate.json", "report")
+    report = checked.document("reports/safe-gate.json", "report")
     assert report["verdict"] == "error"
     (problem,) = report["problems"]
     assert problem["message"].startswith("run did not finish")
@@ -73,12 +73,12 @@ def test_a_run_that_is_killed_leaves_no_old_pass(
     assert Path("kept.json").read_bytes() == kept
     assert safe_gate("run", "--cases", "c.jsonl", "--baseline", "reports/safe-gate.json").code == 3
     assert safe_gate(*passed, *flags).code == 0
-    assert files.document("reports/safe-gate.json", "report")["verdict"] == "pass"
+    assert checked.document("reports/safe-gate.json", "report")["verdict"] == "pass"
 
 
 def test_a_killed_run_says_so_even_where_nothing_was_before(passed: tuple[str, ...]) -> None:
     killed(*passed, "--report-dir", "new/deep")
-    assert files.document("new/deep/safe-gate.json", "report")["verdict"] == "error"
+    assert checked.document("new/deep/safe-gate.json", "report")["verdict"] == "error"
 
 
 def test_a_baseline_in_the_report_folder_outlives_a_killed_run(passed: tuple[str, ...]) -> None:
@@ -101,7 +101,7 @@ def test_a_missing_baseline_in_the_report_folder_stays_missing(
     killed(*first)
     assert not Path("reports/safe-gate.json").exists()
     assert safe_gate(*first, "--on-weakened", "fail").code == 1
-    (one,) = files.document("reports/safe-gate.json", "report")["weakened"]["findings"]
+    (one,) = checked.document("reports/safe-gate.json", "report")["weakened"]["findings"]
     assert (one["id"], one["what"]) == ("baseline", "dropped")
 
 
@@ -149,7 +149,7 @@ def test_a_shard_of_inputs_with_problems_leaves_no_old_shard(safe_gate: SafeGate
     assert safe_gate(*passed, "--shard", "1/1").code == 0
     Path("c.jsonl").write_text("{}", "utf-8")
     assert safe_gate(*passed, "--shard", "1/1").code == 3
-    left = files.document("reports/safe-gate.shard-1-of-1.json", "report")
+    left = checked.document("reports/safe-gate.shard-1-of-1.json", "report")
     assert "run did not finish" not in json.dumps(left["problems"])
 
 
@@ -159,7 +159,7 @@ def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tu
     before = shard.read_bytes()
     killed("merge", str(shard), "--cases", "c.jsonl")
     assert shard.read_bytes() == before
-    assert files.document("reports/safe-gate.json", "report")["verdict"] == "error"
+    assert checked.document("reports/safe-gate.json", "report")["verdict"] == "error"
     shard.replace("reports/safe-gate.json")
     killed("merge", "reports/safe-gate.json", "--cases", "c.jsonl")
     assert Path("reports/safe-gate.json").read_bytes() == before

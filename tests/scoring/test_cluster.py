@@ -20,7 +20,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import files
+from safe_gate.inputs import blocks, recorded
 from safe_gate.scoring import cluster
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
 from tests.support.git import commit, git
@@ -390,8 +390,8 @@ def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
     for size in range(1, 30):
         parts = [
             item
-            for item in files.parts(EVALUATORS["synthesis"], ["c.jsonl"], size=size)
-            if isinstance(item, files.Part)
+            for item in recorded.parts(EVALUATORS["synthesis"], ["c.jsonl"], size=size)
+            if isinstance(item, blocks.Part)
         ]
         found = b"".join(part.data for part in parts)
         assert whole.endswith(found)
@@ -399,5 +399,5 @@ def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:
         assert [part.first for part in parts] == [1 + whole[: -len(rest)].count(b"\n") for rest in _rests(parts)]
 
 
-def _rests(parts: list[files.Part]) -> list[bytes]:
+def _rests(parts: list[blocks.Part]) -> list[bytes]:
     return [b"".join(part.data for part in parts[index:]) for index in range(len(parts))]

@@ -17,7 +17,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate import cli
-from safe_gate.inputs.files import load_schema
+from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import BAD, GOOD, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST, GitHub, outputs

@@ -12,7 +12,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.inputs.files import load_schema
+from safe_gate.inputs.schemas import load_schema
 from tests.github.test_deadlines import DRIPS, LONG_ENOUGH, TOO_LONG, dripping
 from tests.scoring.test_memory import on_linux, peak
 from tests.support.cases import BAD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases

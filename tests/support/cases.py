@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs.files import load_schema
+from safe_gate.inputs.schemas import load_schema
 
 DATA = Path(__file__).parent.parent / "data"
 SAFE, SYNTHESIS = EVALUATORS["safe_v0"], EVALUATORS["synthesis"]

@@ -6,7 +6,7 @@ import os
 import subprocess
 from pathlib import Path
 
-from safe_gate.inputs.files import HERE
+from safe_gate.inputs.disk import HERE
 
 NOW = "2026-01-02T03:04:05Z"
 

@@ -16,7 +16,7 @@ from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis import patterns
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.score import Case, Turn, score_case
-from safe_gate.inputs.files import load_schema
+from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import GOOD, REPOSITORY, Ran, turn, write_cases
 from tests.support.packs import SPEC, broken_promises, shipped
 from tests.support.packs import load as load_rules

@@ -1,0 +1,181 @@
+"""Shell: files of lines and of rows, in parts of whole ones and in bounded memory."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
+from io import BytesIO
+from itertools import count as counting
+from itertools import islice
+from pathlib import Path
+from typing import Any, BinaryIO, NamedTuple
+
+from safe_gate.core.jsontext import (
+    JsonError,
+    parse_bounded,
+)
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.importers import parquet
+from safe_gate.inputs.disk import BOM, decode, not_json, too_long
+from safe_gate.settings.options import Options
+
+
+class Bounds(NamedTuple):
+    """The most bytes of a line and of a text of an input, and the most distinct tags of all cases.
+
+    The settings are `max-line`, `max-text` and `max-tags`.
+    """
+
+    line: int
+    text: int
+    tags: int
+
+    @classmethod
+    def of(cls, options: Options) -> Bounds:
+        """Return the bounds that options set."""
+        return cls(options.max_line, options.max_text, options.max_tags)
+
+
+BOUNDS = Bounds.of(Options())
+"""The bounds where no settings are read."""
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """Some of a file's lines, whole ones, as bytes: a value that can be sent to whoever reads them.
+
+    `name` is what problems call the file, `first` the number of the first line, counted from 1. Of a Parquet file
+    (`is_columnar`) a line is a row, and the bytes are those of `parquet.batches`. Its texts are held to `bounds`.
+    """
+
+    name: str
+    first: int
+    data: bytes
+    is_columnar: bool = False
+    bounds: Bounds = BOUNDS
+
+
+PART_LINES = 50
+"""So many lines a part has, unless somebody asks for another number."""
+
+PART_BYTES = 1 << 20
+"""A part ends with the line that fills so many bytes."""
+
+
+class TooLongError(Exception):
+    """A line of a file is longer than it may be."""
+
+    def __init__(self, line: int) -> None:
+        super().__init__()
+        self.line = line
+
+
+def lines_in(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part]:
+    """Yield the lines of a file in parts, and add its bytes to a digest. Raises TooLongError."""
+    first = 1
+    while block := list(_block(file, size, first, bounds.line)):
+        data = b"".join(block)
+        digest.update(data)
+        yield Part(name, first, data, bounds=bounds)
+        first += len(block)
+
+
+def bounded_lines(file: BinaryIO, first: int, most: int) -> Iterator[bytes]:
+    """Yield the lines of a file, counted from `first`. Raises TooLongError for one of more than so many bytes."""
+    for number in counting(first):
+        line = file.readline(most + 1)
+        if len(line) > most and not line.endswith(b"\n"):
+            raise TooLongError(number)
+        if not line:
+            return
+        yield line
+
+
+def _block(file: BinaryIO, size: int, first: int, most: int) -> Iterator[bytes]:
+    r"""Yield the next lines of a file, as many as a part has; only b"\n" ends a line: U+2028 and its like are text."""
+    length = 0
+    for line in islice(bounded_lines(file, first, most), size):
+        yield line
+        length += len(line)
+        if length >= PART_BYTES:
+            return
+
+
+def rows_in(file: BinaryIO, name: str, digest: hashlib._Hash, bounds: Bounds, size: int) -> Iterator[Part]:
+    """Yield the rows of a Parquet file in parts, and add its bytes to a digest."""
+    while data := file.read(PART_BYTES):
+        digest.update(data)
+    file.seek(0)
+    first = 1
+    for count, data in parquet.batches(file, size):
+        yield Part(name, first, data, is_columnar=True, bounds=bounds)
+        first += count
+
+
+def is_columnar(path: Path) -> bool:
+    """Return whether a file is Parquet by its name."""
+    return path.suffix.lower() == parquet.SUFFIX
+
+
+def numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, bytes]]:
+    """Yield those of a file's lines that are not blank, with their numbers; `first` is that of the first."""
+    for number, line in enumerate(lines, first):
+        content = line.removeprefix(BOM) if number == 1 else line
+        if content.strip():
+            yield number, content
+
+
+_READ = ("user", "assistant", "messages", "output", "expectations")
+"""The fields of a case, or of an output, whose texts evaluators read."""
+
+
+def long_text(case: Any, most: int) -> str | None:
+    """Return the field of the first text of a case that is too long in UTF-8.
+
+    None if there is none. What nobody reads, such as notes, is held to the bound of lines alone.
+    """
+    fields = case if isinstance(case, dict) else {}
+    found = (_long_text(fields[name], most, name) for name in _READ if name in fields)
+    return next((field for field in found if field is not None), None)
+
+
+def _long_text(value: Any, most: int, field: str) -> str | None:
+    if isinstance(value, str):
+        is_long = len(value) > most or (4 * len(value) > most and len(value.encode("utf-8", "surrogatepass")) > most)
+        return field if is_long else None
+    inner: Iterable[tuple[str, Any]] = ()
+    if isinstance(value, dict):
+        inner = ((f"{field}.{key}", member) for key, member in value.items())
+    elif isinstance(value, list):
+        inner = ((f"{field}[{index}]", member) for index, member in enumerate(value))
+    found = (_long_text(member, most, name) for name, member in inner)
+    return next((name for name in found if name is not None), None)
+
+
+def values_of_lines(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
+    """Yield the value of each line of a part with its place, or the problem of one that is not JSON."""
+    for number, line in numbered(BytesIO(part.data), part.first):
+        place = Place(part.name, number)
+        try:
+            yield place, parse_bounded(decode(line, part.name, number))
+        except JsonError as error:
+            yield not_json(error, place)
+        except CannotJudge as error:
+            yield from error.problems
+
+
+def values_of_rows(part: Part) -> Iterator[tuple[Place, Any] | Problem]:
+    """Yield the value of each row of a Parquet part with its place, or the problem of one that JSON cannot hold."""
+    for number, line in enumerate(parquet.lines(part.data), part.first):
+        place = Place(part.name, number)
+        if isinstance(line, str) and len(line) > part.bounds.line:
+            yield Problem(place, too_long(part.bounds.line, "max-line"))
+            continue
+        try:
+            if isinstance(line, parquet.NotReadable):
+                raise line
+            yield place, parse_bounded(line)
+        except (JsonError, parquet.NotReadable) as error:
+            words = "is a row that JSON cannot represent"
+            yield Problem(place, f"{words}: {error}", text_free=words)

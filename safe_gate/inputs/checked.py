@@ -1,0 +1,143 @@
+"""Shell: JSON documents of one schema, such as a report or a file of waivers, and every problem of them."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from pathlib import Path
+from types import MappingProxyType
+from typing import Any
+
+from safe_gate.core.jsontext import (
+    places,
+)
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.validate import Fault
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate.waivers import twins
+from safe_gate.inputs.disk import BOM, HERE, InputFile, data_of, decode, parsed, shown, text_of
+from safe_gate.inputs.kinds import kind_of_document
+from safe_gate.inputs.matching import named_or_default
+from safe_gate.inputs.recorded import id_of
+from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
+from safe_gate.settings.options import WAIVERS_FILE
+
+
+def document(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> Any:
+    """Return a JSON document of one schema, such as a report, of at most `largest` bytes.
+
+    Raises CannotJudge with every problem of it.
+    """
+    file = root / path
+    name = shown(file, root)
+    with suppress(OSError):  # a file that is not there is named below
+        if largest is not None and (size := file.stat().st_size) > largest:
+            raise CannotJudge(Problem(Place(name), f"is {size} bytes long; expected at most {largest}"))
+    text = text_of(file, name)
+    content = parsed(text, name)
+    if isinstance(content, dict) and (mistaken := _MISTAKEN.get((kind, kind_of_document(file, content)))):
+        raise CannotJudge(Problem(Place(name), mistaken))
+    if kind == "report":
+        _complete(content)
+    problems = problems_of(load_schema(kind).faults(content), name, text)
+    if problems:
+        raise CannotJudge(*problems)
+    return content
+
+
+def _complete(report: Any) -> None:
+    """Add the fields to an earlier report that it lacks: it stays readable as a baseline."""
+    for part in (report, report.get("comparison")) if ADDED and isinstance(report, dict) else ():
+        if isinstance(part, dict):
+            part.update({one.name: part.get(one.name) for one in ADDED})
+    for name, evaluator in EVALUATORS.items():
+        for path, value in evaluator.added:
+            part = report
+            for key in (name, *path[:-1]):
+                part = part.get(key) if isinstance(part, dict) else None
+            if isinstance(part, dict):
+                part.setdefault(path[-1], value)
+
+
+_MISTAKEN = {
+    ("report", "shard"): "is one shard of a run, which has no verdict; merge all shards of it first: safe-gate merge",
+    ("shard", "report"): "is the report of a run, not a shard; expected what safe-gate run --shard wrote",
+    **{
+        ("report", kind): f"is not a report of safe-gate run, but what safe-gate {command} wrote; name a safe-gate.json"
+        for kind, command in ALONE.items()
+    },
+}
+"""What is said of a document of another kind than the one that is meant, where the two may be mixed up."""
+
+
+def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:
+    """Return the file of waivers and what it holds, or None if none was named and none is there.
+
+    Raises CannotJudge with every problem of the file, a second waiver of the same failure among them.
+    """
+    if (found := named_or_default(path, WAIVERS_FILE, root)) is None:
+        return None
+    file, name = found
+    data = data_of(file, name)
+    text = decode(data.removeprefix(BOM), name)
+    content = parsed(text, name)
+    problems = problems_of(load_schema("waivers").faults(content), name, text)
+    if not problems:
+        lines = dict(places(text))
+        problems = tuple(
+            Problem(
+                Place(name, lines["waivers", place]),
+                f"waives what line {lines['waivers', first]} waives; keep one",
+                content["waivers"][place]["id"],
+            )
+            for place, first in twins(content["waivers"])
+        )
+    if problems:
+        raise CannotJudge(*problems)
+    return InputFile(name, hashlib.sha256(data).hexdigest(), "waivers"), content
+
+
+def problems_of(
+    faults: Sequence[Fault],
+    name: str,
+    text: str,
+    *,
+    cases: tuple[str, str] = ("", ""),
+    batch: Any = None,
+    original: Mapping[str, str] = MappingProxyType({}),
+) -> tuple[Problem, ...]:
+    """Return a document's faults as problems, with the line of each and the case it stands in.
+
+    `cases` are the keys where `batch` has its cases, and these their ids. `original` gives the keys at the top as the
+    text spells them, where that is not how the schema does.
+    """
+    lines = _lines_of([fault.path for fault in faults], text, original) if faults else {}
+    found = []
+    for fault in faults:
+        is_case = bool(cases[0]) and fault.path[:1] == cases[:1] and len(fault.path) > 1
+        case_id = id_of(batch[cases[0]][fault.path[1]], cases[1]) if is_case else ""
+        field = Fault(fault.path[2:], "").field if case_id else fault.field
+        found.append(
+            Problem(Place(name, line_of(fault.path, lines, original)), fault.message, case_id, field, fault.text_free)
+        )
+    return tuple(found)
+
+
+def _lines_of(
+    paths: Iterable[Sequence[str | int]], text: str, original: Mapping[str, str]
+) -> dict[tuple[str | int, ...], int]:
+    """Return the lines of the values that paths lead to or through, and of no other: a text may hold millions."""
+    spelt = [(original.get(str(path[0]), path[0]), *path[1:]) if path else () for path in paths]
+    wanted = {path[:length] for path in spelt for length in range(len(path) + 1)}
+    return {path: line for path, line in places(text) if path in wanted}
+
+
+def line_of(path: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int], original: Mapping[str, str]) -> int:
+    """Return the line of a value; a field that is missing stands where its object does."""
+    found = tuple(path)
+    if found:
+        found = (original.get(str(found[0]), found[0]), *found[1:])
+    while found not in lines:
+        found = found[:-1]
+    return lines[found]

@@ -1,0 +1,105 @@
+"""Shell: the config file, and files that are almost called as it is."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping
+from functools import partial
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.jsontext import (
+    blank_comments,
+    places,
+)
+from safe_gate.core.model import CannotJudge, Config, Place, Problem
+from safe_gate.core.validate import Fault
+from safe_gate.inputs import globs
+from safe_gate.inputs.checked import line_of, problems_of
+from safe_gate.inputs.disk import HERE, exists, parsed, text_of, unreadable
+from safe_gate.inputs.matching import named_or_default
+from safe_gate.inputs.schemas import load_schema
+from safe_gate.settings.options import CONFIG_FILES, settings
+
+_ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.json[c5]?", re.IGNORECASE)
+
+
+def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Config | None:
+    """Return the config file, or None if none was named and none is there.
+
+    Top-level keys may be written in kebab-case, snake_case or camelCase; they come back as the
+    schema spells them. Raises CannotJudge with every problem of the file, and for other files that may be meant
+    as one; unless `is_checked`, of its text alone, not of what it sets.
+    """
+    if is_checked and not path and (problems := tuple(_not_the_config(root))):
+        raise CannotJudge(*problems)
+    default = next((name for name in CONFIG_FILES if exists(root / name)), "")
+    if not (path or default) or (found := named_or_default(path, default, root)) is None:
+        return None
+    file, name = found
+    text = text_of(file, name)
+    content = parsed(text, name, comments=True)
+    bare = blank_comments(text)
+    schema = load_schema("config")
+    original: dict[str, str] = {}
+    if isinstance(content, dict):
+        content, original = _canonical_keys(content, name, bare)
+    faults = [_of_setting(fault) for fault in schema.faults(content)] if is_checked else []
+    problems = problems_of(faults, name, bare, original=original)
+    if problems:
+        raise CannotJudge(*problems)
+    return Config(name, content, partial(line_of, lines=dict(places(bare)), original=original))
+
+
+def _not_the_config(root: Path) -> Iterator[Problem]:
+    """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
+    first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
+    for name in others:
+        words = f"is a second config file beside {first}; keep one of them, or name one with --config"
+        yield Problem(Place(name), words)
+    if root != HERE:
+        return
+    try:
+        names = sorted(path.name for path in root.iterdir())
+    except OSError as error:
+        yield unreadable(root, error)
+        return
+    for name in names:
+        if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
+            right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
+            words = f"is not read: the config file is called {right}; rename it, remove it, or name it with --config"
+            yield Problem(Place(name), words)
+
+
+def _canonical_keys(content: Mapping[str, Any], name: str, text: str) -> tuple[dict[str, Any], dict[str, str]]:
+    """Return a config with its top keys as the schema spells them, and how the file spelt them."""
+    spellings = {_bare(key): key for key in load_schema("config").properties}
+    result: dict[str, Any] = {}
+    original: dict[str, str] = {}
+    for key, value in content.items():
+        spelt = spellings.get(_bare(key), key)
+        if spelt in result:
+            place = Place(name, dict(places(text))[(key,)])
+            raise CannotJudge(Problem(place, f"is set twice, in two spellings; keep {spelt}", field=key))
+        result[spelt] = value
+        original[spelt] = key
+    return result, original
+
+
+def _of_setting(fault: Fault) -> Fault:
+    """Return a config's fault, that of a setting which belongs elsewhere with the places it belongs to."""
+    for setting in settings():
+        if len(fault.path) != 1 or _bare(str(fault.path[0])) not in map(_bare, setting.names):
+            continue
+        if not setting.key:
+            flags, variables = setting.flags_of("run"), setting.env[:1]
+            places = (*(f"the flag {flag}" for flag in flags), *(f"the variable {name}" for name in variables))
+            others = " or ".join(places) or f"the action's input {setting.input}"
+            return Fault(fault.path, f"cannot be set in the config file; use {others}")
+        if fault.path != setting.key:
+            return Fault(fault.path, f"is not a known field; it is set as {'.'.join(setting.key)} here")
+    return fault
+
+
+def _bare(key: str) -> str:
+    return key.replace("-", "").replace("_", "").lower()

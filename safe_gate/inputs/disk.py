@@ -1,0 +1,180 @@
+"""Shell: one file of a disk: what readers call it, its bytes, its text, its JSON."""
+
+from __future__ import annotations
+
+import hashlib
+import os
+from collections.abc import Iterable
+from contextlib import suppress
+from contextvars import ContextVar
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO
+
+from safe_gate.core.jsontext import (
+    JsonError,
+    TooManyContainersError,
+    parse,
+    parse_bounded,
+)
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.inputs import globs
+
+_follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
+
+HERE = Path()
+"""The working folder: what paths are relative to, unless they are read at a commit."""
+
+BOM = b"\xef\xbb\xbf"
+_BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
+
+    path: str
+    sha256: str
+    kind: str
+
+
+def sha256(path: str) -> str:
+    """Return the SHA-256 of a file's bytes. Raises CannotJudge if it cannot be read."""
+    return hashlib.sha256(data_of(Path(path), shown(Path(path)))).hexdigest()
+
+
+def content(path: str) -> Any:
+    """Return what a JSON document holds, held against no schema. Raises CannotJudge if it is none."""
+    name = shown(Path(path))
+    return parsed(text_of(Path(path), name), name)
+
+
+def location(path: Path) -> Path:
+    """Return where a file lies, however its path is spelt; a link to a file is a file of its own."""
+    return Path(os.path.realpath(path.parent), path.name)
+
+
+def unreadable(path: Path, error: Exception, root: Path = HERE) -> Problem:
+    """Return the problem of a file or a folder that cannot be read."""
+    return Problem(Place(shown(path, root)), f"cannot be read: {reason(error)}")
+
+
+def is_among(path: str, others: Iterable[str | Path]) -> bool:
+    """Tell whether a path leads to the same file as one of others; a name that no file can have leads nowhere."""
+    target = _real(path)
+    return bool(target) and any(_real(other) == target for other in others)
+
+
+def _real(path: str | Path) -> str:
+    try:
+        return os.path.realpath(path)
+    except ValueError:
+        return ""
+
+
+def shown(path: Path, root: Path = HERE) -> str:
+    """Return a path as reports show it: relative to the working folder, or what stands for it, if it lies inside."""
+    with suppress(ValueError):
+        return path.absolute().relative_to(root.absolute()).as_posix()
+    return path.as_posix()
+
+
+def too_long(most: int, setting: str) -> str:
+    """Return the message for an input that is longer than a setting allows."""
+    return f"is longer than {most} bytes, the limit of {setting}; shorten it, or raise {setting}"
+
+
+def exists(path: Path) -> bool:
+    """Tell whether something has this path, be it a link to nowhere; a name that no file can have is nobody's.
+
+    What cannot be looked for, as in a folder that cannot be read, counts as there: reading it says why not.
+    """
+    try:
+        return globs.is_there(path)
+    except OSError:
+        return True
+
+
+def parsed(text: str, name: str, *, comments: bool = False, is_input: bool = False) -> Any:
+    """Return the value of a file's JSON text; what is scored is bounded. Raises CannotJudge with its line."""
+    try:
+        return parse_bounded(text) if is_input else parse(text, comments=comments)
+    except JsonError as error:
+        raise CannotJudge(not_json(error, Place(name, error.line))) from None
+
+
+def not_json(error: JsonError, place: Place) -> Problem:
+    """Return the problem of a text that is not JSON."""
+    if isinstance(error, TooManyContainersError):
+        return Problem(place, f"holds {error}; split it")
+    return Problem(place, f"is not valid JSON: {error}", text_free=f"is not valid JSON: {error.text_free}")
+
+
+def text_of(path: Path, name: str) -> str:
+    """Return the text of a UTF-8 file that problems call `name`. Raises CannotJudge."""
+    return decode(data_of(path, name).removeprefix(BOM), name)
+
+
+def data_of(path: Path, name: str, *, most: int | None = None) -> bytes:
+    """Return the bytes of a regular file that problems call `name`; `most` is `max-line`. Raises CannotJudge."""
+    try:
+        with open_regular(path) as file:
+            data = file.read() if most is None else file.read(most + 1)
+            if most is not None and len(data) > most:
+                raise CannotJudge(Problem(Place(name), too_long(most, "max-line")))
+            return data
+    except OSError as error:
+        raise CannotJudge(Problem(Place(name), f"cannot be read: {reason(error)}")) from error
+
+
+def open_regular(path: Path) -> BinaryIO:
+    """Open a regular file: a pipe or a device that a checkout holds would never end.
+
+    Raises OSError for another, and for one that symbolic links lead to out of the workspace, unless they are followed.
+    """
+    if path.exists() and not path.is_file():
+        raise OSError("Not a regular file")
+    if not _follows_links.get() and _leads_out(path):
+        raise OSError("a symbolic link leads out of the workspace; commit the file itself, or set --follow-links")
+    try:
+        return path.open("rb")
+    except ValueError:
+        raise OSError("no file can have this name") from None
+
+
+def follow_links(*, is_on: bool) -> None:
+    """Set whether reading files in this context follows symbolic links out of the workspace."""
+    _follows_links.set(is_on)
+
+
+def _leads_out(path: Path) -> bool:
+    """Return whether a path into the workspace leads out of it again by symbolic links.
+
+    The path may name the workspace by another path, such as a link to it.
+    """
+    here = Path.cwd()
+    workspace = next((folder for folder in (here, *here.parents) if (folder / ".git").exists()), here)
+    try:
+        if Path(os.path.realpath(path)).is_relative_to(workspace):
+            return False
+        named = Path(os.path.normpath(path.absolute()))
+        return any(Path(os.path.realpath(folder)).is_relative_to(workspace) for folder in named.parents)
+    except ValueError:  # a name that no file can have
+        return False
+
+
+def reason(error: Exception) -> str:
+    """Return why a file cannot be read or written, in the words of the system."""
+    return (error.strerror if isinstance(error, OSError) else None) or str(error)
+
+
+def decode(data: bytes, name: str, line: int = 0) -> str:
+    """Return UTF-8 as text; `line` is that of the data in its file, if known. Raises CannotJudge."""
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        if line <= 1 and data.startswith(_BOMS_OF_UTF_16):
+            raise CannotJudge(Problem(Place(name), "looks like UTF-16; save the file as UTF-8")) from None
+        line = line or data.count(b"\n", 0, error.start) + 1
+        problem = Problem(Place(name, line), f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8")
+        raise CannotJudge(problem) from None

@@ -1,0 +1,177 @@
+"""Shell: what kind of file a file is, and what to do with one that is another than the one meant."""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Mapping
+from contextlib import suppress
+from itertools import islice
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.given import Documents, Lines
+from safe_gate.core.jsontext import (
+    JsonError,
+    TooManyContainersError,
+    parse,
+    parse_bounded,
+)
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import globs
+from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_columnar, numbered
+from safe_gate.inputs.disk import HERE, decode, open_regular, parsed, shown, text_of, unreadable
+from safe_gate.inputs.matching import no_match
+from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE
+
+OUTPUTS = ".outputs.jsonl"
+"""How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
+
+_LARGEST_DOCUMENT = 16 << 20  # bytes
+
+
+_FILES = {kind.name: kind for evaluator in EVALUATORS.values() for kind in evaluator.kinds}
+"""The kinds of input files by their names."""
+
+OWNERS = {kind.name: evaluator for evaluator in EVALUATORS.values() for kind in evaluator.kinds}
+
+_OF_OUTPUTS = {one.input.outputs_kind: one.input for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+
+OF_CASES = [one.input.kind for one in EVALUATORS.values() if isinstance(one.input, Lines)]
+
+_KINDS = (
+    *((one.input.kind, {one.input.cases}) for one in EVALUATORS.values() if isinstance(one.input, Documents)),
+    ("shard", {"schema_version", "shard"}),
+    ("report", {"schema_version"}),
+    ("publication", {"publication"}),
+    ("rule-pack", {"pack"}),
+    *((name, one.part_keys) for name, one in EVALUATORS.items() if one.part_keys),
+    ("compared", {"comparison"}),
+)
+
+
+def kind_of(path: Path) -> str:
+    """Return which schema a file is to be held against, by its name and its keys.
+
+    Raises CannotJudge if the file cannot be read or is not JSON at all.
+    """
+    if globs.is_folder(path):
+        raise CannotJudge(no_match(str(path), ".json*", HERE))
+    if path.name.endswith(OUTPUTS) and _OF_OUTPUTS:
+        return next(iter(_OF_OUTPUTS))
+    if is_columnar(path):
+        return OF_CASES[0]
+    has_suffix = path.suffix.lower() == ".jsonl"
+    first = _first_object(path, most=None if has_suffix else 1)
+    is_line = isinstance(first, dict) and any(first.keys() & kind.hints for kind in _FILES.values())  # as in c.ndjson
+    if has_suffix or is_line:
+        return next((kind.name for kind in _FILES.values() if kind.claims(first)), OF_CASES[0])
+    try:
+        content = parsed(text_of(path, shown(path)), shown(path), comments=True)
+    except CannotJudge:
+        if convert := importable(path, shown(path), OF_CASES[0]):
+            raise CannotJudge(convert) from None
+        raise
+    kind = kind_of_document(path, content) if isinstance(content, dict) else "config"
+    is_named = path.name in CONFIG_FILES
+    if kind == "config" and not is_named and (convert := importable(path, shown(path), OF_CASES[0])):
+        raise CannotJudge(convert)
+    return kind
+
+
+def _first_object(path: Path, *, most: int | None) -> Any:
+    """Return what the first line holds that is JSON, None if none of so many is. Raises CannotJudge if unreadable."""
+    try:
+        with open_regular(path) as file:
+            for number, line in islice(numbered(bounded_lines(file, 1, BOUNDS.line)), most):
+                with suppress(JsonError, CannotJudge):  # whoever reads the file as its kind tells of these lines
+                    return parse(decode(line, shown(path), number))
+    except OSError as error:
+        raise CannotJudge(unreadable(path, error)) from error
+    except TooLongError:
+        return None
+    return None
+
+
+def kind_of_document(path: Path, content: Mapping[str, Any]) -> str:
+    """Return which schema a JSON object is checked with, by the name of its file and its keys."""
+    if path.name.endswith(WAIVERS_FILE) or isinstance(content.get("waivers"), list):  # a config names the file there
+        return "waivers"
+    for kind, keys in _KINDS:
+        if keys <= content.keys():
+            return kind
+    rules = content.get("rules")  # a config names its packs there
+    return "rule-pack" if isinstance(rules, list) and any(isinstance(rule, dict) for rule in rules) else "config"
+
+
+def mistaken_for(number: int, line: bytes, path: Path, name: str, kind: str) -> Problem | None:
+    """Return the problem of a file that is another thing than lines of these objects, as its first line tells."""
+    try:
+        value = parse_bounded(decode(line, name, number))
+    except TooManyContainersError:
+        return None
+    except JsonError:
+        if convert := importable(path, name, kind):
+            return convert
+        words = "is one JSON document over many lines; expected one object a line (JSONL)"
+        return Problem(Place(name, number), words) if _is_one_document(path) else None
+    except CannotJudge as error:
+        whole = next((problem for problem in error.problems if not problem.place.line), None)
+        return whole or importable(path, name, kind)
+    for other, form in _OF_OUTPUTS.items() if kind in OF_CASES else ():
+        if _FILES[other].claims(value):
+            words = f"these are {OWNERS[other].title} outputs, not {_FILES[kind].called}"
+            option = form.outputs.replace("_", "-")
+            return Problem(Place(name), f"{words}; name them by --outputs or {option}")
+    return None if is_meant_as(value, kind) else importable(path, name, kind, value)
+
+
+def is_meant_as(value: Any, kind: str) -> bool:
+    """Tell whether a value is meant as one of a kind, however many faults it has."""
+    if not isinstance(value, dict):
+        return False
+    needed, own = _FILES[kind].needed, _FILES[kind].own
+    return "checks" in value or (needed <= value.keys() and bool(own & value.keys()))
+
+
+def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem | None:
+    """Return the problem of a file that `import` reads, with the command to use; None for any other file.
+
+    `value` is its first object, which may have two texts under names that nobody knows: then the command has a mapping.
+    """
+    from safe_gate.importers import records, shapes  # what is valid needs none of it
+
+    try:
+        with open_regular(path) as file:
+            guess = shapes.guess(file)
+    except (OSError, records.NotReadable, ModuleNotFoundError):
+        return None
+    if is_meant_as(dict.fromkeys(guess.fields), kind):
+        return None
+    meant, owner = _FILES[kind], OWNERS[kind]
+    if not owner.imported_as:
+        return None
+    command = f"safe-gate import {shlex.quote(name)} --out {owner.imported_as}"
+    flag = "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
+    if guess.format is not None:
+        return Problem(Place(name), f"looks like {guess.title}, not {meant.called}; convert it: {command}{flag}")
+    texts = [one for one in value.values() if isinstance(one, str)] if isinstance(value, dict) else []
+    if meant.sides and len(texts) >= len(meant.sides) and not {*meant.sides} & value.keys():
+        mapping = "--map " + ",".join(f"{side}=FIELD" for side in meant.sides)
+        words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
+        return Problem(Place(name), f"{words}: {command} {mapping}")
+    return None
+
+
+def _is_one_document(path: Path) -> bool:
+    """Tell a JSON document from broken JSONL, so that it gets one problem instead of one a line.
+
+    One that is too large to be read at once is taken for lines, which most of that size are.
+    """
+    try:
+        if path.stat().st_size > _LARGEST_DOCUMENT:
+            return False
+        parse(text_of(path, ""))
+    except (JsonError, CannotJudge, OSError):
+        return False
+    return True

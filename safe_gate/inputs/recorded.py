@@ -1,0 +1,224 @@
+"""Shell: recorded cases and outputs, validated and yielded one at a time.
+
+Problems are among them, so that a caller can score what is valid and still hear of everything that is not.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from io import BytesIO
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.given import Case
+from safe_gate.core.model import Place, Problem
+from safe_gate.importers import parquet
+from safe_gate.inputs.blocks import (
+    BOUNDS,
+    PART_LINES,
+    Bounds,
+    Part,
+    TooLongError,
+    is_columnar,
+    lines_in,
+    long_text,
+    numbered,
+    rows_in,
+    values_of_lines,
+    values_of_rows,
+)
+from safe_gate.inputs.disk import HERE, InputFile, open_regular, shown, too_long, unreadable
+from safe_gate.inputs.kinds import OF_CASES, OWNERS, importable, is_meant_as, mistaken_for
+from safe_gate.inputs.matching import expand
+from safe_gate.inputs.schemas import load_schema
+from safe_gate.inputs.spool import Store
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """One of our own files, such as a report, that a glob of batches matches and skips."""
+
+    path: str
+
+
+NO_EXTRA = (
+    "install the extra: pip install 'safe-gate[dask]', and run the command instead of the action, whose image lacks it"
+)
+"""What is to be done where dask or pyarrow is missing."""
+
+
+def cases(
+    evaluator: Evaluator,
+    patterns: Sequence[str],
+    *,
+    root: Path = HERE,
+    cluster_key: str = "",
+    bounds: Bounds = BOUNDS,
+) -> Iterator[Case | Problem | InputFile]:
+    """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
+
+    The evaluator's input is `Lines`; `cluster_key` is that of `cluster_of`.
+    """
+    seen = Store()
+    for item in parts(evaluator, patterns, root=root, bounds=bounds):
+        if not isinstance(item, Part):
+            yield item
+            continue
+        found = list(cases_of(evaluator, item, cluster_key))
+        twins = {
+            place: twin for case_id, place in ids_of(found) if (twin := twin_of(seen, case_id, place, evaluator.id_key))
+        }
+        yield from twins.values()
+        yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
+
+
+def parts(
+    evaluator: Evaluator,
+    patterns: Sequence[str],
+    *,
+    root: Path = HERE,
+    size: int = PART_LINES,
+    bounds: Bounds = BOUNDS,
+) -> Iterator[Part | Problem | InputFile]:
+    """Yield files of cases in parts of so many lines, and their problems and each file as `cases` does.
+
+    What is wrong with lines, or with ids that stand twice, is for whoever reads the parts to find.
+    """
+    paths, problems = expand(patterns, root=root)
+    yield from problems
+    for path in paths:
+        is_empty = True
+        for item in _parts(path, evaluator.input.kind, root, bounds, size):
+            is_empty = is_empty and isinstance(item, InputFile)
+            yield item
+        if is_empty:
+            expected = "one case a row" if is_columnar(path) else "one JSON object a line"
+            yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
+
+
+def cases_of(evaluator: Evaluator, part: Part, cluster_key: str = "") -> Iterator[Case | Problem]:
+    """Yield the cases of a part and its problems, as `cases` does but for ids that stand elsewhere too.
+
+    `cluster_key` is that of `cluster_of`.
+    """
+    for item in _objects(part, evaluator.input.kind):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        place, value = item
+        if faults := tuple(evaluator.faults(value)):
+            for fault in faults:
+                yield Problem(place, fault.message, value[evaluator.id_key], fault.field, fault.text_free)
+            continue
+        yield evaluator.case(value, place, cluster_of(value, cluster_key))
+
+
+def ids_of(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
+    """Return the id of each line of some cases and problems with its place, those of lines with problems too."""
+    by_place = {one.place: one.case_id if isinstance(one, Problem) else one.id for one in found}
+    return tuple((case_id, place) for place, case_id in by_place.items() if case_id)
+
+
+def cluster_of(case: Mapping[str, Any], key: str) -> str:
+    """Return the value of a case's field as its cluster: a text as it is, others as JSON, "" for none or null."""
+    value = case.get(key)
+    if value is None:
+        return ""
+    return value if isinstance(value, str) else json.dumps(value, sort_keys=True)
+
+
+def twin_of(seen: Store, case_id: str, place: Place, field: str) -> Problem | None:
+    """Return a problem if the id was seen before, else remember it."""
+    here = [place.path, place.line]
+    first = seen.setdefault(case_id, here)
+    if first is here:
+        return None
+    path, line = first
+    return twin(place, path, line, case_id, field)
+
+
+def twin(place: Place, path: str, line: int, case_id: str, field: str) -> Problem:
+    """Return the problem of an id that stands elsewhere too."""
+    return Problem(place, f"appears at {path}:{line} too; expected ids that are unique in the run", case_id, field)
+
+
+def recorded_outputs(
+    kind: str, path: Path, root: Path, bounds: Bounds = BOUNDS
+) -> Iterator[tuple[Place, dict[str, Any]] | Problem | InputFile]:
+    """Yield the valid outputs of a file, of one schema, with their places, problems, and at the end the file."""
+    for item in _parts(path, kind, root, bounds):
+        if isinstance(item, Part):
+            yield from _objects(item, kind)
+        else:
+            yield item
+
+
+def _parts(
+    path: Path, kind: str, root: Path, bounds: Bounds, size: int = PART_LINES
+) -> Iterator[Part | Problem | InputFile]:
+    """Yield a file in parts, from the first line that is not blank, and at its end the file; or why it is not read."""
+    name, digest = shown(path, root), hashlib.sha256()
+    is_start = True
+    try:
+        with open_regular(path) as file:
+            read = rows_in if kind in OF_CASES and is_columnar(path) else lines_in
+            for part in read(file, name, digest, bounds, size):
+                if is_start and part.is_columnar:
+                    value = next((one[1] for one in values_of_rows(part) if not isinstance(one, Problem)), None)
+                    is_ours = value is None or is_meant_as(value, kind)
+                    if not is_ours and (convert := importable(path, name, kind, value)):
+                        yield convert
+                        return
+                if is_start and not part.is_columnar:
+                    if (first := next(numbered(BytesIO(part.data), part.first), None)) is None:
+                        continue
+                    if mistaken := mistaken_for(*first, path, name, kind):
+                        yield mistaken
+                        return
+                is_start = False
+                yield part
+    except OSError as error:
+        yield unreadable(path, error, root)
+        return
+    except TooLongError as error:
+        yield Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
+        return
+    except parquet.NotReadable as error:
+        yield Problem(Place(name), f"is no Parquet file that can be read: {error}")
+        return
+    except ModuleNotFoundError as error:
+        words = f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}"
+        yield Problem(Place(name), words)
+        return
+    yield InputFile(name, digest.hexdigest(), kind)
+
+
+def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | Problem]:
+    """Yield the valid objects of a part with their places, and problems."""
+    schema = load_schema(kind)
+    for item in values_of_rows(part) if part.is_columnar else values_of_lines(part):
+        if isinstance(item, Problem):
+            yield item
+            continue
+        place, value = item
+        case_id = id_of(value, OWNERS[kind].id_key)
+        faults = schema.faults(value)
+        for fault in faults:
+            yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
+        if faults:
+            continue
+        field = long_text(value, part.bounds.text) if len(part.data) > part.bounds.text else None
+        if field is None:
+            yield place, value
+        else:
+            yield Problem(place, too_long(part.bounds.text, "max-text"), case_id, field)
+
+
+def id_of(value: Any, key: str) -> str:
+    """Return the id that a value has under a key, "" for none."""
+    found = value.get(key) if isinstance(value, dict) else None
+    return found if isinstance(found, str) else ""

@@ -1,0 +1,65 @@
+"""Shell: writes files, all of them or none."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from contextlib import suppress
+from pathlib import Path
+from tempfile import NamedTemporaryFile
+
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.inputs import leftovers
+from safe_gate.inputs.disk import reason, shown
+
+_DEVICES = Path("/dev")
+
+
+def write(path: Path, text: str | Iterable[str]) -> None:
+    """Write a text, or its pieces, as `write_all` does."""
+    write_all({path: text})
+
+
+def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
+    """Write texts, or their pieces, as UTF-8, all of them or none, and make their folders. Raises CannotJudge.
+
+    No existing file or link is replaced before all are written. A device or a pipe is refused:
+    nothing could replace it.
+    """
+    drafts: dict[Path, Path] = {}
+    path = Path()
+    try:
+        for path, text in texts.items():
+            _write_draft(path, text, drafts)
+        for path, draft in drafts.items():
+            draft.replace(path)
+    except BaseException as error:  # whatever ends it, no draft is left
+        for draft in drafts.values():
+            draft.unlink(missing_ok=True)
+        if isinstance(error, OSError | ValueError):
+            raise CannotJudge(Problem(Place(shown(path)), f"cannot be written: {reason(error)}")) from error
+        raise
+
+
+def _write_draft(path: Path, text: str | Iterable[str], drafts: dict[Path, Path]) -> None:
+    """Write what is to become a file beside it, and note in `drafts` where it is."""
+    if (path.exists() and not path.is_file()) or path.absolute().parent == _DEVICES:
+        raise OSError("Not a regular file")
+    path.parent.mkdir(parents=True, exist_ok=True)
+    leftovers.delete_drafts(path.parent)
+    begin, end = leftovers.DRAFT
+    # A name nobody can guess and plant a link at; readable for the steps that follow, which are not root.
+    with NamedTemporaryFile(
+        "w", encoding="utf-8", newline="", dir=path.parent, prefix=begin, suffix=end, delete=False
+    ) as file:
+        drafts[path] = Path(file.name)
+        file.writelines([text] if isinstance(text, str) else text)
+    drafts[path].chmod(0o644)
+
+
+def write_or_remove(path: Path, text: str | Iterable[str]) -> None:
+    """Write a text as `write` does, or else remove the file that it was to replace, as far as either can be done."""
+    try:
+        write(path, text)
+    except CannotJudge:
+        with suppress(OSError, ValueError):  # ValueError: a name that no file can have
+            path.unlink()
