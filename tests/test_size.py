@@ -12,8 +12,6 @@ MOST_FILES = 20
 STILL_LONGER = {
     "core/model.py",
     "core/text.py",
-    "evaluators/synthesis/score.py",
-    "evaluators/synthesis/section.py",
     "inputs/documents.py",
     "publish/delivery.py",
     "render/formats/html.py",

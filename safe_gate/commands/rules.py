@@ -17,7 +17,8 @@ from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains
 from safe_gate.evaluators.synthesis.learning import TAUGHT, Row, as_packs, rows
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
-from safe_gate.evaluators.synthesis.score import Case, Rules
+from safe_gate.evaluators.synthesis.score import Case
+from safe_gate.evaluators.synthesis.turn import Rules
 from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.rules import load, recipe, shipped
 from safe_gate.publish.effects import Effects

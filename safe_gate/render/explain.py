@@ -10,8 +10,9 @@ from safe_gate.core.figures import apart, fixed
 from safe_gate.core.model import JsonObject, Untrusted
 from safe_gate.evaluators.synthesis.evidence import why_not
 from safe_gate.evaluators.synthesis.language import reads_foreign
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, leaves_because
-from safe_gate.evaluators.synthesis.section import SAYS, returning
+from safe_gate.evaluators.synthesis.leaving import leaves_because
+from safe_gate.evaluators.synthesis.reasons import SAYS, returning
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
 from safe_gate.render.untrusted import plain, quoted
 
 _LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}

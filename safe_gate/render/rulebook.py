@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from safe_gate.evaluators.synthesis.gain import Gain
     from safe_gate.evaluators.synthesis.learning import Row
     from safe_gate.evaluators.synthesis.rules import Rule
-    from safe_gate.evaluators.synthesis.score import Rules
+    from safe_gate.evaluators.synthesis.turn import Rules
 from safe_gate.render import tables
 
 

@@ -27,7 +27,8 @@ from safe_gate.core.text import normalise, similarity
 from safe_gate.evaluators.safe_v0.score import _look_for
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import result_json
-from safe_gate.evaluators.synthesis.score import Case, Turn, score_case
+from safe_gate.evaluators.synthesis.score import Case, score_case
+from safe_gate.evaluators.synthesis.turn import Turn
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 

@@ -11,7 +11,8 @@ from safe_gate.core.setting import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.report import Totals
-from safe_gate.evaluators.synthesis.score import Case, Rules
+from safe_gate.evaluators.synthesis.score import Case
+from safe_gate.evaluators.synthesis.turn import Rules
 
 
 def case_of(value: JsonObject, place: Place, cluster: str) -> Case:

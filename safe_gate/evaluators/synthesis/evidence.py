@@ -8,9 +8,10 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Mark, Phrase, Side, Untrusted
 from safe_gate.evaluators.synthesis.language import reads_foreign
+from safe_gate.evaluators.synthesis.leaving import TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, TOO_FEW_SHARED, leaves_because
-from safe_gate.evaluators.synthesis.section import SAYS, returning
+from safe_gate.evaluators.synthesis.reasons import SAYS, returning
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
 
 FIELDS = {"user": "Message", "assistant": "Reply"}
 

@@ -10,7 +10,8 @@ from itertools import compress
 from safe_gate.core.stats import wilson
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.report import matches
-from safe_gate.evaluators.synthesis.score import Case, Rules, score_case
+from safe_gate.evaluators.synthesis.score import Case, score_case
+from safe_gate.evaluators.synthesis.turn import Rules
 
 _PARTS = 5
 _MOST_PARTS = 10

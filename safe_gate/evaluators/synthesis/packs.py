@@ -19,9 +19,9 @@ from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
 from safe_gate.evaluators.synthesis.rules import Book, Rule, words_of
-from safe_gate.evaluators.synthesis.score import Check, Rules
 from safe_gate.evaluators.synthesis.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.tokens import Spelling
+from safe_gate.evaluators.synthesis.turn import Check, Rules
 
 Pack = dict[str, Any]
 SPEC = "spec"

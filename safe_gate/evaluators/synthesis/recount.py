@@ -10,17 +10,11 @@ from typing import Any
 
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.synthesis.language import reads_foreign
+from safe_gate.evaluators.synthesis.leaving import leaves_because
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import result_json
-from safe_gate.evaluators.synthesis.score import (
-    SIMILARITY_THRESHOLD,
-    Case,
-    CheckResult,
-    Result,
-    Rules,
-    is_negative,
-    leaves_because,
-)
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, Case, CheckResult, Result, is_negative
+from safe_gate.evaluators.synthesis.turn import Rules
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:

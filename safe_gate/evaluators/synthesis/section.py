@@ -7,8 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.core.digests import is_stand_in
-from safe_gate.core.figures import apart, first_few, fixed, percent, plural, share, with_interval
+from safe_gate.core.figures import first_few, percent, plural, share, with_interval
 from safe_gate.core.model import (
     Cause,
     Explained,
@@ -29,30 +28,9 @@ from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.reasons import AGAINST, EVIDENCE
 from safe_gate.evaluators.synthesis.report import failed_checks, is_as_expected
-from safe_gate.evaluators.synthesis.score import (
-    ELSEWHERE_ONLY,
-    ENOUGH_SHARED,
-    NOTHING_TOUCHES,
-    SIMILARITY_THRESHOLD,
-    TOO_FEW_SHARED,
-    leaves_because,
-)
 
-SAYS = {
-    "positive": "leave the choice",
-    "negative": "direct",
-    "mind_reading": "read a mind",
-    "guarantee": "guarantee",
-    "vulnerability": "disclose",
-    "acknowledgment": "acknowledge",
-    "follow_up": "follow up",
-    "pivot": "turn away",
-    "elsewhere": "speak of something else",
-}
-"""What the clauses of a group do, as the predicate of a sentence about several."""
-
-_QUOTED_HITS = 3
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 
 
@@ -224,7 +202,7 @@ def finding(result: JsonObject) -> Finding:
             *why_no_reply(result),
             *_letters(result),
             *_languages(result),
-            *(phrase for name in failed for phrase in _EVIDENCE[name](result["checks"][name])),
+            *(phrase for name in failed for phrase in EVIDENCE[name](result["checks"][name])),
         ),
         place=Place(result["source"]["path"], result["source"]["line"]),
         causes=tuple(_causes(result, failed)),
@@ -265,7 +243,7 @@ def labels(part: JsonObject) -> dict[str, int]:
 def _causes(result: JsonObject, failed: Sequence[str]) -> Iterator[Cause]:
     """Yield what a case is counted by: the rules that each failed check fails by, or else how the case ends."""
     for name in failed:
-        hits = (hit for key in _AGAINST[name] for hit in result["checks"][name].get(key, ()))
+        hits = (hit for key in AGAINST[name] for hit in result["checks"][name].get(key, ()))
         rules = dict.fromkeys(hit["rule"] for hit in hits)
         yield from (Cause(_title(name), rule) for rule in rules)
         if not rules:
@@ -302,16 +280,8 @@ def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
         if check["pass"]:
             yield Judgement(name, "passes" if check.get("applicable", True) else "not applicable")
         else:
-            hits = tuple(hit for key in _AGAINST[name] for hit in check.get(key, ()))
-            yield Judgement(name, "fails", Severity.FAILING, evidence=tuple(_EVIDENCE[name](check)), hits=hits)
-
-
-_AGAINST = {
-    "agency_language": ("negative_hits",),
-    "unverifiable_reassurance": ("mind_reading_hits", "guarantee_hits"),
-    "topic_pivot": ("pivot_hits", "elsewhere_hits"),
-}
-"""Where a check has the hits that make a reply fail."""
+            hits = tuple(hit for key in AGAINST[name] for hit in check.get(key, ()))
+            yield Judgement(name, "fails", Severity.FAILING, evidence=tuple(EVIDENCE[name](check)), hits=hits)
 
 
 def _letters(result: JsonObject) -> Iterator[Phrase]:
@@ -323,84 +293,3 @@ def _languages(result: JsonObject) -> Iterator[Phrase]:
     if unread := foreign_checks(result):
         names = ", ".join(_title(name).lower() for name in unread)
         yield (f"not in English, which {names} cannot read",)
-
-
-def _agency(check: JsonObject) -> Iterator[Phrase]:
-    choices, directives = check["positive_hits"], check["negative_hits"]
-    yield from _hits("directive", directives, SAYS["negative"])
-    if choices:
-        yield (f"{_clauses(choices, 'leaves', 'leave')} the choice, {_clauses(directives, 'directs', 'direct')}",)
-    else:
-        yield ("no wording that leaves the choice to the person",)
-
-
-def _clauses(hits: list[JsonObject], one: str, many: str) -> str:
-    return f"{plural(len(hits), 'clause')} {one if len(hits) == 1 else many}"
-
-
-def _reassurance(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("mind-reading", check["mind_reading_hits"], SAYS["mind_reading"])
-    yield from _hits("guarantee", check["guarantee_hits"], SAYS["guarantee"])
-
-
-def _pivot(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("pivot", check["pivot_hits"], SAYS["pivot"])
-    yield from _hits("something else", check.get("elsewhere_hits", []), SAYS["elsewhere"])
-    missing = [noun for noun in ("acknowledgment", "follow-up") if not check[f"{noun.replace('-', '_')}_hits"]]
-    because = leaves_because(check) if "shared" in check else ""
-    if missing and because not in {TOO_FEW_SHARED, ELSEWHERE_ONLY}:  # these say so themselves
-        yield (f"no {' and no '.join(missing)}",)
-    disclosed = check["vulnerability_hits"], SAYS["vulnerability"]
-    if not because:
-        found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
-        yield (f"similarity {found} is below {threshold}",)
-    elif because == NOTHING_TOUCHES:
-        yield from _hits(f"{because}:", *disclosed)
-    else:
-        yield (because,)
-        if because == TOO_FEW_SHARED:
-            yield returning(check)
-        yield from _hits("what was disclosed:", *disclosed)
-
-
-def returning(check: JsonObject) -> Phrase:
-    """Return the words of the message that come back in a reply, and how many are enough on their own."""
-    words = [word for word in check["shared"] if not is_stand_in(word)]
-    listed = (": ", *first_few(words, len(check["shared"]))) if words else ()
-    count = plural(len(check["shared"]), "word of the message comes back", "words of the message come back")
-    return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
-
-
-_EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
-
-
-def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:
-    if hits:
-        exact = _innermost(hits)
-        words: list[str | Untrusted] = [f"{noun} "]
-        for hit in exact[:_QUOTED_HITS]:
-            words += [*_quote(hit, what), ", "]
-        more = len(exact) - _QUOTED_HITS
-        yield (*words[:-1], f", and {more} more" if more > 0 else "")
-
-
-def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
-    """Return the hits that hold no other, as they stand in the text: the exact words, not their sentence as well."""
-    found: list[JsonObject] = []
-    latest = -1
-    for hit in sorted(hits, key=lambda hit: (hit["end"], -hit["start"])):
-        if hit["start"] > latest:  # else it holds the hit that starts there, which ends no later
-            found.append(hit)
-            latest = hit["start"]
-    return found
-
-
-def _quote(hit: JsonObject, what: str) -> Phrase:
-    """Return what was matched and the rule, as `rules-off` takes it; of a withheld text where it stands, too."""
-    text, rule = Untrusted(hit["text"]), Untrusted(hit["rule"])
-    if is_stand_in(hit["text"]):
-        return rule, f" at {hit['field']} {hit['start']} to {hit['end']} ", text
-    if "learned" in hit:
-        inside, total = hit["learned"]
-        return text, f" (learned: {inside} of {total} marked clauses {what}) by ", rule
-    return text, " by ", rule

@@ -7,10 +7,11 @@ from itertools import islice
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.learning import Row, _Clause, _rows, as_packs
 from safe_gate.evaluators.synthesis.phrases import Automaton
+from safe_gate.evaluators.synthesis.reasons import _innermost
 from safe_gate.evaluators.synthesis.report import Totals, report, result_json
 from safe_gate.evaluators.synthesis.rules import _faults, _inlined
 from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.evaluators.synthesis.section import _innermost, rates
+from safe_gate.evaluators.synthesis.section import rates
 from tests.support import packs
 
 

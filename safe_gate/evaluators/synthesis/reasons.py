@@ -1,0 +1,121 @@
+"""Why a check fails a reply, in words with the hits that decide. Pure, from the report's JSON."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from safe_gate.core.digests import is_stand_in
+from safe_gate.core.figures import apart, first_few, fixed, plural
+from safe_gate.core.model import JsonObject, Phrase, Untrusted
+from safe_gate.evaluators.synthesis.leaving import (
+    ELSEWHERE_ONLY,
+    ENOUGH_SHARED,
+    NOTHING_TOUCHES,
+    TOO_FEW_SHARED,
+    leaves_because,
+)
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
+
+SAYS = {
+    "positive": "leave the choice",
+    "negative": "direct",
+    "mind_reading": "read a mind",
+    "guarantee": "guarantee",
+    "vulnerability": "disclose",
+    "acknowledgment": "acknowledge",
+    "follow_up": "follow up",
+    "pivot": "turn away",
+    "elsewhere": "speak of something else",
+}
+"""What the clauses of a group do, as the predicate of a sentence about several."""
+
+_QUOTED_HITS = 3
+
+AGAINST = {
+    "agency_language": ("negative_hits",),
+    "unverifiable_reassurance": ("mind_reading_hits", "guarantee_hits"),
+    "topic_pivot": ("pivot_hits", "elsewhere_hits"),
+}
+"""Where a check has the hits that make a reply fail."""
+
+
+def _agency(check: JsonObject) -> Iterator[Phrase]:
+    choices, directives = check["positive_hits"], check["negative_hits"]
+    yield from _hits("directive", directives, SAYS["negative"])
+    if choices:
+        yield (f"{_clauses(choices, 'leaves', 'leave')} the choice, {_clauses(directives, 'directs', 'direct')}",)
+    else:
+        yield ("no wording that leaves the choice to the person",)
+
+
+def _clauses(hits: list[JsonObject], one: str, many: str) -> str:
+    return f"{plural(len(hits), 'clause')} {one if len(hits) == 1 else many}"
+
+
+def _reassurance(check: JsonObject) -> Iterator[Phrase]:
+    yield from _hits("mind-reading", check["mind_reading_hits"], SAYS["mind_reading"])
+    yield from _hits("guarantee", check["guarantee_hits"], SAYS["guarantee"])
+
+
+def _pivot(check: JsonObject) -> Iterator[Phrase]:
+    yield from _hits("pivot", check["pivot_hits"], SAYS["pivot"])
+    yield from _hits("something else", check.get("elsewhere_hits", []), SAYS["elsewhere"])
+    missing = [noun for noun in ("acknowledgment", "follow-up") if not check[f"{noun.replace('-', '_')}_hits"]]
+    because = leaves_because(check) if "shared" in check else ""
+    if missing and because not in {TOO_FEW_SHARED, ELSEWHERE_ONLY}:  # these say so themselves
+        yield (f"no {' and no '.join(missing)}",)
+    disclosed = check["vulnerability_hits"], SAYS["vulnerability"]
+    if not because:
+        found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
+        yield (f"similarity {found} is below {threshold}",)
+    elif because == NOTHING_TOUCHES:
+        yield from _hits(f"{because}:", *disclosed)
+    else:
+        yield (because,)
+        if because == TOO_FEW_SHARED:
+            yield returning(check)
+        yield from _hits("what was disclosed:", *disclosed)
+
+
+def returning(check: JsonObject) -> Phrase:
+    """Return the words of the message that come back in a reply, and how many are enough on their own."""
+    words = [word for word in check["shared"] if not is_stand_in(word)]
+    listed = (": ", *first_few(words, len(check["shared"]))) if words else ()
+    count = plural(len(check["shared"]), "word of the message comes back", "words of the message come back")
+    return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
+
+
+EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
+"""By check, what its part of a failed result shows, as phrases."""
+
+
+def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:
+    if hits:
+        exact = _innermost(hits)
+        words: list[str | Untrusted] = [f"{noun} "]
+        for hit in exact[:_QUOTED_HITS]:
+            words += [*_quote(hit, what), ", "]
+        more = len(exact) - _QUOTED_HITS
+        yield (*words[:-1], f", and {more} more" if more > 0 else "")
+
+
+def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
+    """Return the hits that hold no other, as they stand in the text: the exact words, not their sentence as well."""
+    found: list[JsonObject] = []
+    latest = -1
+    for hit in sorted(hits, key=lambda hit: (hit["end"], -hit["start"])):
+        if hit["start"] > latest:  # else it holds the hit that starts there, which ends no later
+            found.append(hit)
+            latest = hit["start"]
+    return found
+
+
+def _quote(hit: JsonObject, what: str) -> Phrase:
+    """Return what was matched and the rule, as `rules-off` takes it; of a withheld text where it stands, too."""
+    text, rule = Untrusted(hit["text"]), Untrusted(hit["rule"])
+    if is_stand_in(hit["text"]):
+        return rule, f" at {hit['field']} {hit['start']} to {hit['end']} ", text
+    if "learned" in hit:
+        inside, total = hit["learned"]
+        return text, f" (learned: {inside} of {total} marked clauses {what}) by ", rule
+    return text, " by ", rule

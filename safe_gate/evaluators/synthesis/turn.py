@@ -1,0 +1,202 @@
+"""A turn with both texts read, and what the rules find in it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from safe_gate.core.model import Hit, JsonObject
+from safe_gate.core.text import normalise
+from safe_gate.evaluators.synthesis.language import Languages
+from safe_gate.evaluators.synthesis.names import GROUPS
+from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
+from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, content, read
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """How a check decides (`checks.json`).
+
+    It applies where the message has a clause of one of the groups `applies`, always if that is empty. Such a clause
+    does not count in a sentence of the message that is of a group of `not_in`, and after a message of a group of
+    `only_crisis_after` only a grave one does. After a message of a group of `void_after` nothing in the reply counts.
+    Clauses of the groups `favour` speak for the reply, those of `against` against it; `decides` names how:
+    `outweighs`, `none_against`, `stays` or `engages` (see `_DECIDES`).
+    """
+
+    name: str
+    applies: tuple[str, ...]
+    not_in: tuple[str, ...]
+    only_crisis_after: tuple[str, ...]
+    void_after: tuple[str, ...]
+    favour: tuple[str, ...]
+    against: tuple[str, ...]
+    decides: str
+
+    @classmethod
+    def of(cls, name: str, data: JsonObject) -> Check:
+        """Return the check that `checks.json` describes under a name."""
+        groups = {
+            key: tuple(data.get(key, ())) for key in ("applies", "not_in", "only_crisis_after", "void_after", "against")
+        }
+        return cls(name=name, favour=tuple(data["for"]), decides=data["decides"], **groups)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """Everything a verdict depends on besides the case.
+
+    `books` are the rules by the field they look in, `patterns` a team's own packs that are written as regular
+    expressions. Under the profile `spec` each hit counts and every language is judged; else
+    (`by_clause`) a clause counts once for its group, a text in another language is not judged, and what was
+    written on request counts for nothing. `recipe` says what they were made of to whoever made them. `words`
+    returns the words that occur in rules: few texts are asked about them.
+    """
+
+    books: Mapping[str, Book]
+    patterns: tuple[Any, ...]
+    spelling: Spelling
+    languages: Languages
+    checks: Mapping[str, Check]
+    by_clause: bool
+    recipe: str = ""
+    words: Callable[[], Set[str]] = frozenset
+
+    @property
+    def all(self) -> Iterator[Rule]:
+        """The rules that count, those of books first."""
+        for book in self.books.values():
+            yield from book.rules
+        for pack in self.patterns:
+            yield from pack.rules
+
+
+class Turn:
+    """A turn with both texts normalised and read, and what the rules find in them, looked for once."""
+
+    def __init__(self, user: str, assistant: str, rules: Rules) -> None:
+        self.rules = rules
+        self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
+        self._read: dict[str, Reading] = {}
+        self._matches: dict[str, dict[str, list[Match]]] = {}
+        self._held_of: dict[str, dict[int, Match]] = {}
+
+    def read(self, field: str) -> Reading:
+        """Return a text as tokens."""
+        if field not in self._read:
+            self._read[field] = read(self.texts[field], self.rules.spelling)
+        return self._read[field]
+
+    def sentences(self, field: str) -> list[Sentence]:
+        """Return the sentences of a text."""
+        return self.read(field).sentences
+
+    def matches(self, group: str) -> Sequence[Match]:
+        """Return what the rules of a group match, cancelled or not."""
+        field = GROUPS[group][1]
+        if field not in self._matches:
+            found: dict[str, list[Match]] = {}
+            text, reading = self.texts[field], self.read(field)
+            for match in self.rules.books[field].matches(text, reading):
+                found.setdefault(match.rule.group, []).append(match)
+            for pack in self.rules.patterns:
+                if pack.field == field:
+                    found.setdefault(pack.group, []).extend(pack.matches(text, reading))
+            self._matches[field] = found
+        return self._matches[field].get(group, ())
+
+    @cached_property
+    def shared(self) -> list[Set[str]]:
+        """The content words, as stems, that each sentence of the reply has from the message."""
+        asked = content(self.read("user").words)
+        nothing = frozenset[str]()  # one for all: a text of 2 MiB may have 700,000 sentences
+        return [content(sentence.words) & asked or nothing for sentence in self.sentences("assistant")]
+
+    def is_wordless(self, field: str) -> bool:
+        """Tell whether a text holds no word: it is empty, or a sign, or a number."""
+        return not any(word[:1].isalpha() for word in self.read(field).words)
+
+    def found(self, check: Check, groups: Sequence[str]) -> Found:
+        """Return what of some groups counts for a check, and the hits that something cancels.
+
+        Of live matches that overlap, in any of the groups, the longest counts. By clause, the first of a group
+        counts for its clause.
+        """
+        cancelled: list[Match] = []
+        live: list[Match] = []
+        for group in groups:
+            for match in self.matches(group):
+                by, words = match.by, match.words
+                if not by and self.rules.by_clause:
+                    by, words = self._unasked(match, check)
+                (cancelled if by else live).append(match._replace(by=by, words=words) if by else match)
+        kept = resolve_overlaps(live)
+        if len(kept) < len(live):
+            cancelled += self._shorter(live, kept)
+        if self.rules.by_clause:
+            kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
+        by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
+        hits = sorted(map(self._hit, cancelled), key=lambda hit: (hit.field, hit.start, hit.rule))
+        return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
+
+    def _shorter(self, live: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
+        """Yield the matches that a longer one cancels."""
+        counts = set(kept)
+        for match in live:
+            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
+                longer = overlapping(match, kept)
+                if longer.rule is not match.rule:  # nor is the same rule on fewer words
+                    yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
+
+    def _unasked(self, match: Match, check: Check) -> tuple[str, str]:
+        """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
+        here = match.clause[0]
+        if match.rule.group in check.applies:
+            if found := next((group for group in check.not_in if here in self._held(group)), ""):
+                return found, self._words(self._held(found)[here])
+            groups = () if match.rule.is_crisis else check.only_crisis_after
+        else:
+            groups = (*check.void_after, *match.rule.unless_message)
+        found = next((group for group in groups if self._held(group)), "")
+        return (found, self._words(self._held(found)[min(self._held(found))])) if found else ("", "")
+
+    def _held(self, group: str) -> Mapping[int, Match]:
+        """Return what in the message is of a group, the first of each sentence by the sentence's number."""
+        if group not in self._held_of:
+            live = [match for match in self.matches(group) if not match.by]
+            self._held_of[group] = {match.clause[0]: match for match in reversed(live)}
+        return self._held_of[group]
+
+    def _words(self, match: Match) -> str:
+        """Return the words of a match, as they are read."""
+        return self.texts[GROUPS[match.rule.group][1]].text[match.start : match.end]
+
+    def _hit(self, match: Match) -> Hit:
+        field = GROUPS[match.rule.group][1]
+        return match.hit(self.texts[field], field)
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """What counts of each group, as matches and as hits, and the hits that something cancels."""
+
+    matches: Mapping[str, Sequence[Match]]
+    hits: Mapping[str, tuple[Hit, ...]]
+    cancelled: tuple[Hit, ...]
+
+    def __add__(self, other: Found) -> Found:
+        return Found({**self.matches, **other.matches}, {**self.hits, **other.hits}, self.cancelled + other.cancelled)
+
+    def count(self, groups: Collection[str]) -> int:
+        """Return how many hits of some groups count."""
+        return sum(len(hits) for group, hits in self.hits.items() if group in groups)
+
+    def sentences(self, group: str) -> set[int]:
+        """Return the sentences that have a hit of a group, by number."""
+        return {match.clause[0] for match in self.matches.get(group, ())}
+
+    def details(self, **others: Any) -> dict[str, Any]:
+        """Return what the report tells of a check: other things first, then hits by group."""
+        return {**others, **{f"{group}_hits": hits for group, hits in self.hits.items()}, "cancelled": self.cancelled}
