@@ -14,7 +14,6 @@ STILL_LONGER = {
     "core/text.py",
     "inputs/documents.py",
     "publish/delivery.py",
-    "render/formats/html.py",
     "run/judging.py",
     "scoring/measure.py",
     "settings/options.py",

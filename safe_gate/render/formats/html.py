@@ -7,32 +7,18 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from itertools import chain
-from typing import Any
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import (
-    JsonObject,
-    Judgement,
-    Mark,
-    Phrase,
-    Recorded,
-    Severity,
-    Table,
-    Untrusted,
-    Words,
-    in_order,
-    number,
-)
+from safe_gate.core.model import JsonObject, Phrase, Table, Untrusted, Words, in_order, number
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render import weakening
-from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
+from safe_gate.render.cases import is_compared
 from safe_gate.render.comparison import baseline_words, comparison_section, headline, notes, shown_sections
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.page import charts, page
+from safe_gate.render.page import cases, charts, page
 from safe_gate.render.page.markup import folded, paragraphs, phrase, table
 from safe_gate.render.report import (
-    NEWLY_FAILING,
     about,
     conclusion,
     known_failures,
@@ -198,8 +184,8 @@ def _cases(run: Run) -> Iterator[str]:
     yield "</main>\n"
     yield from _footer(report)
     if evaluators:
-        yield f"{_DATA.format('about')}{embedded(line(_about(report, run.recorded)))}</script>\n"
-        for place, one in enumerate(_lines(run)):
+        yield f"{_DATA.format('about')}{embedded(line(cases.about(report, run.recorded)))}</script>\n"
+        for place, one in enumerate(cases.lines(run)):
             if place % _BLOCK == 0:
                 yield "</script>\n" * bool(place) + _DATA.format("cases")
             yield f"{embedded(one)}\n"
@@ -225,133 +211,3 @@ def _footer(report: JsonObject) -> Iterator[str]:
         shown = table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")
         yield from folded("The files that were read", shown)
     yield '<p class="muted">The same inputs give the same result.</p>\n</footer>\n'
-
-
-def _about(report: JsonObject, recorded: Recorded) -> dict[str, Any]:
-    """Return what the cases of a report have in common."""
-    return {
-        "evaluators": [
-            {
-                "name": name,
-                "title": EVALUATORS[name].title,
-                "noun": EVALUATORS[name].grouping.noun,
-                "checks": {by: words.title for by, words in EVALUATORS[name].explained.items()},
-                "fields": dict(EVALUATORS[name].fields),
-            }
-            for name in present(report)
-        ],
-        "compared": any(is_compared(report, name) for name in EVALUATORS),
-        "texts": bool(recorded.now),
-        "withheld": report["provenance"]["policy"]["text"] == "none",
-    }
-
-
-def _lines(run: Run) -> Iterator[str]:
-    """Yield a line of JSON for each case; one is held at a time."""
-    texts = {name: iter(some) for name, some in run.recorded.now.items()}
-    changes = {
-        name: {change["id"]: change for change in run.report["comparison"][name]["changes"]}
-        for name in present(run.report)
-        if is_compared(run.report, name)
-    }
-    for case in judged_cases(run.report):
-        name = case.evaluator.name
-        now = next(texts.get(name, iter(())), {})
-        old = run.recorded.before(name, case.id) or {}
-        yield line(_case(run.report[name], case, now, old, changes.get(name, {}).get(case.id)))
-
-
-def _case(
-    part: JsonObject, case: JudgedCase, now: JsonObject, old: JsonObject, change: JsonObject | None
-) -> dict[str, Any]:
-    """Return what the page shows of a case; what is empty is left out."""
-    evaluator, finding = case.evaluator, case.finding
-    decided = evaluator.decisions(part, case.result)
-    shown = {
-        "evaluator": evaluator.name,
-        "id": case.id,
-        "place": f"{case.place.path}:{case.place.line}",
-        "label": case.label,
-        "kind": _kind(case),
-        "rank": _rank(case),
-        "what": finding.what if finding else "",
-        "news": case.change,
-        "groups": list(case.groups),
-        "excused": list(case.excused_by),
-        "evidence": [_told(one) for one in finding.evidence] if finding else [],
-        "checks": [_judged(one, decided.get(one.by, ())) for one in case.judgements],
-        "waivers": {by: _waived(waiver) for by, waiver in case.waivers.items()},
-        "texts": {field: now[field] for field in evaluator.fields if now.get(field)},
-        "marks": [_mark(one) for one in evaluator.marks(case.result, now)],
-    }
-    if change:
-        shown["because"] = change["because"]
-        shown["labels"] = change["labels"]
-    changed = {field: old[field] for field in old if old[field] != now.get(field)}
-    before = change.get("before") if change else None
-    if changed:
-        shown["old"] = changed
-        shown["oldMarks"] = [_mark(one) for one in evaluator.marks(before, old)] if before else []
-    filled = {key: value for key, value in shown.items() if value not in ("", [], {}, None)}
-    if before:
-        filled["before"] = [_told(one) for one in evaluator.finding(before).evidence]  # none is news, too
-    return filled
-
-
-def _kind(case: JudgedCase) -> str:
-    """Return what a case looks like in the list: fail, review, expected or pass."""
-    if case.excused_by and not case.finding:
-        return "expected"
-    if not case.finding:
-        return "pass" if case.passed else "review"
-    return "fail" if case.finding.severity is Severity.FAILING else "review"
-
-
-def _rank(case: JudgedCase) -> int:
-    """Return how much a case matters, 0 the most: as what is shown first elsewhere."""
-    if not case.finding:
-        return _LAST - bool(case.change)
-    breaks, is_new = case.finding.breaks, case.change == NEWLY_FAILING
-    is_failing = case.finding.severity is Severity.FAILING
-    return 4 * (not breaks) + 2 * (not is_new) + (not is_failing)
-
-
-_LAST = 9
-
-
-def _judged(one: Judgement, decided: Phrase) -> dict[str, Any]:
-    kind = {None: "pass", Severity.REVIEW: "review", Severity.FAILING: "fail"}[one.severity]
-    shown = {
-        "by": one.by,
-        "label": one.label,
-        "kind": "none" if one.label == "not applicable" else kind,
-        "score": one.score,
-        "evidence": [_told(found) for found in one.evidence],
-        "decided": _told(decided),
-    }
-    return {key: value for key, value in shown.items() if value not in ([], None)}
-
-
-def _mark(one: Mark) -> list[Any]:
-    text = "" if one.end - one.start > _LONGEST_QUOTE else one.text
-    return [one.field, one.start, one.end, str(one.side), one.by, one.says, one.rule, _told(one.why), text]
-
-
-_LONGEST_QUOTE = 300
-
-
-def _waived(waiver: JsonObject) -> list[Any]:
-    words: Phrase = (
-        "Waived until ",
-        Untrusted(waiver["expires"]),
-        " by ",
-        Untrusted(waiver["owner"]),
-        ": ",
-        Untrusted(waiver["reason"]),
-    )
-    return _told(words)
-
-
-def _told(parts: Phrase) -> list[Any]:
-    """Return a phrase for the scripts: our own words as strings, recorded ones each in a list."""
-    return [[one.text] if isinstance(one, Untrusted) else one for one in parts]
