@@ -310,11 +310,18 @@ class Evaluator(Protocol):
     def result_event(
         self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
     ) -> tuple[str, dict[str, Any]]:
-        """Return the type and the data of the event of a result; recorded text only `with_text`."""
+        """Return the type and the data of the event of a result; recorded text only `with_text`.
+
+        For an evaluator of a package the type is `safe.NAME.result`, and the data has `id` and `pass`, as
+        `event.schema.json` says.
+        """
         ...
 
     def batch_events(self, _part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Yield the type, the name and the data of an event for each batch of its part of the report."""
+        """Yield the type, the name and the data of an event for each batch of its part of the report.
+
+        For an evaluator of a package the type is `safe.NAME.batch`, and the data has `summary.overall_pass_rate`.
+        """
         yield from ()
 
     # --- comparison

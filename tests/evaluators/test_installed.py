@@ -14,8 +14,10 @@ from types import ModuleType, SimpleNamespace
 
 import pytest
 
+from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import BUILT_IN
 from safe_gate.evaluators.installed import GROUP, installed
+from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import REPOSITORY
 
 EXAMPLE = REPOSITORY / "examples" / "evaluator-json"
@@ -99,6 +101,24 @@ def test_withheld_texts_are_in_no_report(gate: Gate) -> None:
     gate("run", "--json-cases", "c.jsonl", "--text", "none", "--reports", REPORTS)
     for path in Path("reports").iterdir():
         assert "secret" not in path.read_text("utf-8"), path
+
+
+@pytest.mark.parametrize(
+    ("text", "checks"),
+    [
+        ("none", {"parses": 0, "satisfies_schema": 1}),
+        ("full", {"parses": [], "satisfies_schema": ['n is "secret words"; expected a whole number']}),
+    ],
+)
+def test_its_events_have_the_shape_of_every_event(gate: Gate, text: str, checks: JsonObject) -> None:
+    gate("run", "--json-cases", "c.jsonl", "--sink-file", "events.jsonl", "--sink-text", text)
+    events = [json.loads(line) for line in Path("events.jsonl").read_text("utf-8").splitlines()]
+    assert [one["type"] for one in events] == [*["safe.json.result"] * 3, "safe.gate.verdict"]
+    assert [fault for one in events for fault in load_schema("event").faults(one)] == []
+    found = {one.get("subject"): one["data"] for one in events}
+    assert found["worded"]["checks"] == checks
+    del events[0]["data"]["pass"]
+    assert load_schema("event").faults(events[0])
 
 
 def test_a_config_file_sets_its_options_and_a_wrong_value_is_named(gate: Gate) -> None:
