@@ -1,68 +1,114 @@
-"""`explain`: show why a case passes or fails: its evidence, and the arithmetic."""
+"""`explain`: show what decided cases: their texts with the evidence marked, and how each metric or check judged."""
 
 from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import Place, Problem, Untrusted, Verdict
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import rules as own_rules
-from safe_gate.render.explain import explanation, judged
+from safe_gate.render.explain import Explanation, as_json, explanation, shown
+from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain
 from safe_gate.run.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import measure
-from safe_gate.settings.options import Options, settings
+from safe_gate.settings.options import Options
 
 COMMAND = Command(
     place=5,
-    summary="show why a case passes or fails",
+    summary="show why cases pass or fail",
     exit_codes="0 shown, 3 no such case or error",
-    arguments={"id": {"metavar": "ID", "help": "the case's id"}},
-    files_by="--cases",
+    arguments={
+        "id": {"nargs": "*", "metavar": "ID", "help": "ids of cases"},
+        "--failed": {"action": "store_true", "help": "explain every case that fails and should not"},
+        "--json": {"action": "store_true", "help": "print a JSON object per case, one a line"},
+    },
+    files_by="--cases and --batch",
 )
 
 
 def main(call: Call) -> int:
-    """Show the case that the command line names. Returns 0 or 3."""
-    options, case_id = call.options(), call.arguments["id"]
-    explained = [one for one in _explained() if getattr(options, one.input.setting)]
-    if not explained:
-        return complain((measure.missing("--cases", "the JSONL file that holds the case"),), call.effects)
-    problems: list[Problem] = []
-    ids: list[str] = []
-    for evaluator in explained:
-        by = own_rules.load(evaluator, measure.settings(options))
-        if found := _case(evaluator, options, case_id, ids, problems):
-            result, asked = evaluator.score(found, by), evaluator.asks(by)
-            if asked is None:
-                call.effects.out(judged(evaluator, result, found.texts()))
-            else:
-                call.effects.out(explanation(found.texts(), result, asked))
-            return EXIT_CODES[Verdict.PASS]
-    others = [one.title for one in EVALUATORS.values() if one not in _explained()]
-    read = " and ".join(one.input.plural for one in explained)
-    words = f"no case has this id{suggestion(case_id, ids)}; explain reads {read}, not those of {' and '.join(others)}"
-    return complain(problems or (Problem(Place("explain"), words, case_id),), call.effects)
+    """Show the cases that the command line names, in the order of the files. Returns 0 or 3."""
+    options, effects = call.options(), call.effects
+    wanted = _Wanted(dict.fromkeys(call.arguments["id"]), is_failed=call.arguments["failed"])
+    if problem := wanted.problem():
+        return complain((problem,), effects)
+    evaluators = measure.given(options)
+    if not evaluators:
+        return complain((measure.nothing_to_judge(),), effects)
+    count = 0
+    for evaluator in evaluators:
+        for one in _explained(evaluator, options, wanted):
+            effects.out(line(as_json(one)) if call.arguments["json"] else shown(one))
+            count += 1
+    if problems := wanted.unmet(evaluators):
+        return complain(measure.as_shown(problems, options), effects)
+    if not count and not call.arguments["json"]:
+        effects.out("No case fails that should not.")
+    return EXIT_CODES[Verdict.PASS]
 
 
-def _explained() -> list[Evaluator]:
-    """Return the evaluators whose cases `explain` has a flag for."""
-    flagged = {setting.name for setting in settings() if setting.flags_of("explain")}
-    return [one for one in EVALUATORS.values() if one.input.setting in flagged]
+@dataclass(slots=True)
+class _Wanted:
+    """The cases to explain, by id or because they fail, and what was seen on the way to them."""
+
+    ids: dict[str, None]
+    is_failed: bool
+    met: set[str] = field(default_factory=set)
+    seen: list[str] = field(default_factory=list)
+    problems: list[Problem] = field(default_factory=list)
+
+    def problem(self) -> Problem | None:
+        """Return what is wrong with the command line, if anything is."""
+        if self.ids and self.is_failed:
+            return Problem(Place("explain"), "takes ids or --failed, not both; leave one out")
+        if not (self.ids or self.is_failed):
+            words = "names no case; expected ids before the flags, some of which take all words that follow, or"
+            return Problem(Place("explain"), f"{words} --failed")
+        return None
+
+    def unmet(self, evaluators: Sequence[Evaluator]) -> Sequence[Problem]:
+        """Return the problems of the files if a case may be among them, else a problem for each id that no case has."""
+        missing = [one for one in self.ids if one not in self.met]
+        if self.problems and (missing or self.is_failed):
+            return self.problems
+        read = " and ".join(one.input.plural for one in evaluators)
+        return [
+            Problem(Place("explain"), f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}", one)
+            for one in missing
+        ]
 
 
-def _case(evaluator: Evaluator, options: Options, case_id: str, ids: list[str], problems: list[Problem]) -> Case | None:
-    """Return the case with an id, or else the first whose id reports show like that; note ids and problems."""
-    alike: Case | None = None
+def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Iterator[Explanation]:
+    """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
+    settings = measure.settings(options)
+    by, part = own_rules.load(evaluator, settings), evaluator.recorded(settings)
+
+    def explained(case: Case) -> Explanation:
+        return explanation(evaluator, part, evaluator.score(case, by), case.texts())
+
+    left, alike = dict(wanted.ids), dict[str, Case]()
     for item in measure.cases(evaluator, options):
         if isinstance(item, Problem):
-            problems.append(item)
-        elif not isinstance(item, measure.Other):
-            ids.append(item.id)
-            if item.id == case_id:
-                return item
-            if alike is None and plain(Untrusted(item.id), len(item.id)) == case_id:
-                alike = item
-    return alike
+            wanted.problems.append(item)
+        elif isinstance(item, measure.Other):
+            continue
+        elif wanted.is_failed:
+            one = explained(item)
+            if any(evaluator.failures({**part, "results": [one.result]})):
+                yield one
+        else:
+            wanted.seen.append(item.id)
+            if item.id in left:
+                del left[item.id]
+                yield explained(item)
+            elif (as_shown := plain(Untrusted(item.id), len(item.id))) in left:
+                alike.setdefault(as_shown, item)
+            if not left:
+                break
+    yield from (explained(alike[one]) for one in left if one in alike)
+    wanted.met.update(one for one in wanted.ids if one not in left or one in alike)

@@ -268,13 +268,6 @@ class Evaluator(Protocol):
         """Yield what each metric or check says of a case."""
         ...
 
-    def asks(self, _by: Any) -> Mapping[str, str] | None:
-        """Return in words what each check asks for, for `explain`, with places for what was found.
-
-        None has `explain` show what `judgements` says.
-        """
-        return None
-
     @property
     def explained(self) -> Mapping[str, Explained]:
         """The explanation of each metric or check for readers, by its name."""

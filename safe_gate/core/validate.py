@@ -112,19 +112,18 @@ class Schema:
         return kind(self._schema, format_checker=form)
 
 
-def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True) -> str:
-    """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing.
+def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: bool = True, most: int = 1) -> str:
+    """Return " (did you mean X?)" for the known word closest to a misspelt one, or nothing; for the `most` closest.
 
-    A mapping says how each of its keys, which are compared, is shown. The word is in quotes if `quoted`.
+    A mapping says how each of its keys, which are compared, is shown. A word is in quotes if `quoted`.
     """
     import difflib  # only what is wrong needs it
 
     shown = known if isinstance(known, Mapping) else {one: one for one in known}
-    close = difflib.get_close_matches(word[:_COMPARED], sorted(shown), n=1)
-    if not close or len(shown[close[0]]) > _COMPARED:
-        return ""
-    found = shown[close[0]]
-    return f" (did you mean {json.dumps(found) if quoted else found}?)"
+    close = difflib.get_close_matches(word[:_COMPARED], sorted(shown), n=most)
+    found = [shown[one] for one in close if len(shown[one]) <= _COMPARED]
+    names = " or ".join(json.dumps(one) if quoted else one for one in found)
+    return f" (did you mean {names}?)" if found else ""
 
 
 def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -> Iterator[Fault]:

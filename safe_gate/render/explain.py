@@ -1,92 +1,137 @@
-"""A Synthesis case with its hits marked in the text and the arithmetic of every check. Pure."""
+"""What decided a case: its texts with the evidence marked, and how each metric or check came to what it says. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.figures import apart, fixed
-from safe_gate.core.model import JsonObject, Untrusted
-from safe_gate.evaluators.synthesis.evidence import why_not
-from safe_gate.evaluators.synthesis.language import reads_foreign
-from safe_gate.evaluators.synthesis.leaving import leaves_because
-from safe_gate.evaluators.synthesis.reasons import SAYS, returning
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
+from safe_gate.core.model import JsonObject, Judgement, Mark, Phrase, Side, Untrusted, Words
 from safe_gate.render.untrusted import plain, quoted
 
-_LANGUAGES = {"english": "", "other": " (not in English)", "unclear": " (in too few words to tell the language)"}
-_IDLE = {
-    "unverifiable_reassurance": "does not apply to a reply without a word",
-    "topic_pivot": "applies when a clause of the message that counts discloses something",
-}
 _ALL = 1_000_000  # characters: an explanation shows the whole text
+_LONGEST_QUOTE = 100
 
 
-def explanation(texts: Mapping[str, str], result: JsonObject, thresholds: Mapping[str, str]) -> str:
-    """Return the explanation of one case.
+@dataclass(frozen=True, slots=True)
+class Explanation:
+    """What decided a case, by what its evaluator says of it.
 
-    `texts` are the recorded texts by field, `result` is the case's entry of `results[]`, and
-    `thresholds` says in words what each check asks for; nothing is asked of a text that is not English.
+    `words` and `passed` are those of its outcome. `notes` are about the case as a whole. `texts` are the recorded
+    texts by field. `decisions` and `marks` are as in `core.evaluator.Evaluator`.
     """
-    hits = _numbered(result)
-    missing = f", has no reply ({result['no_reply']})" if "no_reply" in result else ""
-    letters = f", has {result['disguised_letters']} disguised letters" if "disguised_letters" in result else ""
-    outcome = f"{'passes' if result['pass'] else 'fails'}{missing}{letters}"
-    lines = [f"{plain(Untrusted(result['id']))} ({_place(result)}): {outcome}", ""]
-    for field, text in texts.items():
-        lines += [
-            f"{field}{_LANGUAGES[result['language'][field]]}:",
-            f"  {_marked(text, [(n, hit) for n, hit in hits if hit['field'] == field])}",
-            "",
-        ]
-    for name, check in result["checks"].items():
-        is_judged = check.get("applicable", True) or not reads_foreign(name, result["language"])
-        asked = (thresholds[name] if check.get("applicable", True) else _IDLE[name]) if is_judged else ""
-        lines += _check(name, check, asked, hits, result["label_comparison"].get(name))
-    return "\n".join(lines)
+
+    evaluator: Evaluator
+    result: JsonObject
+    words: str
+    passed: bool
+    notes: tuple[Phrase, ...]
+    texts: Mapping[str, str]
+    judgements: tuple[Judgement, ...]
+    decisions: Mapping[str, Phrase]
+    marks: tuple[Mark, ...]
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        return str(self.result[self.evaluator.id_key])
 
 
-def judged(evaluator: Evaluator, result: JsonObject, texts: Mapping[str, Any]) -> str:
-    """Return the explanation of a case by what each metric or check says of it."""
-    lines = [f"{plain(Untrusted(result[evaluator.id_key]))} ({_place(result)}): {evaluator.finding(result).what}", ""]
-    for field, title in evaluator.fields.items():
-        if field in texts:
-            lines += [f"{title}:", f"  {plain(Untrusted(str(texts[field])), _ALL)}", ""]
-    for one in evaluator.judgements({}, result):
-        facts = evaluator.explained[one.by]
-        lines += [f"{facts.title}: {one.label}. {facts.asks}", *(f"  {quoted(phrase)}" for phrase in one.evidence)]
-    return "\n".join(lines)
+def explanation(evaluator: Evaluator, part: JsonObject, result: JsonObject, texts: Mapping[str, Any]) -> Explanation:
+    """Return what decided a case: `result` is its entry of `results[]`.
+
+    `part` needs only what the evaluator's part of the report records of its settings (`Evaluator.recorded`).
+    """
+    judgements = tuple(evaluator.judgements(part, result))
+    told = {phrase for one in judgements for phrase in one.evidence}
+    outcome = evaluator.outcome(result)
+    fields = {field: str(texts[field]) for field in evaluator.fields if field in texts}
+    return Explanation(
+        evaluator=evaluator,
+        result=result,
+        words=outcome.words,
+        passed=outcome.passed,
+        notes=tuple(phrase for phrase in evaluator.finding(result).evidence if phrase not in told),
+        texts=fields,
+        judgements=judgements,
+        decisions=evaluator.decisions(part, result),
+        marks=tuple(evaluator.marks(result, fields)),
+    )
 
 
-def _place(result: JsonObject) -> str:
-    return f"{plain(Untrusted(result['source']['path']))}:{result['source']['line']}"
+def shown(one: Explanation) -> str:
+    """Return an explanation for a terminal. A mark has the same number in the text and below its check."""
+    source = one.result["source"]
+    lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(source['path']))}:{source['line']}): {one.words}"]
+    lines += [f"  {quoted(note)}" for note in one.notes]
+    numbers = _numbers(one)
+    for field, text in one.texts.items():
+        spans = {span: number for span, number in numbers.items() if span[0] == field}
+        lines += ["", f"{one.evaluator.fields[field]}:", f"  {_marked(text, spans)}"]
+    for judgement in one.judgements:
+        lines += ["", *_judged(one, judgement, numbers)]
+    return "\n".join([*lines, ""])
 
 
-def _hit_lists(check: JsonObject) -> Iterator[tuple[str, list[JsonObject]]]:
-    for key, value in check.items():
-        if key.endswith("_hits"):
-            yield key.removesuffix("_hits").replace("_", " "), value
+def as_json(one: Explanation) -> dict[str, Any]:
+    """Return an explanation as an entry of `cases` in `schemas/explanation.schema.json`."""
+    source = one.result["source"]
+    return {
+        "evaluator": one.evaluator.name,
+        "id": one.id,
+        "source": {"path": source["path"], "line": source["line"]},
+        "label": one.words,
+        "passed": one.passed,
+        "notes": [quoted(note) for note in one.notes],
+        "texts": dict(one.texts),
+        "judgements": {
+            judgement.by: {
+                "title": one.evaluator.explained[judgement.by].title,
+                "label": judgement.label,
+                **({} if judgement.score is None else {"score": judgement.score}),
+                "decision": quoted(_decision(one, judgement)),
+                "evidence": [quoted(phrase) for phrase in judgement.evidence],
+                "marks": [_mark_json(mark) for mark in one.marks if mark.by == judgement.by],
+            }
+            for judgement in one.judgements
+        },
+    }
 
 
-def _numbered(result: JsonObject) -> list[tuple[int, JsonObject]]:
-    """Return every hit of every check with a number, the same number for the same span."""
-    spans: dict[tuple[str, int, int], int] = {}
-    numbered = []
-    for check in result["checks"].values():
-        for _, hits in _hit_lists(check):
-            for hit in hits:
-                span = hit["field"], hit["start"], hit["end"]
-                numbered.append((spans.setdefault(span, len(spans) + 1), hit))
-    return numbered
+def _mark_json(mark: Mark) -> dict[str, Any]:
+    return {
+        "field": mark.field,
+        "start": mark.start,
+        "end": mark.end,
+        "text": mark.text,
+        "side": mark.side.value,
+        "says": mark.says,
+        **({"rule": mark.rule} if mark.rule else {}),
+        **({"why": quoted(mark.why)} if mark.why else {}),
+    }
 
 
-def _marked(text: str, hits: Sequence[tuple[int, JsonObject]]) -> str:
-    """Return a text with `[n` where hit n starts and `n]` where it ends."""
-    marks: set[tuple[int, int, int, str]] = set()
-    for number, hit in hits:
-        marks.add((hit["end"], 0, -hit["start"], f" {number}]"))
-        marks.add((hit["start"], 1, -hit["end"], f"[{number} "))
+_Span = tuple[str, int, int]
+
+
+def _span(mark: Mark) -> _Span:
+    return mark.field, mark.start, mark.end
+
+
+def _numbers(one: Explanation) -> dict[_Span, int]:
+    """Return a number for each span that counts, in the order of reading."""
+    fields = [*one.texts]
+    counting = {_span(mark) for mark in one.marks if mark.side is not Side.CANCELLED and mark.field in one.texts}
+    ordered = sorted(counting, key=lambda span: (fields.index(span[0]), span[1], -span[2]))
+    return {span: number for number, span in enumerate(ordered, 1)}
+
+
+def _marked(text: str, spans: Mapping[_Span, int]) -> str:
+    """Return a text with `[n` where span n starts and `n]` where it ends."""
+    marks: list[tuple[int, int, int, str]] = []
+    for (_, start, end), number in spans.items():
+        marks += [(end, 0, -start, f" {number}]"), (start, 1, -end, f"[{number} ")]
     out, position = [], 0
     for place, _, _, mark in sorted(marks):
         out += [text[position:place], mark]
@@ -95,47 +140,35 @@ def _marked(text: str, hits: Sequence[tuple[int, JsonObject]]) -> str:
     return plain(Untrusted("".join([*out, text[position:]])), _ALL)
 
 
-def _check(
-    name: str, check: JsonObject, threshold: str, hits: Sequence[tuple[int, JsonObject]], label: JsonObject | None
-) -> Iterator[str]:
-    verdict = "pass" if check["pass"] else "FAIL"
-    verdict = "not applicable" if check.get("applicable") is False else verdict
-    expected = f", people say {_word(label['expected'])}" if label else ""
-    yield f"{name.replace('_', ' ')}: {verdict}{expected}"
-    numbers = {id(hit): number for number, hit in hits}
-    for group, some in _hit_lists(check):
-        for hit in some:
-            number = numbers[id(hit)]
-            yield f'  {group:>14}  [{number}] "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit, group)}'
-    for hit in check["cancelled"]:
-        yield f'  {"not counted":>14}  "{plain(Untrusted(hit["text"]), 100)}"  {_rule(hit)}  {_why_not(hit)}'
-    if threshold:
-        yield f"  {threshold.format(**_sums(check))}"
-    if threshold and check.get("applicable", True) and "shared" in check:
-        yield "  " + "".join(plain(one, 60) for one in returning(check))
-    yield ""
+def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]) -> Iterator[str]:
+    yield f"{one.evaluator.explained[judgement.by].title}: {judgement.label}"
+    found = sorted(
+        (mark for mark in one.marks if mark.by == judgement.by), key=lambda mark: mark.side is Side.CANCELLED
+    )
+    width = max((len(mark.says) for mark in found), default=0)
+    for mark in found:
+        number = f"[{numbers[_span(mark)]}] " if _span(mark) in numbers and mark.side is not Side.CANCELLED else ""
+        quote = f'"{plain(Untrusted(mark.text), _LONGEST_QUOTE)}"'
+        yield f"  {mark.says:>{width}}  {number}{quote}{_reason(mark)}"
+    if not judgement.hits:  # which are among the marks
+        yield from (f"  {quoted(phrase)}" for phrase in judgement.evidence)
+    yield f"  {quoted(_decision(one, judgement))}"
 
 
-def _rule(hit: JsonObject, group: str = "") -> str:
-    if "learned" not in hit:
-        return str(hit["rule"])
-    inside, total = hit["learned"]
-    says = f" {SAYS[group.replace(' ', '_')]}" if group else ""
-    return f"{hit['rule']} (learned: {inside} of {total} marked clauses{says})"
+def _reason(mark: Mark) -> str:
+    rule = f"  {plain(Untrusted(mark.rule))}" if mark.rule else ""
+    if mark.side is Side.CANCELLED:
+        return f"{rule}  {_why(mark.why)}"
+    return f"{rule} ({quoted(mark.why)})" if mark.why else rule
 
 
-def _why_not(hit: JsonObject) -> str:
-    phrase = why_not(hit)
-    words = f'"{plain(phrase[-1], 60)}"' if "words" in hit else plain(phrase[-1], 60)
-    return "".join(plain(one, 60) for one in phrase[:-1]) + words
+def _why(phrase: Sequence[Words]) -> str:
+    """Return why a mark does not count: a rule as it is written, the words of the text in quotation marks."""
+    *first, last = phrase
+    is_quote = bool(first) and isinstance(last, Untrusted) and first[-1] == ": "
+    return "".join(plain(one, 60) for one in first) + (f'"{plain(last, 60)}"' if is_quote else plain(last, 60))
 
 
-def _sums(check: JsonObject) -> dict[str, Any]:
-    counts: dict[str, Any] = {group.replace(" ", "_"): len(hits) for group, hits in _hit_lists(check)}
-    similarity, _ = apart(check.get("similarity", 0), SIMILARITY_THRESHOLD, fixed, 3)
-    leaves = leaves_because(check) if "shared" in check else ""
-    return {**counts, "score": check.get("score", 0), "similarity": similarity, "leaves": leaves or "it stays"}
-
-
-def _word(label: bool | None) -> str:
-    return {True: "pass", False: "fail", None: "not applicable"}[label]
+def _decision(one: Explanation, judgement: Judgement) -> Phrase:
+    """Return how a metric or check decided, else what it asks."""
+    return one.decisions.get(judgement.by) or (one.evaluator.explained[judgement.by].asks,)

@@ -227,7 +227,7 @@ def test_eval_says_it_and_keeps_its_exit_code(safe_gate: SafeGate) -> None:
     ran = safe_gate("eval", "--cases", "c.jsonl")
     assert ran.code == 0
     assert ran.out.endswith("Eval: PASS (0 unexpected failures, 0 allowed; 1 case without a reply)\n")
-    assert "has no reply (empty)" in safe_gate("explain", "a", "--cases", "c.jsonl").out
+    assert "no reply: empty" in safe_gate("explain", "a", "--cases", "c.jsonl").out
 
 
 def test_null_is_an_input_error(safe_gate: SafeGate) -> None:

@@ -214,7 +214,7 @@ def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, comman
         (["fly"], "invalid choice: 'fly'"),
         (["doctr"], "(did you mean doctor?); see safe-gate --help"),
         (["score", "--min-pass-rate", "1"], "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),
-        (["explain", "T-001", "--safe-batch", "x"], "--safe-batch is not an option of explain; see safe-gate explain"),
+        (["eval", "--safe-batch", "x"], "--safe-batch is not an option of eval; see safe-gate eval"),
         (["explain", "T-001", "--case=x"], "(did you mean --cases?)"),
         (["score", "--out", "x"], "(did you mean --output?)"),
         (["eval", "--output", "x"], "(did you mean --out?)"),
@@ -223,7 +223,7 @@ def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, comman
         (["run", "c.jsonl"], "files are named by --safe-batch and --synthesis-cases"),
         (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
         (["validate"], "required: FILE; see"),
-        (["explain", "--cases", "c.jsonl", "T-001"], "required: ID; write it before the flags: some take all words"),
+        (["explain", "--cases", "c.jsonl", "T-001"], "names no case; expected ids before the flags"),
     ],
 )
 def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(

@@ -9,9 +9,9 @@ from typing import Any
 from safe_gate.core.setting import option, renamed
 
 
-def _both(name: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the flags of a setting that `run` and `score` have."""
-    return dict.fromkeys(("run", "score"), (f"--{name.lower()}",))
+def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
+    """Return the flags of a setting that scores follow from."""
+    return dict.fromkeys(("run", "score", "explain"), (f"--{name.lower()}",))
 
 
 def _threshold(metric: str, level: str, default: float) -> Any:
@@ -20,7 +20,7 @@ def _threshold(metric: str, level: str, default: float) -> Any:
         f"SAFE v0: {metric} at or above this is {'Pass' if level == 'pass' else 'Review, below it Fail'}.",
         default,
         env=(f"SAFE_V0_{metric}_{level.upper()}",),
-        flags=_both(f"{metric}-{level}"),
+        flags=_scoring(f"{metric}-{level}"),
         key=("thresholds", metric, level),
         limits=(0, 1),
     )
@@ -32,7 +32,7 @@ def _weight(metric: str) -> Any:
         f"SAFE v0: weight of {metric} in the composite score.",
         1.0,
         env=(f"SAFE_V0_{metric}_WEIGHT",),
-        flags=_both(f"{metric}-weight"),
+        flags=_scoring(f"{metric}-weight"),
         key=("weights", metric),
         limits=(0, 1_000_000),
     )
@@ -46,25 +46,25 @@ class Settings:
         "inputs",
         "SAFE v0 batch files: paths or globs (`*`, `**`), with or without .json; one per line.",
         (),
-        flags=renamed("safe-batch", "batch", "score"),
+        flags=renamed("safe-batch", "batch", "score", "explain"),
     )
     safe_outputs: tuple[str, ...] = option(
         "inputs",
         "SAFE v0 recorded outputs: paths or globs, one per line. Default: BATCH.outputs.jsonl beside each batch file.",
         (),
-        flags=renamed("safe-outputs", "outputs", "score"),
+        flags=renamed("safe-outputs", "outputs", "score", "explain"),
     )
     safe_concern: str = option(
         "inputs",
         "SAFE v0: score only the cases of this concern id.",
         "",
-        flags=renamed("safe-concern", "concern", "score"),
+        flags=renamed("safe-concern", "concern", "score", "explain"),
     )
     safe_test_dir: str = option(
         "inputs",
         "SAFE v0: the folder that batch patterns start from.",
         ".",
-        flags=renamed("safe-test-dir", "test-dir", "score"),
+        flags=renamed("safe-test-dir", "test-dir", "score", "explain"),
     )
     min_pass_rate: float = option(
         "gate", "Rule: the share of SAFE v0 cases labelled Pass is at least this (0 to 1).", 0.8, limits=(0, 1)
@@ -87,14 +87,14 @@ class Settings:
         False,
         env=("SAFE_V0_AH_STRICT",),
         key=("strictAH",),
-        flags={"run": ("--strict-ah",), "score": ("--strict-ah",)},
+        flags=_scoring("strict-ah"),
     )
     safe_match: str = option(
         "gate",
         "SAFE v0: how texts are matched: `literal`, or `normalised`, which ignores typography.",
         "literal",
         choices=("literal", "normalised"),
-        flags={"run": ("--safe-match",), "score": ("--safe-match",)},
+        flags=_scoring("safe-match"),
     )
     archetypes: Mapping[str, Mapping[str, Any]] | None = option(
         "gate",

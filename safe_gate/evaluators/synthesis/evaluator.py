@@ -148,11 +148,6 @@ class Synthesis(Modular):
             "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
         }
 
-    def asks(self, by: Any) -> Mapping[str, str]:
-        from safe_gate.evaluators.synthesis.score import asks
-
-        return asks(by)
-
     def remarks(self, part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
         from safe_gate.evaluators.synthesis.remarks import remarks
 

@@ -203,19 +203,6 @@ _DECIDES: Mapping[str, Callable[[Check, Turn], CheckResult]] = {
     "engages": _engages,
 }
 
-_ASKS = {
-    "outweighs": "passes when {positive} for - {negative} against = {score} is at least 1",
-    "none_against": "fails when one counts",
-    "stays": "fails when it leaves: {leaves}",
-    "engages": "passes with an acknowledgment and a follow-up and no pivot, "
-    f"or at a similarity of {SIMILARITY_THRESHOLD} (here {{similarity}})",
-}
-
-
-def asks(rules: Rules) -> Mapping[str, str]:
-    """Return what each check asks for, in words with places for what was found."""
-    return {name: _ASKS[check.decides] for name, check in rules.checks.items()}
-
 
 def broken_promises(rule: JsonObject, alone: Rules, group: str) -> tuple[list[str], list[tuple[str, str]]]:
     """Return the `hit` texts that a rule, alone among the rules, does not hit, and the `miss` texts that it does.

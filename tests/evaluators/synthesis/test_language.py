@@ -145,10 +145,8 @@ def test_the_specifications_profile_judges_every_language_and_says_which(safe_ga
 def test_explain_says_that_a_text_is_not_english(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a", user="Mm.", assistant=FRENCH))
     ran = safe_gate("explain", "a", "--cases", "c.jsonl")
-    assert "assistant (not in English):" in ran.out
-    assert "user (in too few words to tell the language):" in ran.out
-    assert "agency language: not applicable" in ran.out
-    assert "passes when" not in ran.out
+    assert "  not in English, which agency language, unverifiable reassurance, topic pivot cannot read\n" in ran.out
+    assert "Agency language: not applicable\n  Not judged: the text is not in English.\n" in ran.out
 
 
 @pytest.mark.parametrize("text", ["Vas a estar bien", "Vas a salir adelante", "No te preocupes", "No pasa nada"])

@@ -136,7 +136,7 @@ def test_disguised_letters_are_reported_and_change_no_verdict(safe_gate: SafeGat
         == 0
     )
     explained = safe_gate("explain", "dressed", "--cases", "c.jsonl").out
-    assert f"fails, has {dressed['disguised_letters']} disguised letters" in explained
+    assert f"fails\n  {dressed['disguised_letters']} disguised letters, read as the ones" in explained
 
 
 @pytest.mark.parametrize(

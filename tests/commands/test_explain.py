@@ -1,0 +1,159 @@
+"""`safe-gate explain` shows what decided cases: several, those that fail, of every evaluator, as text or JSON."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.inputs.schemas import load_schema
+from tests.support.cases import BAD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
+
+SafeGate = Callable[..., Ran]
+NO_FEVER = {"output": {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}}
+
+
+@pytest.fixture
+def files() -> None:
+    write_cases(Path("c.jsonl"), turn("good"), turn("bad", assistant=BAD))
+    write_cases(
+        Path("d.jsonl"),
+        turn("row#1"),
+        turn("chat@3", assistant=BAD),
+        turn("meant", assistant=BAD, tags=["negative_example"]),
+    )
+    write_batch(Path("b.json"), safe_case("found"), safe_case("lost", **NO_FEVER))
+
+
+def heads(ran: Ran) -> list[str]:
+    """Return the first line of every explanation."""
+    return [line for line in ran.out.splitlines() if "sonl:" in line or ".json:" in line]
+
+
+CASES = ("--cases", "c.jsonl", "d.jsonl", "--batch", "b.json")
+
+
+@pytest.mark.usefixtures("files")
+def test_several_ids_in_several_files_of_both_evaluators_are_explained(safe_gate: SafeGate) -> None:
+    ran = safe_gate("explain", "lost", "chat@3", "row#1", "good", *CASES)
+    assert (ran.code, ran.err) == (0, "")
+    assert [one.partition(" ")[0] for one in heads(ran)] == ["lost", "good", "row#1", "chat@3"]
+
+
+@pytest.mark.usefixtures("files")
+def test_a_case_of_safe_v0_shows_what_was_found_and_what_is_missing(safe_gate: SafeGate) -> None:
+    out = safe_gate("explain", "lost", *CASES).out
+    assert out.startswith("lost (b.json:")
+    for words in (
+        "Signals:\n  Cough\n",
+        "Which [2 policy 2]?",
+        '  is a required phrase  [1] "went home"\n',
+        '  is a forbidden term  [2] "policy"\n',
+        'Correct recall: Fail\n  missing signal "fever"\n',
+        "0 of 1 required signal found: 0.00. Pass from 0.80, Review from 0.50.",
+    ):
+        assert words in out
+
+
+@pytest.mark.usefixtures("files")
+def test_thresholds_of_the_run_and_of_an_archetype_decide_in_an_explanation(safe_gate: SafeGate) -> None:
+    assert "Correct recall: Review" in safe_gate("explain", "lost", *CASES, "--cr-review", "0").out
+    write_batch(Path("b.json"), safe_case("lost", archetype="Delay", **NO_FEVER))
+    own = {"safe-batch": ["b.json"], "archetypes": {"Delay": {"thresholds": {"CR": {"pass": 0, "review": 0}}}}}
+    Path("safe-gate.config.json").write_text(json.dumps(own), "utf-8")
+    assert "Correct recall: Pass" in safe_gate("explain", "lost").out
+
+
+@pytest.mark.usefixtures("files")
+def test_failed_explains_the_cases_that_fail_and_should_not(safe_gate: SafeGate) -> None:
+    ran = safe_gate("explain", "--failed", *CASES)
+    assert ran.code == 0
+    assert [one.partition(" ")[0] for one in heads(ran)] == ["lost", "bad", "chat@3"]
+    write_cases(Path("e.jsonl"), turn("good"))
+    ran = safe_gate("explain", "--failed", "--cases", "e.jsonl")
+    assert (ran.code, ran.out) == (0, "No case fails that should not.\n")
+
+
+@pytest.mark.usefixtures("files")
+def test_json_is_an_object_per_case_by_its_schema_and_the_same_bytes_twice(safe_gate: SafeGate) -> None:
+    command = ("explain", "bad", "lost", "good", *CASES, "--json")
+    ran = safe_gate(*command)
+    assert ran.code == 0
+    assert ran.out == safe_gate(*command).out
+    found = [json.loads(line) for line in ran.out.splitlines()]
+    schema = load_schema("explanation")
+    assert [schema.faults(one) for one in found] == [(), (), ()]
+    assert [(one["evaluator"], one["id"], one["passed"]) for one in found] == [
+        ("safe_v0", "lost", False),
+        ("synthesis", "good", True),
+        ("synthesis", "bad", False),
+    ]
+    for one in found:
+        for judgement in one["judgements"].values():
+            assert judgement["decision"]
+            for mark in judgement["marks"]:
+                assert one["texts"][mark["field"]][mark["start"] : mark["end"]] == mark["text"]
+    assert safe_gate("explain", "--failed", "--cases", "d.jsonl", "--json", "--profile", "spec").out
+
+
+def test_json_says_the_same_as_a_report_over_the_examples(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.chdir(REPOSITORY / "examples")
+    inputs = ("--safe-batch", "clinical/*_batch_*", "--synthesis-cases", "empathy.jsonl")
+    safe_gate("run", *inputs, "--report-dir", tmp_path)
+    report = json.loads((tmp_path / "safe-gate.json").read_text("utf-8"))
+    failing = [one["test_id"] for one in report["safe_v0"]["results"] if one["label"] != "Pass"]
+    failing += [
+        one["id"] for one in report["synthesis"]["results"] if not one["pass"] and not one["is_negative_example"]
+    ]
+    ran = safe_gate("explain", "--failed", *inputs, "--json")
+    assert [json.loads(line)["id"] for line in ran.out.splitlines()] == failing != []
+
+
+@pytest.mark.usefixtures("files")
+def test_an_id_that_no_case_has_names_near_ones_after_the_others_are_shown(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("row-1#1"), turn("row-1#2"), turn("other"))
+    ran = safe_gate("explain", "row-1", "other", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert [one.partition(" ")[0] for one in heads(ran)] == ["other"]
+    words = 'explain: row-1: no case has this id (did you mean "row-1#2" or "row-1#1"?); looked in Synthesis cases'
+    assert words in ran.err
+
+
+@pytest.mark.usefixtures("files")
+@pytest.mark.parametrize(
+    ("arguments", "words"),
+    [
+        (("explain", "--cases", "c.jsonl"), "explain: names no case; expected ids before the flags"),
+        (("explain", "good", "--failed", "--cases", "c.jsonl"), "explain: takes ids or --failed, not both"),
+        (("explain", "good"), "safe-batch or synthesis-cases: is not set"),
+    ],
+)
+def test_a_command_line_that_names_no_case_is_refused(
+    safe_gate: SafeGate, arguments: tuple[str, ...], words: str
+) -> None:
+    ran = safe_gate(*arguments)
+    assert (ran.code, ran.out) == (3, "")
+    assert words in ran.err
+
+
+def test_failed_refuses_files_with_problems_and_an_id_that_is_found_does_not(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("good"), turn("broken", checks=[]))
+    ran = safe_gate("explain", "--failed", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert "c.jsonl:2: broken: checks: is an empty list" in ran.err
+    assert safe_gate("explain", "good", "--cases", "c.jsonl").code == 0
+
+
+def test_recorded_text_is_escaped_in_every_form(safe_gate: SafeGate) -> None:
+    evil: Any = "::error::x \x1b[2J ##[group]y \u202e"
+    write_batch(Path("b.json"), safe_case("a", output={"signals": [evil], "summary": evil, "followup_questions": []}))
+    for form in ((), ("--json",)):
+        out = safe_gate("explain", "a", "--batch", "b.json", *form).out
+        assert not {"\x1b", "\u202e"} & set(out)
+        assert "##[" not in out
+        assert not any(line.lstrip().startswith("::") for line in out.splitlines())
