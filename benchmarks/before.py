@@ -36,10 +36,10 @@ from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.rules import load
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
 
-rules = load(EVALUATORS["synthesis"], measure.settings(Options()))
+rules = load(EVALUATORS["synthesis"], asked.settings(Options()))
 """,
     "before": """
 from safe_gate import packs

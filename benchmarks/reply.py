@@ -17,7 +17,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.inputs.rules import load
-from safe_gate.scoring.measure import settings
+from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 
 DATA = Path(__file__).parent.parent / "data" / "synthesis"

@@ -66,7 +66,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate.commands import _command  # after --help and --version, which need none of it
         from safe_gate.inputs import disk
         from safe_gate.run import world
-        from safe_gate.settings.sources import switched_on
+        from safe_gate.settings.environment import switched_on
 
         name = arguments.pop("command")
         known = {*Options.__dataclass_fields__, *(old.name for old in OLD_NAMES)}

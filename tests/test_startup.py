@@ -58,7 +58,7 @@ def test_settings_are_the_same_whether_pydantic_is_imported_or_not(
 
     quick = resolved()
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(sources, "_without_pydantic", lambda _: None)
+        patch.setattr(sources, "without_pydantic", lambda _: None)
         assert resolved() == quick
 
 

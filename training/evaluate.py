@@ -24,7 +24,7 @@ from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators.synthesis.turn import Rules
 from safe_gate.inputs.rules import load
-from safe_gate.scoring.measure import settings
+from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 
 DOCUMENT = Path(__file__).parent.parent / "docs" / "checks.md"

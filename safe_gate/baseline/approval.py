@@ -15,17 +15,8 @@ from typing import NamedTuple
 
 from safe_gate.baseline import source
 from safe_gate.core.figures import enumerated, plural
-from safe_gate.core.model import (
-    CannotJudge,
-    JsonObject,
-    Phrase,
-    Place,
-    Problem,
-    Table,
-    Untrusted,
-    Verdict,
-    Words,
-)
+from safe_gate.core.model import CannotJudge, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
+from safe_gate.core.shown import Table
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate import drops, regression

@@ -21,7 +21,7 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.named import narrowed
 from safe_gate.inputs.spool import Store
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked, intake, measure, refusals
 from safe_gate.settings.options import Options
 
 OptionsAt = Callable[[Path], Options]
@@ -51,7 +51,7 @@ def guards(options: Options) -> drops.Guards:
 
 def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
     """Return a run as it is compared, given its options and where its rule packs lie."""
-    return _side(parts, __version__, measure.rules_digest(options, root=root), measure.settings(options))
+    return _side(parts, __version__, measure.rules_digest(options, root=root), asked.settings(options))
 
 
 def side_of_report(report: JsonObject) -> Side:
@@ -85,12 +85,12 @@ def measured(
     there = narrowed(options, root)
     scoring, rules_root = ruled or (there, root)
     found: dict[str, measure.Measured] = {}
-    for evaluator in measure.given(there):
-        recipe = own_rules.recipe(evaluator, measure.settings(scoring), root=rules_root)
+    for evaluator in asked.given(there):
+        recipe = own_rules.recipe(evaluator, asked.settings(scoring), root=rules_root)
         found[evaluator.name] = measure.part(evaluator, there, generated_at, root=root, recipe=recipe)
-    for evaluator in measure.given(there) if is_baseline else ():
-        no_case = evaluator.no_case(measure.settings(there))
-        if no_case and found[evaluator.name].problems == measure.as_shown([no_case], there):
+    for evaluator in asked.given(there) if is_baseline else ():
+        no_case = evaluator.no_case(asked.settings(there))
+        if no_case and found[evaluator.name].problems == refusals.as_shown([no_case], there):
             del found[evaluator.name]
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
@@ -171,10 +171,10 @@ def texts_before(base: Baseline, comparison: JsonObject, options: Options, optio
         name: {one for key in ("changed_outputs", "changed_expectations") for one in comparison[name]["cases"][key]}
         for name in present(comparison)
     }
-    for evaluator in measure.given(own):
+    for evaluator in asked.given(own):
         wanted = changed.get(evaluator.name, ())
-        for case in measure.cases(evaluator, own, root=base.root) if wanted else ():
-            if not isinstance(case, measure.Other) and case.id in wanted:
+        for case in intake.cases(evaluator, own, root=base.root) if wanted else ():
+            if not isinstance(case, intake.Other) and case.id in wanted:
                 texts.setdefault(texts_key(evaluator.name, case.id), case.texts())
     return texts
 

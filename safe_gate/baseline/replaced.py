@@ -16,7 +16,7 @@ from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate.weakening import Weakening, What
 from safe_gate.inputs import disk
 from safe_gate.inputs.named import narrowed
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
 
 
@@ -41,7 +41,7 @@ def weakening(base: Baseline, spec: str, options: Options, root: Path) -> list[W
 
 def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
     """Return the digests of what a run's scores follow from, as `comparing.Side` has them."""
-    policy = measure.settings(options)
+    policy = asked.settings(options)
     parts = {name: evaluator.recorded(policy) for name, evaluator in EVALUATORS.items()}
     return comparison.side(parts, narrowed(options, root), root=root).rules
 

@@ -17,7 +17,7 @@ from safe_gate.gate.waivers import FATES
 from safe_gate.gate.weakening import WEAKER, Asked, Terms, settings_of
 from safe_gate.inputs import checked, disk, named, rules
 from safe_gate.inputs.disk import HERE
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked, intake, measure, refusals
 from safe_gate.settings.options import Options
 
 
@@ -84,8 +84,8 @@ def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Term
     there = named.narrowed(options, root)
     return Terms(
         settings=_settings(options, _baseline(options, root, head or root)),
-        cases={one.name: _by_id(one, there, root) for one in measure.given(there)},
-        rules=rules.facts(measure.settings(there), root=root),
+        cases={one.name: _by_id(one, there, root) for one in asked.given(there)},
+        rules=rules.facts(asked.settings(there), root=root),
         packs_sha256=measure.rules_digest(there, root=root),
         waivers=waivers_at(options, root=root),
     )
@@ -112,10 +112,10 @@ def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]
 
 
 def _by_id(evaluator: Evaluator, options: Options, root: Path) -> dict[str, Asked]:
-    intake = measure.Intake(measure.cases(evaluator, options, root=root))
-    cases = {case.id: _asked(case) for case in intake.cases()}
-    if intake.problems:
-        raise CannotJudge(*measure.as_shown(intake.problems, options))
+    taken = intake.Intake(intake.cases(evaluator, options, root=root))
+    cases = {case.id: _asked(case) for case in taken.cases()}
+    if taken.problems:
+        raise CannotJudge(*refusals.as_shown(taken.problems, options))
     return cases
 
 

@@ -18,7 +18,7 @@ from safe_gate.inputs import writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import headline
-from safe_gate.run import judging
+from safe_gate.run import judging, policy
 from safe_gate.run.exit_codes import EXIT_CODES
 from safe_gate.run.workspace import keep_inputs
 from safe_gate.settings.options import Options
@@ -42,9 +42,9 @@ def main(call: Call) -> int:
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
         keep_inputs("--out", out, options, (base, head))
-    options_at = judging.with_todays(options, call.options_at)
+    options_at = policy.with_todays(options, call.options_at)
     any_of_both = replace(options, baseline_required=False)  # `_nothing_in` names a missing one
-    opened = partial(judging.baseline, options=any_of_both, effects=effects, options_at=options_at)
+    opened = partial(policy.baseline, options=any_of_both, effects=effects, options_at=options_at)
     with opened(base) as old, opened(head) as new:
         if new is None:
             raise CannotJudge(_nothing_in(head))

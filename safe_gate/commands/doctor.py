@@ -22,10 +22,10 @@ from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
 from safe_gate.render import console
-from safe_gate.run import judging
+from safe_gate.run import policy
 from safe_gate.run.exit_codes import EXIT_CODES, complain
 from safe_gate.run.workspace import untrusted
-from safe_gate.scoring import cluster, measure, shards
+from safe_gate.scoring import asked, cluster, refusals, shards
 from safe_gate.settings.options import Options
 
 COMMAND = Command(
@@ -77,7 +77,7 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     if options.mode == "publish":
         return _of_another_run(options, effects)
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
-    for evaluator in measure.given(options):
+    for evaluator in asked.given(options):
         form = evaluator.input
         outputs = getattr(options, form.outputs) if isinstance(form, Documents) else ()
         searches[form.setting] = getattr(options, form.setting), partial(_found, evaluator, options, outputs)
@@ -87,7 +87,7 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         if evaluator.rule_files and (own := getattr(options, evaluator.rule_files.setting)):
             searches[evaluator.rule_files.setting] = own, partial(matching.expand, suffix=".json")
     if not searches:
-        return [("nothing", "")], [measure.nothing_to_judge()]
+        return [("nothing", "")], [refusals.nothing_to_judge()]
     problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
     if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
         searches["shards"] = options.shards, matching.expand
@@ -97,17 +97,17 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         for pattern in patterns
     ]
     if skipped := [
-        path for one in measure.given(options) if isinstance(one.input, Documents) for path in _own(one, options)
+        path for one in asked.given(options) if isinstance(one.input, Documents) for path in _own(one, options)
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
-    problems += measure.as_shown(tuple(_unfit(options, effects)), options)
+    problems += refusals.as_shown(tuple(_unfit(options, effects)), options)
     judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard is judged by nobody
         try:
             facts += facts_of()
         except CannotJudge as error:
-            problems += measure.as_shown(error.problems, options)
+            problems += refusals.as_shown(error.problems, options)
     return facts, problems
 
 
@@ -139,18 +139,18 @@ def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Pro
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
     """Yield what keeps a run from starting beside its files: a shard, rules, dask or a base commit it cannot have."""
-    checks: list[Callable[[], object]] = [lambda: judging.refuse_base_elsewhere(options, effects)]
+    checks: list[Callable[[], object]] = [lambda: policy.refuse_base_elsewhere(options, effects)]
     if options.shard:
         checks.append(lambda: shards.Shard.named(options.shard))
     else:
-        checks.append(lambda: judging.refuse_itself(options))
+        checks.append(lambda: policy.refuse_itself(options))
     if options.mode == "merge":
         checks.append(lambda: shards.read(options.shards))
-    elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in measure.given(options)):
+    elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in asked.given(options)):
         checks.append(lambda: cluster.checked(options.scheduler))
     checks += (
-        partial(own_rules.load, one, measure.settings(options))
-        for one in measure.given(options)
+        partial(own_rules.load, one, asked.settings(options))
+        for one in asked.given(options)
         if one.rule_files and not matching.expand(getattr(options, one.rule_files.setting), suffix=".json")[1]
     )
     for check in checks:

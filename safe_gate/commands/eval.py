@@ -12,7 +12,7 @@ from safe_gate.render import console, jsonreport
 from safe_gate.render.report import section_alone
 from safe_gate.run.exit_codes import complain
 from safe_gate.run.workspace import keep_inputs
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
 
 COMMAND = Command(
     place=4,
@@ -31,18 +31,18 @@ def main(call: Call) -> int:
     options, effects, out = call.options(), call.effects, call.arguments["out"]
     if not options.synthesis_cases:
         return complain(
-            (measure.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
+            (refusals.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
         )
     measured = measure.part(EVALUATORS["synthesis"], options, effects.generated_at)
-    measure.tell_skipped(measured.skipped, "synthesis-cases", effects.err)
-    problems = measured.problems or tuple(measure.unknown_groups(options, {"synthesis": measured}))
+    intake.tell_skipped(measured.skipped, "synthesis-cases", effects.err)
+    problems = measured.problems or tuple(unknown_names.unknown_groups(options, {"synthesis": measured}))
     if measured.part is None or problems:
         return complain(problems, effects)
     if out:
         keep_inputs("--out", out, options)
         writing.write(Path(out), jsonreport.pieces(measured.part))
     if not options.quiet:
-        section = section_alone("synthesis", measured.part, measure.settings(options))
+        section = section_alone("synthesis", measured.part, asked.settings(options))
         effects.out(console.scorecard(section, everything=call.arguments["verbose"]))
     if out and not options.quiet:
         effects.out(f"Report: {console.path_words(out)}")

@@ -15,7 +15,7 @@ from safe_gate.render.explain import Explanation, as_json, explanation, shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain
 from safe_gate.run.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked, intake, refusals
 from safe_gate.settings.options import Options
 
 COMMAND = Command(
@@ -37,16 +37,16 @@ def main(call: Call) -> int:
     wanted = _Wanted(dict.fromkeys(call.arguments["id"]), is_failed=call.arguments["failed"])
     if problem := wanted.problem():
         return complain((problem,), effects)
-    evaluators = measure.given(options)
+    evaluators = asked.given(options)
     if not evaluators:
-        return complain((measure.nothing_to_judge(),), effects)
+        return complain((refusals.nothing_to_judge(),), effects)
     count = 0
     for evaluator in evaluators:
         for one in _explained(evaluator, options, wanted):
             effects.out(line(as_json(one)) if call.arguments["json"] else shown(one))
             count += 1
     if problems := wanted.unmet(evaluators):
-        return complain(measure.as_shown(problems, options), effects)
+        return complain(refusals.as_shown(problems, options), effects)
     if not count and not call.arguments["json"]:
         effects.out("No case fails that should not.")
     return EXIT_CODES[Verdict.PASS]
@@ -85,17 +85,17 @@ class _Wanted:
 
 def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Iterator[Explanation]:
     """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
-    settings = measure.settings(options)
+    settings = asked.settings(options)
     by, part = own_rules.load(evaluator, settings), evaluator.recorded(settings)
 
     def explained(case: Case) -> Explanation:
         return explanation(evaluator, part, evaluator.score(case, by), case.texts())
 
     left, alike = dict(wanted.ids), dict[str, Case]()
-    for item in measure.cases(evaluator, options):
+    for item in intake.cases(evaluator, options):
         if isinstance(item, Problem):
             wanted.problems.append(item)
-        elif isinstance(item, measure.Other):
+        elif isinstance(item, intake.Other):
             continue
         elif wanted.is_failed:
             one = explained(item)

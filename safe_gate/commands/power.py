@@ -8,7 +8,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.render.power import foresight
 from safe_gate.run.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import measure
+from safe_gate.scoring import intake
 
 _MOST_CASES = 1_000_000  # more take long to work out
 
@@ -30,7 +30,7 @@ COMMAND = Command(
 def main(call: Call) -> int:
     """Show what a number of cases can show. Returns 0 or 3."""
     options, cases = call.options(), _count(call.arguments["cases"])
-    counts, problems = ({"": cases}, ()) if cases else measure.case_counts(options)
+    counts, problems = ({"": cases}, ()) if cases else intake.case_counts(options)
     if not counts:
         expected = "a number of cases, such as safe-gate power 100, or the files of a run"
         problems = (Problem(Place("safe-gate power"), f"has no cases to count; expected {expected}"),)

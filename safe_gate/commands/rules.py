@@ -24,7 +24,7 @@ from safe_gate.inputs.rules import load, recipe, shipped
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, rulebook
 from safe_gate.run.exit_codes import EXIT_CODES
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked, intake
 from safe_gate.settings.options import Options
 
 COMMAND = Command(
@@ -53,7 +53,7 @@ def main(call: Call) -> int:
     if out and words[:1] != ["train"]:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
     if not words:
-        effects.out(rulebook.rule_list(load(EVALUATORS["synthesis"], measure.settings(options))))
+        effects.out(rulebook.rule_list(load(EVALUATORS["synthesis"], asked.settings(options))))
         return EXIT_CODES[Verdict.PASS]
     if words[0] == "test" and words[1:]:
         return _test(words[1:], effects)
@@ -147,16 +147,16 @@ def _learned(patterns: Sequence[str], options: Options) -> _Lesson:
 
 def _own_packs(patterns: Sequence[str]) -> list[packs.Pack]:
     """Return the packs that paths and globs name. Raises CannotJudge with every problem of them."""
-    settings = measure.settings(Options(rules=tuple(patterns)))
+    settings = asked.settings(Options(rules=tuple(patterns)))
     _, _, own, *_ = json.loads(recipe(EVALUATORS["synthesis"], settings))
     return list(own)
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:
-    intake = measure.Intake(recorded.cases(EVALUATORS["synthesis"], patterns))
-    cases: list[Any] = list(intake.cases())
-    if intake.problems:
-        raise CannotJudge(*intake.problems)
+    taken = intake.Intake(recorded.cases(EVALUATORS["synthesis"], patterns))
+    cases: list[Any] = list(taken.cases())
+    if taken.problems:
+        raise CannotJudge(*taken.problems)
     return cases
 
 

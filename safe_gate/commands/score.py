@@ -14,7 +14,7 @@ from safe_gate.render import console, jsonreport, markdown
 from safe_gate.render.report import section_alone
 from safe_gate.run.exit_codes import complain
 from safe_gate.run.workspace import keep_inputs
-from safe_gate.scoring import measure
+from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
 from safe_gate.settings.options import Options
 
 COMMAND = Command(
@@ -41,11 +41,11 @@ def main(call: Call) -> int:
     options, effects, output = call.options(), call.effects, call.arguments["output"]
     if not options.safe_batch:
         return complain(
-            (measure.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
+            (refusals.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
         )
     measured = measure.part(EVALUATORS["safe_v0"], options, effects.generated_at, output)
-    measure.tell_skipped(measured.skipped, "safe-batch", effects.err)
-    problems = measured.problems or tuple(measure.unknown_groups(options, {"safe_v0": measured}))
+    intake.tell_skipped(measured.skipped, "safe-batch", effects.err)
+    problems = measured.problems or tuple(unknown_names.unknown_groups(options, {"safe_v0": measured}))
     if measured.part is None or problems:
         return complain(problems, effects)
     if output:
@@ -64,7 +64,7 @@ def _write_reports(part: JsonObject, options: Options, effects: Effects, *, outp
     formats = set(options.report_formats)
     if "all" in formats:
         formats = {"json", "console", "markdown"}
-    section = section_alone("safe_v0", part, measure.settings(options))
+    section = section_alone("safe_v0", part, asked.settings(options))
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
         "json": lambda: jsonreport.pieces(part),
         "markdown": lambda: markdown.section_report(section),

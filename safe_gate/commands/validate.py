@@ -10,11 +10,12 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Problem, Problems, Verdict
+from safe_gate.core.model import CannotJudge, Problem, Verdict
+from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, config_file, disk, documents, kinds, recorded
 from safe_gate.run.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import measure, shards
+from safe_gate.scoring import intake, shards
 from safe_gate.settings.sources import read
 
 COMMAND = Command(
@@ -39,7 +40,7 @@ def main(call: Call) -> int:
     for item in _checked(paths):
         if isinstance(item, Problem):
             problems.add(item)
-        cases += not isinstance(item, measure.Other)
+        cases += not isinstance(item, intake.Other)
     if problems:
         return complain(problems.kept(), call.effects)
     call.effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")

@@ -26,22 +26,9 @@ from safe_gate.core.given import (
 )
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import (
-        Explained,
-        Failure,
-        Finding,
-        JsonObject,
-        Judgement,
-        Mark,
-        Metric,
-        Outcome,
-        Phrase,
-        Place,
-        Problem,
-        Rate,
-        Section,
-    )
+    from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Phrase, Place, Problem
     from safe_gate.core.rules import Rule
+    from safe_gate.core.shown import Explained, Finding, Mark, Rate, Section
     from safe_gate.core.validate import Fault
 
 

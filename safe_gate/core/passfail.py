@@ -12,23 +12,10 @@ from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator, Grouping
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.given import OwnFile, Shipped
-from safe_gate.core.model import (
-    Failure,
-    Finding,
-    JsonObject,
-    Judgement,
-    Metric,
-    Outcome,
-    Place,
-    Rate,
-    Section,
-    Severity,
-    Table,
-    Test,
-    Untrusted,
-    View,
-)
+from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Place, Severity, Test, Untrusted
 from safe_gate.core.rules import Rule, Share, anything
+from safe_gate.core.shown import Finding, Rate, Section, Table
+from safe_gate.core.views import View
 
 _OBJECT = {"type": "object"}
 _COUNT = {"type": "integer", "minimum": 0}

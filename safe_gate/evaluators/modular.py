@@ -9,20 +9,9 @@ from typing import TYPE_CHECKING, Any
 from safe_gate.core.evaluator import Evaluator
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import (
-        Explained,
-        Failure,
-        Finding,
-        JsonObject,
-        Judgement,
-        Mark,
-        Metric,
-        Outcome,
-        Phrase,
-        Rate,
-        Section,
-    )
+    from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Phrase
     from safe_gate.core.rules import Rule
+    from safe_gate.core.shown import Explained, Finding, Mark, Rate, Section
 
 
 class Modular(Evaluator):

@@ -9,7 +9,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Finding, JsonObject, Place, Problem, Severity, Untrusted, in_order, number
+from safe_gate.core.model import JsonObject, Place, Problem, Severity, Untrusted
+from safe_gate.core.problems import in_order, number
+from safe_gate.core.shown import Finding
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.report import message, ranked

@@ -14,7 +14,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.problems import Problems
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.importers import shapes
 from safe_gate.importers.formats import Format, LeftOut, NotACase, Record, Refused, Row, formats

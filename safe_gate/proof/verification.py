@@ -19,7 +19,8 @@ from typing import Any
 from safe_gate import __version__
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Table, Untrusted, Verdict
+from safe_gate.core.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Untrusted, Verdict
+from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
 from safe_gate.inputs import checked, disk, schemas

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import Finding, JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.core.model import JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.core.shown import Finding
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate.waivers import Waivable
 from safe_gate.render.comparison import shown_sections

@@ -6,8 +6,10 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
-from safe_gate.core.model import Finding, JsonObject, Phrase, Section, Severity, Table, Test, Untrusted, View, Words
+from safe_gate.core.model import JsonObject, Phrase, Severity, Test, Untrusted, Words
+from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
+from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate.drops import smallest_visible
 from safe_gate.render.report import NEWLY_FAILING, sections

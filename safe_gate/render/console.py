@@ -10,18 +10,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import (
-    JsonObject,
-    Phrase,
-    Problem,
-    Section,
-    Severity,
-    Table,
-    Untrusted,
-    Words,
-    in_order,
-    number,
-)
+from safe_gate.core.model import JsonObject, Phrase, Problem, Severity, Untrusted, Words
+from safe_gate.core.problems import in_order, number
+from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import present
 from safe_gate.render import tables, weakening
 from safe_gate.render.comparison import comparison_section, notes, shown_sections

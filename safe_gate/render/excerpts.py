@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import Finding, JsonObject, Place, Recorded, Side, Untrusted
+from safe_gate.core.model import JsonObject, Place, Recorded, Untrusted
+from safe_gate.core.shown import Finding, Side
 from safe_gate.evaluators import EVALUATORS, present
 
 LONGEST = 200

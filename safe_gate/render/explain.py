@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Judgement, Mark, Phrase, Side, Untrusted, Words
+from safe_gate.core.model import JsonObject, Judgement, Phrase, Untrusted, Words
+from safe_gate.core.shown import Mark, Side
 from safe_gate.render.untrusted import plain, quoted
 
 _ALL = 1_000_000  # characters: an explanation shows the whole text

@@ -6,20 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import (
-    NOTHING_RECORDED,
-    NOWHERE,
-    JsonObject,
-    Origin,
-    Phrase,
-    Problem,
-    Recorded,
-    Section,
-    Table,
-    Untrusted,
-    in_order,
-    number,
-)
+from safe_gate.core.model import NOTHING_RECORDED, NOWHERE, JsonObject, Origin, Phrase, Problem, Recorded, Untrusted
+from safe_gate.core.problems import in_order, number
+from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import present
 from safe_gate.render import excerpts, weakening
 from safe_gate.render import markdown_parts as parts

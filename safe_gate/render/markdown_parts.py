@@ -5,17 +5,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from safe_gate.core.model import (
-    HELD,
-    Finding,
-    Origin,
-    Phrase,
-    Place,
-    Section,
-    Severity,
-    Table,
-    Untrusted,
-)
+from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
+from safe_gate.core.shown import Finding, Section, Table
+from safe_gate.core.views import HELD
 from safe_gate.render import excerpts
 from safe_gate.render.report import (
     MOST_COUNTED,

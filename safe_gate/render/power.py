@@ -8,7 +8,7 @@ from textwrap import fill
 
 from safe_gate.core import stats
 from safe_gate.core.figures import percent, plural
-from safe_gate.core.model import Table
+from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.render.console import table
 

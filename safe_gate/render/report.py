@@ -10,20 +10,9 @@ from typing import NamedTuple, TypeVar
 
 from safe_gate import evaluators
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.core.model import (
-    Cause,
-    Finding,
-    JsonObject,
-    Phrase,
-    Place,
-    Problem,
-    Section,
-    Severity,
-    Table,
-    Untrusted,
-    View,
-    Words,
-)
+from safe_gate.core.model import JsonObject, Phrase, Place, Problem, Severity, Untrusted, Words
+from safe_gate.core.shown import Cause, Finding, Section, Table
+from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate.waivers import FATES, Waivable, case_of, left_over, let_pass
 

@@ -6,10 +6,8 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural, with_interval
-from safe_gate.core.model import (
-    Table,
-    Untrusted,
-)
+from safe_gate.core.model import Untrusted
+from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
 
 if TYPE_CHECKING:

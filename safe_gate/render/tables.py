@@ -7,9 +7,7 @@ from contextvars import ContextVar
 from functools import cache
 from typing import TYPE_CHECKING
 
-from safe_gate.core.model import (
-    Table,
-)
+from safe_gate.core.shown import Table
 from safe_gate.render.untrusted import plain
 
 if TYPE_CHECKING:

@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from safe_gate.core.figures import percent, plural
-from safe_gate.core.model import JsonObject, Phrase, Rate, Table, Untrusted, Words
+from safe_gate.core.model import JsonObject, Phrase, Untrusted, Words
+from safe_gate.core.shown import Rate, Table
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render import markdown
 from safe_gate.render.page import charts, page, standalone

@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Phrase, Table, Untrusted, Words
+from safe_gate.core.model import JsonObject, Phrase, Untrusted, Words
+from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.render.comparison import baseline_words
 

@@ -17,8 +17,9 @@ from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
 from safe_gate.run import judging
 from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.run.report import error_report
 from safe_gate.run.workspace import read_by
-from safe_gate.scoring import measure
+from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
 from safe_gate.settings.options import Options
 
@@ -35,11 +36,11 @@ def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt,
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
-    problems = measure.as_shown(problems, options)
+    problems = refusals.as_shown(problems, options)
     if options.mode == "publish":
         delivery.tell_of_refusal(problems, options, effects)
         return complain(problems, effects)
-    return conclude(judging.error_report(problems, Options(), effects), problems, options, effects)
+    return conclude(error_report(problems, Options(), effects), problems, options, effects)
 
 
 def unfinished(judging_options: Options, options: Options, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
@@ -49,7 +50,7 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
     judge, which may name other files than the run's own.
     """
     problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
-    report = judging.error_report((problem,), judging_options, effects)
+    report = error_report((problem,), judging_options, effects)
     readers, run = (options, judging_options), formats.Run(report, effects.folder)
     for path, draw in drawn.items():
         read = [Path(one.baseline) for one in readers]  # which stays missing, too
@@ -77,7 +78,7 @@ def conclude(
         written = [disk.shown(path) for path in drawn]
     except CannotJudge as error:
         problems = (*problems, *error.problems)
-        report = judging.error_report(problems, options, effects)
+        report = error_report(problems, options, effects)
         run = formats.Run(report, effects.folder)
         for path, draw in drawn.items():
             writing.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed

@@ -7,31 +7,27 @@ hashed, not as paths, and rules as their recipe, which each process compiles onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from contextlib import suppress
-from dataclasses import dataclass, fields, replace
+from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Generic, Literal, TypeVar
+from typing import Any, Literal
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.figures import add_up, first_few, plural
+from safe_gate.core.figures import add_up
 from safe_gate.core.given import Case, Lines
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Problems
-from safe_gate.core.validate import suggestion
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS, without_texts
-from safe_gate.inputs import blocks, config_file, disk, documents, matching, recorded
+from safe_gate.inputs import blocks, disk, recorded
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
-from safe_gate.render.untrusted import quoted
 from safe_gate.scoring import progress, workers
+from safe_gate.scoring.asked import settings
+from safe_gate.scoring.intake import Part, parts_of
+from safe_gate.scoring.refusals import as_shown, too_many_tags
 from safe_gate.settings.options import Options
-
-SCORING = (*(name for evaluator in EVALUATORS.values() for name in evaluator.scoring), "cluster_key", "text")
-"""The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
-
-T = TypeVar("T")
 
 Recount = Callable[[JsonObject], JsonObject]
 """What returns the entry of a case that follows from what an entry holds; the same unless that contradicts itself."""
@@ -113,7 +109,7 @@ def part(
     bounds = blocks.Bounds.of(options)
 
     def parts() -> Iterator[tuple[Part, bool]]:
-        for item in _parts(evaluator, options, output, root, size):
+        for item in parts_of(evaluator, options, output, root, size):
             if isinstance(item, Problem):
                 found.add(item)
             elif isinstance(item, disk.InputFile):
@@ -147,114 +143,6 @@ def part(
     is_whole = not problems and 0 < count == len(entries)
     whole = evaluator.report(total, entries, by, generated_at) if is_whole else None
     return Measured(whole, as_shown(problems, options), tuple(inputs), entries, count, groups, tuple(skipped), texts)
-
-
-Part = blocks.Part | tuple[Case, ...]
-"""Some cases: lines that hold them, or cases of documents, which are read already."""
-
-Other = Problem | disk.InputFile | recorded.Skipped
-
-
-def _parts(evaluator: Evaluator, options: Options, output: str, root: Path, size: int) -> Iterator[Part | Other]:
-    """Yield an evaluator's cases in parts of about `size`, with problems and files."""
-    patterns = getattr(options, evaluator.input.setting)
-    if isinstance(evaluator.input, Lines):
-        yield from recorded.parts(evaluator, patterns, root=root, size=size, bounds=blocks.Bounds.of(options))
-        yield from (recorded.Skipped(disk.shown(path, root)) for path in matching.own_cases(patterns, root=root))
-        return
-    some: list[Case] = []
-    for item in _of_documents(evaluator, options, output, root):
-        if isinstance(item, Other):
-            yield item
-            continue
-        some.append(item)
-        if len(some) == size:
-            yield tuple(some)
-            some.clear()
-    if some:
-        yield tuple(some)
-
-
-def _of_documents(evaluator: Evaluator, options: Options, output: str, root: Path) -> Iterator[Case | Other]:
-    form = documents.documents_of(evaluator)
-    return documents.cases(
-        evaluator,
-        getattr(options, form.setting),
-        getattr(options, form.outputs),
-        folder=getattr(options, form.folder),
-        leave_out=(options.config, options.waivers, output),
-        cluster_key=options.cluster_key,
-        root=root,
-        bounds=blocks.Bounds.of(options),
-    )
-
-
-def cases(evaluator: Evaluator, options: Options, *, root: Path = HERE) -> Iterator[Case | Other]:
-    """Yield an evaluator's cases that options name and leave in, with problems and files; scores none."""
-    found: Iterator[Case | Other]
-    if isinstance(evaluator.input, Lines):
-        patterns, bounds = getattr(options, evaluator.input.setting), blocks.Bounds.of(options)
-        found = recorded.cases(evaluator, patterns, root=root, cluster_key=options.cluster_key, bounds=bounds)
-    else:
-        found = _of_documents(evaluator, options, "", root)
-    own = settings(options)
-    return (item for item in found if isinstance(item, Other) or evaluator.is_wanted(item, own))
-
-
-def given(options: Options) -> list[Evaluator]:
-    """Return the evaluators that options name input files of, in reading order."""
-    return [one for one in EVALUATORS.values() if getattr(options, one.input.setting)]
-
-
-def too_many_tags(most: int) -> Problem:
-    """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
-    words = f"the cases have more than {most} distinct tags; put what differs from case to case into a field x_..."
-    return Problem(Place("max-tags"), f"{words}, or raise max-tags")
-
-
-def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mapping[str, Any]]:
-    """Return what options set for groups of an evaluator's cases, by their names."""
-    setting = evaluator.grouping.setting
-    return (getattr(options, setting) if setting else None) or {}
-
-
-def unknown_groups(
-    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
-) -> Iterator[Problem]:
-    """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
-
-    An evaluator without input has no say. The options' config file lies below `root`.
-    """
-    for evaluator, found in measured.items():
-        if found is None:
-            continue
-        noun = EVALUATORS[evaluator].grouping.noun
-        setting = EVALUATORS[evaluator].grouping.setting
-        named = groups_limited(EVALUATORS[evaluator], options)
-        for name in sorted(named.keys() - found.groups):
-            if not named[name].get("optional"):
-                known = {one.casefold(): one for one in sorted(found.groups)}
-                words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or set"
-                words = f"{words} `optional: true` if its cases may be absent"
-                yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
-
-
-def misnamed(options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE) -> Iterator[Problem]:
-    """Yield a problem for each name that options give and that means nothing to the evaluators with input."""
-    every = {field.name: getattr(options, field.name) for field in fields(options)}
-    for name, found in measured.items():
-        for one in EVALUATORS[name].misnamed(every) if found else ():
-            setting = one.setting.replace("_", "-")
-            yield Problem(_set_at(options.config, root, setting, one.name), one.message, field=one.name)
-
-
-def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
-    """Return where a config file names a group, or the setting that does if the file does not."""
-    with suppress(CannotJudge):
-        found = config_file.read_config(config, root=root)
-        if found and isinstance(named := found.content.get(setting), Mapping) and name in named:
-            return Place(found.path, found.line_of((setting, name)))
-    return Place(setting)
 
 
 @dataclass(frozen=True, slots=True)
@@ -362,88 +250,6 @@ def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
     return entry if text == "full" else without_texts(evaluator, entry)
 
 
-def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
-    """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
-    counts: dict[str, int] = {}
-    problems: tuple[Problem, ...] = ()
-    for evaluator in given(options):
-        counts[evaluator.name], found = _counted(cases(evaluator, options))
-        if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(settings(options))):
-            found = (lacking,)
-        problems += found
-    return counts, as_shown(problems, options)
-
-
-def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
-    intake = Intake(items)
-    return sum(1 for _ in intake.cases()), intake.problems
-
-
-def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], None]) -> None:
-    """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
-    if skipped:
-        count = plural(len(skipped), "file")
-        named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
-        tell(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
-
-
-_MOST_SKIPPED = 20
-
-
-def nothing_to_judge() -> Problem:
-    """Return the problem of a run without inputs."""
-    inputs = [evaluator.input for evaluator in EVALUATORS.values()]
-    named = " or ".join(one.setting.replace("_", "-") for one in inputs)
-    return missing(named, f"the files to judge: {', '.join(one.plural for one in inputs)}")
-
-
-def missing(what: str, expected: str) -> Problem:
-    """Return the problem of a setting without which there is nothing to judge."""
-    return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
-
-
-def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:
-    """Return problems as they may be shown: with `text: none` they quote no recorded text."""
-    return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
-
-
-class Intake(Generic[T]):
-    """A stream of cases, set apart from the problems and files among them, which are there when it has been read.
-
-    `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
-    there will be no verdict: from there on it looks for others only.
-    """
-
-    def __init__(self, items: Iterable[T | Problem | disk.InputFile | recorded.Skipped]) -> None:
-        self._items = items
-        self._found = Problems()
-        self.inputs: list[disk.InputFile] = []
-        self.skipped: list[str] = []
-        self.count = 0
-
-    def add(self, problem: Problem) -> None:
-        """Take in a problem that was found with a case."""
-        self._found.add(problem)
-
-    @property
-    def problems(self) -> tuple[Problem, ...]:
-        """The problems, as many of a file as are kept."""
-        return self._found.kept()
-
-    def cases(self) -> Iterator[T]:
-        """Yield the cases, as long as there is no problem."""
-        for item in self._items:
-            if isinstance(item, Problem):
-                self._found.add(item)
-            elif isinstance(item, disk.InputFile):
-                self.inputs.append(item)
-            elif isinstance(item, recorded.Skipped):
-                self.skipped.append(item.path)
-            elif not self._found:
-                self.count += 1
-                yield item
-
-
 def _processes(jobs: str) -> int:
     """Return how many processes a setting asks for: as many as there are cores, or a number."""
     return workers.cores() if jobs == "auto" else int(jobs)
@@ -452,9 +258,3 @@ def _processes(jobs: str) -> int:
 def rules_digest(options: Options, *, root: Path = HERE) -> str:
     """Return the digest of the packs that the options name, as `rules.digest` does."""
     return own_rules.digest(settings(options), root=root)
-
-
-def settings(options: Options) -> dict[str, Any]:
-    """Return the options of `SCORING` as a report has them."""
-    values = {name: getattr(options, name) for name in SCORING}
-    return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}

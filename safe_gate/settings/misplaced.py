@@ -11,7 +11,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.options import Options
 
 if TYPE_CHECKING:
-    from safe_gate.settings.sources import Source
+    from safe_gate.settings.origins import Source
 
 
 def misplaced(options: Options, origins: Mapping[str, Source], command: str) -> Iterator[Problem]:

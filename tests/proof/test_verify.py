@@ -17,7 +17,7 @@ from safe_gate import __version__
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.proof import differences
 from safe_gate.render.jsonreport import to_json
-from safe_gate.scoring.measure import SCORING
+from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.options import Options
 from tests.evaluators.synthesis.test_packs import OWN
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases

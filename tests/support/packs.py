@@ -12,7 +12,7 @@ from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis.packs import SPEC, Pack
 from safe_gate.evaluators.synthesis.turn import Rules
 from safe_gate.inputs import rules as of_evaluators
-from safe_gate.scoring.measure import settings
+from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 
 __all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "shipped"]

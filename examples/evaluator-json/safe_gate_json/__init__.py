@@ -8,9 +8,10 @@ from types import MappingProxyType
 
 from safe_gate.core.given import FileKind, Lines, Way
 from safe_gate.core.jsontext import JsonError, parse_bounded
-from safe_gate.core.model import Explained, JsonObject
+from safe_gate.core.model import JsonObject
 from safe_gate.core.passfail import PART, PassFail
 from safe_gate.core.setting import option
+from safe_gate.core.shown import Explained
 from safe_gate.core.validate import Schema
 
 CASE = {

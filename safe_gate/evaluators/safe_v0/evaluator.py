@@ -13,10 +13,7 @@ from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.safe_v0.settings import Settings
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import (
-        JsonObject,
-        Problem,
-    )
+    from safe_gate.core.model import JsonObject, Problem
 
 
 def _is_output(value: Any) -> bool:

@@ -8,24 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
-from safe_gate.core.model import (
-    Cause,
-    Explained,
-    Finding,
-    JsonObject,
-    Judgement,
-    Label,
-    Phrase,
-    Place,
-    Rate,
-    Section,
-    Severity,
-    Table,
-    Untrusted,
-    View,
-    Words,
-)
+from safe_gate.core.model import JsonObject, Judgement, Label, Phrase, Place, Severity, Untrusted, Words
 from safe_gate.core.no_reply import why_no_reply, without_reply
+from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
+from safe_gate.core.views import View
 from safe_gate.evaluators.safe_v0.score import METRICS, Threshold
 
 _TOP_ISSUES = 3

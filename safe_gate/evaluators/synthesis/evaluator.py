@@ -12,12 +12,7 @@ from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.synthesis.settings import Settings
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import (
-        JsonObject,
-        Phrase,
-        Place,
-        Problem,
-    )
+    from safe_gate.core.model import JsonObject, Phrase, Place, Problem
     from safe_gate.core.validate import Fault
 
 

@@ -6,7 +6,8 @@ from collections.abc import Iterator, Mapping
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
-from safe_gate.core.model import JsonObject, Mark, Phrase, Side, Untrusted
+from safe_gate.core.model import JsonObject, Phrase, Untrusted
+from safe_gate.core.shown import Mark, Side
 from safe_gate.evaluators.synthesis.language import reads_foreign
 from safe_gate.evaluators.synthesis.leaving import TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR

@@ -11,9 +11,10 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.figures import share
-from safe_gate.core.model import Failure, JsonObject, Lookup, View
+from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.no_reply import no_reply
 from safe_gate.core.stats import wilson
+from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import CheckResult, Result

@@ -8,24 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, share, with_interval
-from safe_gate.core.model import (
-    Cause,
-    Explained,
-    Finding,
-    JsonObject,
-    Judgement,
-    Phrase,
-    Place,
-    Rate,
-    Section,
-    Severity,
-    Table,
-    Untrusted,
-    View,
-    Words,
-)
+from safe_gate.core.model import JsonObject, Judgement, Phrase, Place, Severity, Untrusted, Words
 from safe_gate.core.no_reply import why_no_reply, without_reply
+from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.stats import wilson
+from safe_gate.core.views import View
 from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.reasons import AGAINST, EVIDENCE

@@ -9,7 +9,9 @@ from collections.abc import Iterator
 from itertools import chain
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Phrase, Table, Untrusted, Words, in_order, number
+from safe_gate.core.model import JsonObject, Phrase, Untrusted, Words
+from safe_gate.core.problems import in_order, number
+from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render import weakening
 from safe_gate.render.cases import is_compared

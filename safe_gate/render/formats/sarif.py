@@ -14,7 +14,8 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Explained, JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.core.model import JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.core.shown import Explained
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
 from safe_gate.render.formats import Run

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from safe_gate.core.model import JsonObject, Judgement, Mark, Phrase, Recorded, Severity, Untrusted
+from safe_gate.core.model import JsonObject, Judgement, Phrase, Recorded, Severity, Untrusted
+from safe_gate.core.shown import Mark
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
 from safe_gate.render.formats import Run

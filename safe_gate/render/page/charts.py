@@ -7,7 +7,7 @@ from itertools import groupby
 from typing import NamedTuple
 
 from safe_gate.core.figures import percent
-from safe_gate.core.model import Rate
+from safe_gate.core.shown import Rate
 from safe_gate.core.stats import wilson
 from safe_gate.render.page import WIDE
 from safe_gate.render.page.markup import words

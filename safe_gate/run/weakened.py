@@ -1,0 +1,93 @@
+"""Shell: how a change made the gate weaker, beside its base commit."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import AbstractContextManager, nullcontext
+from pathlib import Path
+from typing import Any
+
+from safe_gate.baseline import comparison, source, terms
+from safe_gate.core.given import Documents
+from safe_gate.core.model import CannotJudge
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate.weakening import Weakening, What
+from safe_gate.inputs import disk, matching, named
+from safe_gate.publish.effects import Effects
+from safe_gate.run.policy import OF_INPUTS, WARN_HERE, Ruling, base_commit, is_needed_by_base
+from safe_gate.settings.options import Options
+
+
+def weakened(
+    compared: source.Baseline | None,
+    ruling: Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparison.OptionsAt,
+) -> dict[str, Any]:
+    """Return where the gate is weaker than on the base commit or, if only a report is available, than in the report.
+
+    What cannot be read is an error where a weaker gate breaks the run, else it is not known.
+    """
+    head, is_needed = terms.at(options), ruling.breaks_on_weakened(options)
+    left_out = tuple(_left_out(ruling, options))
+    for choice in _bases(compared, ruling, options, effects, options_at):
+        try:
+            with choice as base:
+                return terms.held_against(base, head, options, options_at, effects.generated_at, left_out=left_out)
+        except CannotJudge:
+            if is_needed or is_needed_by_base(options, effects, options_at):
+                raise
+    return terms.held_against(None, head, options, options_at, effects.generated_at)
+
+
+def _left_out(ruling: Ruling, options: Options) -> Iterator[Weakening]:
+    """Yield what the base commit's settings had judged and the change's own name no more: other cases may come instead.
+
+    What they add is judged once it is merged, as a new limit is. Other patterns for the same files leave out none.
+    """
+    for name in OF_INPUTS if ruling.base else ():
+        judged, own = (_listed(getattr(one, name)) for one in (ruling.options, options))
+        gone = [one for one in judged if one not in own]
+        if gone and _files_of(name, ruling.options) - _files_of(name, options):
+            new = [one for one in own if one not in judged]
+            what = What.CHANGED if new else What.DROPPED
+            yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
+
+
+def _files_of(name: str, options: Options) -> set[Path]:
+    """Return where the files lie that a setting of inputs names, the folder of batches those of all batches."""
+    for one in EVALUATORS.values():
+        if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
+            outputs = getattr(options, one.input.outputs) if isinstance(one.input, Documents) else ()
+            return set(map(disk.location, named.expanded(one, options, outputs=outputs).paths))
+    paths, _ = matching.expand(getattr(options, name))
+    return set(map(disk.location, paths))
+
+
+def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
+    return value if isinstance(value, tuple) else (value,)
+
+
+def _bases(
+    compared: source.Baseline | None,
+    ruling: Ruling,
+    options: Options,
+    effects: Effects,
+    options_at: comparison.OptionsAt,
+) -> Iterator[AbstractContextManager[source.Baseline | None]]:
+    """Yield what to hold a run's terms against, the best first.
+
+    That is the event's base commit if it has one: what to compare outputs with may be named by a config file
+    that came with the change.
+    """
+    is_needed, has_base = ruling.breaks_on_weakened(options), bool(effects.context.subject.base_sha)
+    is_commit = compared is not None and compared.report is None
+    if ruling.base:
+        yield nullcontext(ruling.base)
+    elif is_commit and (ruling.options.baseline == "base" or not has_base):
+        yield nullcontext(compared)
+    else:
+        if is_needed or has_base:
+            yield base_commit("on-weakened", WARN_HERE, options, effects, options_at)
+        yield nullcontext(compared)

@@ -1,0 +1,138 @@
+"""Shell: cases on their way to be scored, with their problems and their files."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.figures import first_few, plural
+from safe_gate.core.given import Case, Lines
+from safe_gate.core.model import Problem
+from safe_gate.core.problems import Problems
+from safe_gate.inputs import blocks, disk, documents, matching, recorded
+from safe_gate.inputs.disk import HERE
+from safe_gate.render.untrusted import quoted
+from safe_gate.scoring.asked import given, settings
+from safe_gate.scoring.refusals import as_shown
+from safe_gate.settings.options import Options
+
+T = TypeVar("T")
+
+
+Part = blocks.Part | tuple[Case, ...]
+"""Some cases: lines that hold them, or cases of documents, which are read already."""
+
+Other = Problem | disk.InputFile | recorded.Skipped
+
+
+def parts_of(evaluator: Evaluator, options: Options, output: str, root: Path, size: int) -> Iterator[Part | Other]:
+    """Yield an evaluator's cases in parts of about `size`, with problems and files."""
+    patterns = getattr(options, evaluator.input.setting)
+    if isinstance(evaluator.input, Lines):
+        yield from recorded.parts(evaluator, patterns, root=root, size=size, bounds=blocks.Bounds.of(options))
+        yield from (recorded.Skipped(disk.shown(path, root)) for path in matching.own_cases(patterns, root=root))
+        return
+    some: list[Case] = []
+    for item in _of_documents(evaluator, options, output, root):
+        if isinstance(item, Other):
+            yield item
+            continue
+        some.append(item)
+        if len(some) == size:
+            yield tuple(some)
+            some.clear()
+    if some:
+        yield tuple(some)
+
+
+def _of_documents(evaluator: Evaluator, options: Options, output: str, root: Path) -> Iterator[Case | Other]:
+    form = documents.documents_of(evaluator)
+    return documents.cases(
+        evaluator,
+        getattr(options, form.setting),
+        getattr(options, form.outputs),
+        folder=getattr(options, form.folder),
+        leave_out=(options.config, options.waivers, output),
+        cluster_key=options.cluster_key,
+        root=root,
+        bounds=blocks.Bounds.of(options),
+    )
+
+
+def cases(evaluator: Evaluator, options: Options, *, root: Path = HERE) -> Iterator[Case | Other]:
+    """Yield an evaluator's cases that options name and leave in, with problems and files; scores none."""
+    found: Iterator[Case | Other]
+    if isinstance(evaluator.input, Lines):
+        patterns, bounds = getattr(options, evaluator.input.setting), blocks.Bounds.of(options)
+        found = recorded.cases(evaluator, patterns, root=root, cluster_key=options.cluster_key, bounds=bounds)
+    else:
+        found = _of_documents(evaluator, options, "", root)
+    own = settings(options)
+    return (item for item in found if isinstance(item, Other) or evaluator.is_wanted(item, own))
+
+
+def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
+    """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
+    counts: dict[str, int] = {}
+    problems: tuple[Problem, ...] = ()
+    for evaluator in given(options):
+        counts[evaluator.name], found = _counted(cases(evaluator, options))
+        if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(settings(options))):
+            found = (lacking,)
+        problems += found
+    return counts, as_shown(problems, options)
+
+
+def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
+    intake = Intake(items)
+    return sum(1 for _ in intake.cases()), intake.problems
+
+
+def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], None]) -> None:
+    """Print which of our own files the globs of a setting skipped, if any; no report depends on them."""
+    if skipped:
+        count = plural(len(skipped), "file")
+        named = quoted(first_few(skipped, len(skipped), _MOST_SKIPPED))
+        tell(f"safe-gate: skipped {count} of its own that {setting} matches: {named}")
+
+
+_MOST_SKIPPED = 20
+
+
+class Intake(Generic[T]):
+    """A stream of cases, set apart from the problems and files among them, which are there when it has been read.
+
+    `count` is how many cases it gave, `skipped` are the files of our own that a glob passed over. With a problem
+    there will be no verdict: from there on it looks for others only.
+    """
+
+    def __init__(self, items: Iterable[T | Problem | disk.InputFile | recorded.Skipped]) -> None:
+        self._items = items
+        self._found = Problems()
+        self.inputs: list[disk.InputFile] = []
+        self.skipped: list[str] = []
+        self.count = 0
+
+    def add(self, problem: Problem) -> None:
+        """Take in a problem that was found with a case."""
+        self._found.add(problem)
+
+    @property
+    def problems(self) -> tuple[Problem, ...]:
+        """The problems, as many of a file as are kept."""
+        return self._found.kept()
+
+    def cases(self) -> Iterator[T]:
+        """Yield the cases, as long as there is no problem."""
+        for item in self._items:
+            if isinstance(item, Problem):
+                self._found.add(item)
+            elif isinstance(item, disk.InputFile):
+                self.inputs.append(item)
+            elif isinstance(item, recorded.Skipped):
+                self.skipped.append(item.path)
+            elif not self._found:
+                self.count += 1
+                yield item

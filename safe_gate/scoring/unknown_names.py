@@ -1,0 +1,63 @@
+"""Shell: names in settings, such as that of a group, that mean nothing to the cases of a run."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import suppress
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.validate import suggestion
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import config_file
+from safe_gate.inputs.disk import HERE
+from safe_gate.scoring.measure import Measured
+from safe_gate.settings.options import Options
+
+
+def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mapping[str, Any]]:
+    """Return what options set for groups of an evaluator's cases, by their names."""
+    setting = evaluator.grouping.setting
+    return (getattr(options, setting) if setting else None) or {}
+
+
+def unknown_groups(
+    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
+) -> Iterator[Problem]:
+    """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
+
+    An evaluator without input has no say. The options' config file lies below `root`.
+    """
+    for evaluator, found in measured.items():
+        if found is None:
+            continue
+        noun = EVALUATORS[evaluator].grouping.noun
+        setting = EVALUATORS[evaluator].grouping.setting
+        named = groups_limited(EVALUATORS[evaluator], options)
+        for name in sorted(named.keys() - found.groups):
+            if not named[name].get("optional"):
+                known = {one.casefold(): one for one in sorted(found.groups)}
+                words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or set"
+                words = f"{words} `optional: true` if its cases may be absent"
+                yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
+
+
+def misnamed(options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE) -> Iterator[Problem]:
+    """Yield a problem for each name that options give and that means nothing to the evaluators with input."""
+    every = {field.name: getattr(options, field.name) for field in fields(options)}
+    for name, found in measured.items():
+        for one in EVALUATORS[name].misnamed(every) if found else ():
+            setting = one.setting.replace("_", "-")
+            yield Problem(_set_at(options.config, root, setting, one.name), one.message, field=one.name)
+
+
+def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
+    """Return where a config file names a group, or the setting that does if the file does not."""
+    with suppress(CannotJudge):
+        found = config_file.read_config(config, root=root)
+        if found and isinstance(named := found.content.get(setting), Mapping) and name in named:
+            return Place(found.path, found.line_of((setting, name)))
+    return Place(setting)

@@ -1,0 +1,74 @@
+"""Settings from environment variables and the action's inputs. Pure: the environment is an argument."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+
+from safe_gate.core.model import Place, Problem
+from safe_gate.core.validate import suggestion
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.settings.old_names import OLD_NAMES
+from safe_gate.settings.options import Setting, settings
+from safe_gate.settings.origins import Source
+from safe_gate.settings.values import BOOLEANS
+
+# What the runner itself may add to a container action's inputs (metadata syntax: with.args, with.entrypoint).
+_RUNNER_INPUTS = frozenset({"INPUT_ARGS", "INPUT_ENTRYPOINT"})
+_PREFIXES = ("SAFE_GATE_", "SAFEGATE_", *(one.prefix for one in EVALUATORS.values() if one.prefix))
+
+
+def from_environ(environ: Mapping[str, str]) -> dict[str, tuple[Source, str]]:
+    """Return the options set by action inputs or variables, with the source of each.
+
+    An input that is left out arrives as an empty string, which counts as not set. Some shells drop
+    variables with hyphens, so the spelling with underscores is read too.
+    """
+    found = {}
+    named = [(one.name, one.input, _environment_names(one), "") for one in settings()]
+    named += [(old.name, old.input, old.environment, old.instead) for old in OLD_NAMES]
+    for option, input_, names, instead in named:
+        for name in names if option not in found else ():
+            if environ.get(name, "").strip():
+                is_input = name.startswith("INPUT_")
+                place = Place(f"{name} (input {input_})" if is_input else name)
+                found[option] = (Source("input" if is_input else "variable", place, instead=instead), environ[name])
+                break
+    return found
+
+
+def switched_on(name: str, environ: Mapping[str, str]) -> bool:
+    """Tell whether an action input or a variable switches an option on; another value than true or false does not."""
+    _, value = from_environ(environ).get(name, (None, ""))
+    return BOOLEANS.get(value.strip(), False)
+
+
+def _environment_names(setting: Setting) -> tuple[str, ...]:
+    inputs = (f"INPUT_{setting.input.upper()}", f"INPUT_{setting.name.upper()}") if setting.is_input else ()
+    return (*inputs, *setting.env)
+
+
+def unknown_names(environ: Mapping[str, str], *, is_action: bool) -> Iterator[Problem]:
+    """Yield a problem for each variable that looks like ours and is not: a typo must not pass."""
+    known = {name for setting in settings() for name in _environment_names(setting)} | _RUNNER_INPUTS
+    known |= {name for old in OLD_NAMES for name in old.environment}
+    inputs = {name.upper(): setting.input for setting in settings() if setting.is_input for name in setting.names}
+    variables = {
+        name.upper().replace("-", "_"): setting.env[0]
+        for setting in settings()
+        if setting.env
+        for name in (*setting.names, *map(_bare, setting.env))
+    }
+    for name in sorted(environ.keys() - known):
+        given = name.removeprefix("INPUT_")
+        if is_action and given != name:
+            what = f"input {given.lower()}{suggestion(given.replace('_', '-'), inputs, quoted=False)}"
+        elif name.upper().startswith(_PREFIXES):
+            what = f"variable of this name{suggestion(_bare(name.upper()), variables, quoted=False)}"
+        else:
+            continue
+        yield Problem(Place(name), f"safe-gate has no {what}; correct its name or remove it")
+
+
+def _bare(variable: str) -> str:
+    """Return a variable's name without its prefix, which people mix up."""
+    return next((variable.removeprefix(prefix) for prefix in _PREFIXES if variable.startswith(prefix)), variable)

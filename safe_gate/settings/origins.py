@@ -1,0 +1,51 @@
+"""Where a setting comes from, and the problems of its value there. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from safe_gate.core.model import Config, Place, Problem
+from safe_gate.core.validate import masked, quote
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there.
+
+    `instead` says what to write in place of an old name, "" for a name that stays.
+    """
+
+    kind: str
+    place: Place
+    field: str = ""
+    instead: str = ""
+
+    @property
+    def name(self) -> str:
+        """What the setting is called there."""
+        return f"{self.place.path}: {self.field}" if self.field else self.place.path
+
+    def problem(self, words: str) -> Problem:
+        """Return a problem of the setting."""
+        return Problem(self.place, words, field=self.field)
+
+    def unfit(self, value: str | float, expected: str) -> Problem:
+        """Return the problem of a value that the setting cannot have."""
+        words, hidden = (f"is {name(value)}; expected {expected}" for name in (quote, masked))
+        return Problem(self.place, words, field=self.field, text_free=hidden)
+
+
+Given = Mapping[str, tuple[Source, Any]]
+"""What one kind of source sets: by name, where and to what."""
+
+
+def in_config(config: Config, *key: str) -> Source:
+    """Return a key of the config file as a source."""
+    return Source("config file", Place(config.path, config.line_of(key)), ".".join(key))
+
+
+def of_default(name: str) -> Source:
+    """Return the default of an option as a source."""
+    return Source("default", Place(f"the default of {name.replace('_', '-')}"))
