@@ -13,7 +13,7 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import checked, config_file, disk, documents, kinds, recorded
+from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
 from safe_gate.run.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import intake, shards
 from safe_gate.settings.sources import read
@@ -71,9 +71,9 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
 
 def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
     """Yield what documents hold, joined with their outputs, and outputs whose documents are not given alone."""
-    beside = {disk.location(documents.outputs_beside(Path(one))) for one in given}
+    beside = {disk.location(batches.outputs_beside(Path(one))) for one in given}
     strays = [one for one in outputs if disk.location(Path(one)) not in beside]
-    alone = [one for one in strays if not given or disk.exists(documents.batch_of(Path(one)))]
+    alone = [one for one in strays if not given or disk.exists(batches.batch_of(Path(one)))]
     # None is named where each is found beside its document: naming one, as --outputs does, ends that search.
     named = [one for one in outputs if one not in alone] if len(alone) < len(strays) else []
     if given:

@@ -3,45 +3,22 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from itertools import compress
-from operator import not_
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.figures import plural
-from safe_gate.core.given import Case, CaseAt, Documents, Lines
+from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import item_lines
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import blocks, checked, disk, globs, kinds, matching, schemas
+from safe_gate.inputs import blocks, checked, disk, kinds, matching, schemas
+from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
 from safe_gate.inputs.disk import HERE, InputFile, shown
 from safe_gate.inputs.recorded import Skipped, cluster_of, id_of, recorded_outputs, twin, twin_of
 from safe_gate.inputs.spool import Store
-from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE
-
-# How what we write begins, two keys deep: a batch may begin with one of them, and be told that the schema knows it not.
-_REPORT = re.compile(
-    rb'\{\s*"(?:report_type": "SAFE_v0",\s*"generated_at|schema_version": \d+,\s*"tool|publication": \d+,\s*"gate'
-    rb'|summary": {\s*"cases": \d+,\s*"passed|comparison": {\s*"baseline)":'
-)
-_OWN = "safe-gate."
-_OTHER_REPORTS = (b"[", b'{"schemaVersion"')
-"""How the reports for other systems begin: no batch does, for it is an object of other keys."""
-_MOST_NAMED = 20
 
 Item = Case | Problem | InputFile | Skipped
-
-
-class Expanded(NamedTuple):
-    """The batch files that patterns name, their problems, and our own files that a glob skips."""
-
-    paths: list[Path]
-    problems: list[Problem]
-    skipped: list[Path]
 
 
 def cases(
@@ -111,97 +88,6 @@ def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Pro
     paths, problems = matching.expand(patterns)
     yield from problems
     yield from _read_outputs(evaluator, paths, Store(), HERE, blocks.BOUNDS)
-
-
-def outputs_beside(path: Path) -> Path:
-    """Return where the recorded outputs of a batch file are, unless they are named or inline."""
-    return path.with_name(f"{path.stem}{kinds.OUTPUTS}")
-
-
-def batch_of(path: Path) -> Path:
-    """Return where the batch is that recorded outputs lie beside, if they do."""
-    return path.with_name(f"{path.name.removesuffix(kinds.OUTPUTS)}.json")
-
-
-def expand(
-    form: Documents,
-    patterns: Sequence[str],
-    base: Path,
-    leave_out: Sequence[str],
-    *,
-    outputs: Sequence[str] = (),
-    root: Path = HERE,
-) -> Expanded:
-    """Return the batch files that patterns name, `*.json`, the suffix optional, and a problem for what names none.
-
-    Globs pass over our own config, waivers and reports; outputs, which `NAME*` names too, are read with their
-    batch, and without one a problem, as far as a glob's go unless other `outputs` are named. `base` is
-    the folder that patterns start from, `root` that of `matching.expand`.
-    """
-    folder = root / base
-    own = {shown(Path(name)) for name in leave_out if name}
-    found: list[Path] = []
-    problems: list[Problem] = []
-    skipped: list[Path] = []
-    for pattern in patterns:
-        named = str(base / pattern)
-        if refused := matching.outside(named, root):
-            problems.append(refused)
-            continue
-        candidates = (pattern, f"{pattern}.json")
-        globbed, unread = globs.matches(candidates, folder)
-        alone = () if unread else candidates  # what cannot be looked for counts as there
-        literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
-        listed = [path for path in globbed if not globs.is_folder(path)]
-        named_json = [path for path in listed if path.suffix.lower() == ".json"]
-        are_ours = [_is_ours(form, path, is_named=shown(path, root) in own) for path in named_json]
-        ours = matching.distinct(compress(named_json, are_ours))
-        batches = list(compress(named_json, map(not_, are_ours)))
-        skipped += ours
-        lone = [] if outputs else [path for path in listed if path.name.endswith(kinds.OUTPUTS)]
-        meant = [*literals[:1], *batches, *lone]
-        problems += [disk.unreadable(path, why, root) for path, why in unread]
-        if not meant and not unread and ours:
-            are = "is" if len(ours) == 1 else "are"
-            words = f"matches nothing but {_ours(ours, root)}, which {are} skipped; name the batches"
-            problems.append(Problem(Place(named), words))
-        elif not meant and not unread:
-            others = (one.input for one in EVALUATORS.values() if isinstance(one.input, Lines))
-            elsewhere = ", ".join(f"{one.plural} are named by {_input(one.setting)}" for one in others)
-            words = f"matches .jsonl files, but no batch (.json); {elsewhere}"
-            is_other = any(path.suffix == ".jsonl" for path in listed)
-            problems.append(Problem(Place(named), words) if is_other else matching.no_match(named, ".json", root))
-        found += meant
-    paths = matching.distinct(path for path in found if not path.name.endswith(kinds.OUTPUTS))
-    beside = {disk.location(outputs_beside(path)) for path in paths}
-    for path in matching.distinct(path for path in found if path.name.endswith(kinds.OUTPUTS)):
-        if disk.location(path) not in beside:
-            words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
-            words += f"; name that too, or this by --outputs or {_input(form.outputs)}"
-            problems.append(Problem(Place(shown(path, root)), words))
-    if not paths and not problems:
-        problems.append(matching.no_match(" ".join(patterns), ".json", root))
-    is_read = {disk.location(path) for path in paths}
-    skipped = [path for path in matching.distinct(skipped) if disk.location(path) not in is_read]
-    return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
-
-
-def documents_of(evaluator: Evaluator) -> Documents:
-    """Return the form of an evaluator's input files, which is that of documents."""
-    assert isinstance(evaluator.input, Documents)  # noqa: S101 - narrows a type
-    return evaluator.input
-
-
-def _input(setting: str) -> str:
-    """Return the name of a setting as the action's input."""
-    return setting.replace("_", "-")
-
-
-def _ours(paths: Sequence[Path], root: Path) -> str:
-    """Return the number of our own files among `paths`, with the first names."""
-    names = ", ".join(shown(path, root) for path in paths[:_MOST_NAMED])
-    more = ", …" if len(paths) > _MOST_NAMED else ""
-    return f"{plural(len(paths), 'file')} of safe-gate's own ({names}{more})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -277,7 +163,7 @@ def _joined(
     if lacking:
         ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
-        advice = f"name another file by --outputs or {_input(form.outputs)} (to validate as one more FILE)"
+        advice = f"name another file by --outputs or {input_named(form.outputs)} (to validate as one more FILE)"
         yield Problem(Place(batch.name), f"{words}; {advice}")
     for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
         if not test_id:
@@ -348,19 +234,3 @@ def _read_outputs(
             if first is not here:
                 yield twin(place, first["path"], first["line"], test_id, evaluator.id_key)
     return are_read
-
-
-def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
-    """Tell our own config, waivers and reports, which a glob may meet, from batches.
-
-    `is_named` says that a setting names the file as one of them: then it is, unless it holds cases.
-    """
-    if path.name in (*CONFIG_FILES, WAIVERS_FILE):
-        return True
-    try:
-        with disk.open_regular(path) as file:
-            start = file.read(-1 if is_named else 100)
-    except OSError:
-        return False
-    is_other = path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)
-    return is_other or _REPORT.match(start) is not None or (is_named and f'"{form.cases}"'.encode() not in start)

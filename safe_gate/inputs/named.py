@@ -9,9 +9,9 @@ from pathlib import Path
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import documents, matching
+from safe_gate.inputs import batches, matching
+from safe_gate.inputs.batches import Expanded
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.documents import Expanded
 from safe_gate.settings.options import Options
 
 
@@ -33,13 +33,13 @@ def expanded(
 ) -> Expanded:
     """Return the input files that options name for an evaluator, without those of outputs.
 
-    A glob of documents skips `output`; `outputs` is that of `documents.expand`. Files lie below `root`.
+    A glob of documents skips `output`; `outputs` is that of `batches.expand`. Files lie below `root`.
     """
     form = evaluator.input
     patterns = getattr(options, form.setting)
     if isinstance(form, Documents):
         ours = (options.config, options.waivers, output)
-        return documents.expand(form, patterns, Path(getattr(options, form.folder)), ours, outputs=outputs, root=root)
+        return batches.expand(form, patterns, Path(getattr(options, form.folder)), ours, outputs=outputs, root=root)
     return Expanded(*matching.expand(patterns, root=root), matching.own_cases(patterns, root=root))
 
 
@@ -48,7 +48,7 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     for one in EVALUATORS.values():
         if isinstance(one.input, Documents):
             for path in expanded(one, options, output=output).paths:
-                yield from (path, documents.outputs_beside(path))
+                yield from (path, batches.outputs_beside(path))
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, suffix in settings():
         if setting not in documented:

@@ -6,8 +6,7 @@ the file that `handover.py` describes.
 
 from __future__ import annotations
 
-import hashlib
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
@@ -24,13 +23,15 @@ from safe_gate.core.model import (
     Verdict,
 )
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.github import Api, ApiError, Refusal, commands, comment, pulls
+from safe_gate.github import commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context
-from safe_gate.inputs import disk, writing
+from safe_gate.inputs import disk
 from safe_gate.publish import handover, preview
+from safe_gate.publish.attempts import attempt, warn, warn_of_loss, write_outputs
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.handover import Publication
-from safe_gate.render import console, jsonreport, markdown
+from safe_gate.publish.posting import NOT_POSTED, drafted, leave_behind, post, rehearse, show
+from safe_gate.render import markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.settings.options import Options
 
@@ -48,35 +49,35 @@ def tell(
     The comment comes after all that needs no server, and sinks come last: nothing else may be lost to a server that
     holds up the job until it is killed.
     """
-    _warn_of_loss(options, effects)
+    warn_of_loss(options, effects)
     options = _as_loud_as_before(options, report)
     context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
     annotations = commands.annotated(report, problems, effects.folder)
     draft, file = None, ""
     if options.dry_run:
-        _rehearse(report, problems, annotations, options, origin, effects, recorded)
+        rehearse(report, problems, annotations, options, origin, effects, recorded)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = _draft(report, problems, options, context, origin, job=context.job, recorded=recorded)
+        draft = drafted(report, problems, options, context, origin, job=context.job, recorded=recorded)
         if not options.shard:  # as it will be posted from the report, which holds no reply
-            left = _draft(report, problems, options, context, origin, job=context.job)
-            file = _leave_behind(report, left, options, effects)
+            left = drafted(report, problems, options, context, origin, job=context.job)
+            file = leave_behind(report, left, options, effects)
     if context.summary_file and not options.dry_run:
         texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin, recorded=recorded))
-        _attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
-    are_written = _write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
+        attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
+    are_written = write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.no_comment(options, context))
     if draft:
-        posted = _post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        posted = post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
         if context.broken_event_file and posted.status == "skipped-no-pull-request":
             why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
-            _warn(f"The comment was not posted: {why}", effects)
+            warn(f"The comment was not posted: {why}", effects)
     if are_written:
-        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+        write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
     status = _send(report, options, origin, effects)
     if are_written:
-        _write_outputs({"sink-status": status}, effects)
+        write_outputs({"sink-status": status}, effects)
 
 
 def _send(report: JsonObject, options: Options, origin: Origin, effects: Effects) -> str:
@@ -91,7 +92,7 @@ def _send(report: JsonObject, options: Options, origin: Origin, effects: Effects
     source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
     failures = effects.deliver(report, Run(source, gate, origin.repository, url), options)
     if failures:
-        _warn(f"Not all events were sent: {'; '.join(failures)}", effects)
+        warn(f"Not all events were sent: {'; '.join(failures)}", effects)
     return "failed" if failures else "sent"
 
 
@@ -113,12 +114,12 @@ def append_to_summary(text: str, options: Options, effects: Effects) -> None:
     """Append Markdown to the job summary, if there is one and this is no dry run. What fails is a warning."""
     file = effects.context.summary_file
     if file and not options.dry_run:
-        _attempt("the job summary", lambda: effects.append_summary(file, (text,)), effects)
+        attempt("the job summary", lambda: effects.append_summary(file, (text,)), effects)
 
 
 def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:
     """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
-    _warn_of_loss(options, effects)
+    warn_of_loss(options, effects)
     append_to_summary(f"{said}\n", options, effects)
     values = {
         **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
@@ -130,148 +131,7 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
         "comment-url": "",
         "sink-status": preview.no_sink(options) or "",
     }
-    _write_outputs(values, effects)
-
-
-_REFUSED = {
-    Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
-    Refusal.PERMISSION: (
-        "skipped-permissions",
-        "; this is normal with a read-only token (forks, Dependabot), otherwise the job needs pull-requests: write",
-    ),
-    Refusal.NOT_FOUND: (
-        "skipped-permissions",
-        "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
-    ),
-    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
-    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
-    Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
-}
-"""The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
-
-_NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for status, _ in _REFUSED.values())}
-"""What `publish`, which has nothing else to do, calls an error."""
-
-
-_INSTALLATION = "ghs_"
-"""How a token starts that is a job's own or an App's: GitHub does not tell those whose they are."""
-
-
-def _draft(
-    report: JsonObject,
-    problems: Sequence[Problem],
-    options: Options,
-    context: Context,
-    origin: Origin,
-    *,
-    job: str,
-    recorded: Recorded = NOTHING_RECORDED,
-) -> comment.Draft:
-    """Return the comment for a report, in lengths that GitHub may take."""
-    result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
-    marker = comment.Marker(
-        gate=comment.gate_name(context.workflow, origin.gate or job),
-        head=context.head_sha,
-        run=context.run,
-        result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
-    )
-    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
-    return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
-
-
-def _post(
-    draft: comment.Draft,
-    options: Options,
-    effects: Effects,
-    pull_request: Callable[[Api], int | None],
-    without: str,
-) -> comment.Posted:
-    """Post the comment where there is one to post; its status is `without` where no pull request is found."""
-    context = effects.context
-    if skipped := preview.no_comment(options, context):
-        return comment.Posted(skipped)
-    try:
-        api = effects.connect(context.api_url, options, effects.out, "publish_timeout")
-        number = pull_request(api)
-        if number is None:
-            return comment.Posted(without)
-        may_ask = not options.github_token.startswith(_INSTALLATION)
-        posted = comment.post(api, context.repository, number, draft, options.comment_author, may_ask=may_ask)
-    except ApiError as error:
-        status, advice = _REFUSED.get(error.refusal, ("failed", ""))
-        _warn(f"The comment was not posted: {error}{advice}", effects)
-        return comment.Posted(status)
-    if posted.warning:
-        _warn(posted.warning, effects)
-    return posted
-
-
-def _leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
-    """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
-    path = Path(options.report_dir) / handover.NAME
-    body = draft.marker.above(draft.bodies[0])
-    try:
-        left = handover.as_json(report, effects.context, effects.folder, options.gate_id, body)
-        writing.write(path, jsonreport.pieces(left))
-    except CannotJudge as error:
-        _warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
-        return ""
-    return disk.shown(path)
-
-
-def _rehearse(
-    report: JsonObject,
-    problems: Sequence[Problem],
-    annotations: Sequence[commands.Annotation],
-    options: Options,
-    origin: Origin,
-    effects: Effects,
-    recorded: Recorded,
-) -> None:
-    """Print what would be published, in a form in which it does nothing."""
-    effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
-    planned = preview.channels(replace(options, dry_run=False), effects.context)
-    effects.out(console.facts("Without it there would be", planned))
-    for one in annotations:
-        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
-        effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
-    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded)
-    _show(body, effects)
-
-
-def _show(body: str, effects: Effects) -> None:
-    effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
-
-
-def _warn_of_loss(options: Options, effects: Effects) -> None:
-    if lost := preview.lost_reports(options, effects.context):
-        words = f"The reports in {options.report_dir} lie {lost}; set report-dir to a folder of the workspace"
-        _warn(words, effects)
-
-
-def _write_outputs(values: Mapping[str, str], effects: Effects) -> bool:
-    """Write step outputs, if there are any; return whether more of them may follow."""
-    file = effects.context.output_file
-    return bool(file) and _attempt("the step outputs", lambda: effects.write_outputs(file, values), effects)
-
-
-def _attempt(what: str, action: Callable[[], None], effects: Effects) -> bool:
-    """Return whether an action succeeded; warn where it did not."""
-    try:
-        action()
-    except OSError as error:
-        _warn(f"Could not write {what}: {error.strerror or error}", effects)
-        return False
-    return True
-
-
-def _warn(message: str, effects: Effects) -> None:
-    """Warn of something that could not be published, as an annotation where there is a runner."""
-    text = f"{plain(Untrusted(message), 500)}. The verdict does not depend on it."
-    if effects.context.in_actions:
-        effects.out(commands.Annotation("warning", text, "SAFE Gate").command())
-    else:
-        effects.err(f"safe-gate: warning: {text}")
+    write_outputs(values, effects)
 
 
 def step_outputs(report: JsonObject) -> dict[str, str]:
@@ -301,17 +161,17 @@ def post_later(options: Options, effects: Effects) -> bool:
         raise
     if options.dry_run:
         effects.out("Dry run: step outputs are written; the comment is not.")
-        _show(draft.bodies[0], effects)
-    are_written = _write_outputs(step_outputs(found.report), effects)
-    posted = _post(
+        show(draft.bodies[0], effects)
+    are_written = write_outputs(step_outputs(found.report), effects)
+    posted = post(
         draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
     if posted.status == "skipped-outdated":
         effects.out(_moved_on(context, posted))
     if are_written:
-        _write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
-    return posted.status not in _NOT_POSTED
+        write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
+    return posted.status not in NOT_POSTED
 
 
 def left_behind(options: Options, context: Context) -> tuple[Publication, Context, comment.Draft]:
@@ -325,7 +185,7 @@ def left_behind(options: Options, context: Context) -> tuple[Publication, Contex
         # A job that was not run again left it in an earlier attempt.
         theirs = replace(context.of_trigger(), run=found.run)
         origin = theirs.origin(found.folder, options.gate_id or found.gate)
-        return found, theirs, _draft(found.report, found.problems, options, theirs, origin, job=found.job)
+        return found, theirs, drafted(found.report, found.problems, options, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "has impossible figures; expected a file that safe-gate run wrote"
         raise CannotJudge(Problem(place, words)) from None
@@ -346,7 +206,7 @@ def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effe
     if effects.context.in_actions and not options.dry_run:
         for annotation in commands.of_refusal(problems, effects.folder):
             effects.out(annotation.command())
-    _write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
+    write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)
 
 
 def _strangers(found: Publication, place: Place, context: Context) -> Iterator[Problem]:

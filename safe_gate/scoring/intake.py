@@ -11,7 +11,7 @@ from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
 from safe_gate.core.model import Problem
 from safe_gate.core.problems import Problems
-from safe_gate.inputs import blocks, disk, documents, matching, recorded
+from safe_gate.inputs import batches, blocks, disk, documents, matching, recorded
 from safe_gate.inputs.disk import HERE
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring.asked import given, settings
@@ -48,7 +48,7 @@ def parts_of(evaluator: Evaluator, options: Options, output: str, root: Path, si
 
 
 def _of_documents(evaluator: Evaluator, options: Options, output: str, root: Path) -> Iterator[Case | Other]:
-    form = documents.documents_of(evaluator)
+    form = batches.documents_of(evaluator)
     return documents.cases(
         evaluator,
         getattr(options, form.setting),

@@ -8,7 +8,7 @@ from tempfile import TemporaryDirectory
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.inputs import documents, matching
+from safe_gate.inputs import batches, matching
 from safe_gate.inputs.trees import Entry, Kind, Pattern, Selection
 from tests.support.cases import SAFE
 
@@ -37,7 +37,7 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
             (top / path).write_text("{}", "utf-8")
         read = {
             *matching.expand([pattern], root=root)[0],
-            *documents.expand(documents.documents_of(SAFE), [pattern], Path(), (), root=root)[0],
+            *batches.expand(batches.documents_of(SAFE), [pattern], Path(), (), root=root)[0],
         }
         beside = {path.with_suffix(".outputs.jsonl") for path in read if path.suffix == ".json"}
         wanted = {path.resolve().relative_to(top).as_posix() for path in read | beside if path.is_file()}

@@ -1,0 +1,136 @@
+"""Shell: the comment of a run, posted, left for a trusted workflow, or rehearsed."""
+
+from __future__ import annotations
+
+import hashlib
+from collections.abc import Callable, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    CannotJudge,
+    JsonObject,
+    Origin,
+    Problem,
+    Recorded,
+    Verdict,
+)
+from safe_gate.github import Api, ApiError, Refusal, commands, comment
+from safe_gate.github.event import Context
+from safe_gate.inputs import disk, writing
+from safe_gate.publish import handover, preview
+from safe_gate.publish.attempts import warn
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console, jsonreport, markdown
+from safe_gate.settings.options import Options
+
+_REFUSED = {
+    Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
+    Refusal.PERMISSION: (
+        "skipped-permissions",
+        "; this is normal with a read-only token (forks, Dependabot), otherwise the job needs pull-requests: write",
+    ),
+    Refusal.NOT_FOUND: (
+        "skipped-permissions",
+        "; the token does not see this pull request: it must be one for this repository, with pull-requests: write",
+    ),
+    Refusal.LOCKED: ("skipped-locked", "; the conversation is locked: unlock it to have the comment"),
+    Refusal.RATE_LIMIT: ("skipped-rate-limit", ", and waiting did not help or would take too long"),
+    Refusal.DEADLINE: ("failed", "; GitHub is slow: run again, or raise publish-timeout"),
+}
+"""The comment's status where GitHub refused, and advice, by what the refusal means; `failed` for all others."""
+
+NOT_POSTED = {"failed", "skipped-no-token", "skipped-same-gate", *(status for status, _ in _REFUSED.values())}
+"""What `publish`, which has nothing else to do, calls an error."""
+
+
+_INSTALLATION = "ghs_"
+"""How a token starts that is a job's own or an App's: GitHub does not tell those whose they are."""
+
+
+def drafted(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    options: Options,
+    context: Context,
+    origin: Origin,
+    *,
+    job: str,
+    recorded: Recorded = NOTHING_RECORDED,
+) -> comment.Draft:
+    """Return the comment for a report, in lengths that GitHub may take."""
+    result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
+    marker = comment.Marker(
+        gate=comment.gate_name(context.workflow, origin.gate or job),
+        head=context.head_sha,
+        run=context.run,
+        result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
+    )
+    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
+    return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
+
+
+def post(
+    draft: comment.Draft,
+    options: Options,
+    effects: Effects,
+    pull_request: Callable[[Api], int | None],
+    without: str,
+) -> comment.Posted:
+    """Post the comment where there is one to post; its status is `without` where no pull request is found."""
+    context = effects.context
+    if skipped := preview.no_comment(options, context):
+        return comment.Posted(skipped)
+    try:
+        api = effects.connect(context.api_url, options, effects.out, "publish_timeout")
+        number = pull_request(api)
+        if number is None:
+            return comment.Posted(without)
+        may_ask = not options.github_token.startswith(_INSTALLATION)
+        posted = comment.post(api, context.repository, number, draft, options.comment_author, may_ask=may_ask)
+    except ApiError as error:
+        status, advice = _REFUSED.get(error.refusal, ("failed", ""))
+        warn(f"The comment was not posted: {error}{advice}", effects)
+        return comment.Posted(status)
+    if posted.warning:
+        warn(posted.warning, effects)
+    return posted
+
+
+def leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
+    """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
+    path = Path(options.report_dir) / handover.NAME
+    body = draft.marker.above(draft.bodies[0])
+    try:
+        left = handover.as_json(report, effects.context, effects.folder, options.gate_id, body)
+        writing.write(path, jsonreport.pieces(left))
+    except CannotJudge as error:
+        warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
+        return ""
+    return disk.shown(path)
+
+
+def rehearse(
+    report: JsonObject,
+    problems: Sequence[Problem],
+    annotations: Sequence[commands.Annotation],
+    options: Options,
+    origin: Origin,
+    effects: Effects,
+    recorded: Recorded,
+) -> None:
+    """Print what would be published, in a form in which it does nothing."""
+    effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
+    planned = preview.channels(replace(options, dry_run=False), effects.context)
+    effects.out(console.facts("Without it there would be", planned))
+    for one in annotations:
+        place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
+        effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
+    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded)
+    show(body, effects)
+
+
+def show(body: str, effects: Effects) -> None:
+    """Print a comment as it would be posted."""
+    effects.out(f"\n--- the comment, {len(body.encode())} bytes ---\n{body}--- end of the comment ---")
