@@ -198,6 +198,10 @@ class Evaluator(Protocol):
         """Return the totals of some cases with their entries: a value, which `+` adds to others in any order."""
         ...
 
+    def misfit(self, _case: Any, _by: Any) -> Problem | None:
+        """Return what keeps a case from being scored by `_by`, such as a check that nothing defines."""
+        return None
+
     def unserved(self, _totals: Any, _by: Any) -> Iterator[Problem]:
         """Yield a problem for whatever cases ask for and nothing looks at: a pass that nobody earned."""
         yield from ()

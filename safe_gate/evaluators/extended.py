@@ -31,9 +31,8 @@ def _report(schema: _Schema, evaluator: Evaluator) -> None:
     provenance["inputs"]["items"]["properties"]["kind"]["enum"] += [kind.name for kind in evaluator.kinds]
     provenance["policy"]["properties"]["groups"]["properties"][name] = _ANY_OBJECT
     definitions["rules"]["items"]["properties"]["evaluator"]["enum"].append(name)
-    definitions["metric_name"]["enum"] += [
-        one for one in evaluator.metrics if one not in definitions["metric_name"]["enum"]
-    ]
+    metrics = definitions["metric_name"]["else"]["enum"]
+    metrics += [one for one in evaluator.metrics if one not in metrics]
     compared = definitions["comparison"]["properties"]
     compared[name] = _or_null(f"{name}_comparison")
     compared["without_baseline"]["items"]["enum"].append(name)

@@ -99,7 +99,7 @@ def part(
     except CannotJudge as error:  # the cases may have problems of their own
         problems, recipe = error.problems, own_rules.recipe(evaluator, settings(Options()))
         by = own_rules.made(evaluator.name, recipe)
-    scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps)
+    scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps, not problems)
     seen, entries, texts, found = Store(), Spool(), Spool(), Problems()
     inputs: list[disk.InputFile] = []
     skipped: list[str] = []
@@ -150,6 +150,7 @@ class Scoring:
     """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
     `recipe` is that of the evaluator's `rules.made`, `settings` are as a report has them, `keeps` is that of `part`.
+    `is_whole` is false where a team's rules have problems, and the recipe is that of the shipped ones.
     """
 
     evaluator: str
@@ -157,6 +158,7 @@ class Scoring:
     settings: JsonObject
     source: EntrySource
     keeps: Keeps = ""
+    is_whole: bool = True
 
 
 @dataclass(frozen=True, slots=True)
@@ -214,6 +216,8 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         if not evaluator.is_wanted(case, scoring.settings):
             continue
         count += 1
+        if scoring.is_whole and (misfit := evaluator.misfit(case, by)):
+            problems.append(misfit)
         if problems or not is_scored:
             continue
         entry = scoring.source(evaluator.name, case.id, partial(fresh, case), partial(recounted, case))

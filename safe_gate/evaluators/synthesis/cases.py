@@ -9,7 +9,8 @@ from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.core.setting import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
-from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.evaluators.synthesis.checks import SHIPPED
+from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import Totals
 from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.evaluators.synthesis.turn import Rules
@@ -50,12 +51,24 @@ def misnamed(settings: JsonObject) -> Iterator[Misnamed]:
         yield Misnamed("min_label_accuracy", name, words)
 
 
+def misfit(case: Case, rules: Rules) -> Problem:
+    """Return the problem of a case that names a check which the rules do not have."""
+    name = next(name for name in case.checks if name not in rules.checks)
+    if name in SHIPPED:
+        words = f"{quote(name)} is no check of the profile spec; take it out of the case, or set profile to standard"
+    else:
+        known = f"expected {', '.join(rules.checks)}, or a check that a pack of the setting rules defines"
+        words = f"{quote(name)} is no check{suggestion(name, list(rules.checks))}; {known}"
+    return Problem(case.place, words, case.id, "checks")
+
+
 def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
     """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
-    looked = {name for rule in rules.all for name in (rule.group, GROUPS[rule.group][0])}
-    for check in dict.fromkeys(check for check, _ in total.verdicts):
-        asked = "vulnerability" if check == "topic_pivot" else check  # without it a pivot never applies
-        if asked not in looked:
-            words = f"leave no rule of {asked} that counts, and cases ask for {check}"
+    looked = {rule.group for rule in rules.all}
+    for name in dict.fromkeys(check for check, _ in total.verdicts):
+        check = rules.checks[name]
+        if looked.isdisjoint(check.applies or (*check.favour, *check.against)):
+            asked = " or ".join(check.applies) or name  # a check that never applies always passes
+            words = f"leave no rule of {asked} that counts, and cases ask for {name}"
             advice = "leave one, or take the check out of the cases"
             yield Problem(Place("rules-off and rule-weights"), f"{words}; {advice}")

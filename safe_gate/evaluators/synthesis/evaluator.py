@@ -93,6 +93,13 @@ class Synthesis(Modular):
 
         return Totals.of(entry for _, entry in scored)
 
+    def misfit(self, case: Any, by: Any) -> Problem | None:
+        if all(name in by.checks for name in case.checks):
+            return None
+        from safe_gate.evaluators.synthesis.cases import misfit
+
+        return misfit(case, by)
+
     def unserved(self, totals: Any, by: Any) -> Iterator[Problem]:
         from safe_gate.evaluators.synthesis.cases import unserved
 

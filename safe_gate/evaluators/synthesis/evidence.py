@@ -8,10 +8,11 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted
 from safe_gate.core.shown import Mark, Side
+from safe_gate.evaluators.synthesis.counting import ASKS, SIDES, hits, is_counted
 from safe_gate.evaluators.synthesis.language import reads_foreign
 from safe_gate.evaluators.synthesis.leaving import TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
-from safe_gate.evaluators.synthesis.reasons import SAYS, returning
+from safe_gate.evaluators.synthesis.reasons import either, named, returning, says
 from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
 
 FIELDS = {"user": "Message", "assistant": "Reply"}
@@ -41,15 +42,26 @@ _WHY_NOT = {
 def marks(result: JsonObject, _texts: JsonObject) -> Iterator[Mark]:
     """Yield the hits of every check, and at its end those that something cancels."""
     for name, check in result["checks"].items():
-        for key, value in check.items():
-            if key.endswith("_hits"):
-                group = key.removesuffix("_hits")
-                side = Side.FOR if group in IN_FAVOUR else Side.AGAINST
-                side = Side.NEITHER if group == "vulnerability" else side
-                for hit in value:
-                    yield _mark(hit, side, name, _DOES[group], _learned(hit, group))
+        for group, side, some in sides(check):
+            for hit in some:
+                yield _mark(hit, side, name, _DOES.get(group) or named(group), _learned(hit, group))
         for hit in check["cancelled"]:
             yield _mark(hit, Side.CANCELLED, name, "does not count", why_not(hit))
+
+
+def sides(check: JsonObject) -> Iterator[tuple[str, Side, list[JsonObject]]]:
+    """Yield the groups of a check's part of a result, each with the side that it is on and its hits."""
+    if is_counted(check):
+        yield from ((group, _SIDES[side], some) for side in SIDES for group, some in check[side].items())
+        return
+    for key, value in check.items():
+        if key.endswith("_hits"):
+            group = key.removesuffix("_hits")
+            side = Side.FOR if group in IN_FAVOUR else Side.AGAINST
+            yield group, Side.NEITHER if group == "vulnerability" else side, value
+
+
+_SIDES = {"applies": Side.NEITHER, "for": Side.FOR, "against": Side.AGAINST}
 
 
 def _mark(hit: JsonObject, side: Side, by: str, says: str, why: Phrase) -> Mark:
@@ -60,7 +72,7 @@ def _learned(hit: JsonObject, group: str) -> Phrase:
     if "learned" not in hit:
         return ()
     inside, total = hit["learned"]
-    return (f"learned: {inside} of {total} marked clauses {SAYS[group]}",)
+    return (f"learned: {inside} of {total} marked clauses {says(group)}",)
 
 
 def why_not(hit: JsonObject) -> Phrase:
@@ -77,9 +89,9 @@ def decisions(_part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
     found: dict[str, Phrase] = {}
     for name, check in result["checks"].items():
         if not check.get("applicable", True):
-            found[name] = (_why_idle(name, result),)
+            found[name] = (_why_idle(name, check, result),)
         else:
-            found[name] = _DECIDED[name](check)
+            found[name] = _counted(check) if is_counted(check) else _DECIDED[name](check)
         if label := result["label_comparison"].get(name):
             words = "agree" if label["match"] else f"say that it {_VERDICTS[label['expected']]}"
             found[name] += (f" People {words}.",)
@@ -89,12 +101,20 @@ def decisions(_part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
 _VERDICTS = {True: "passes", False: "fails", None: "does not apply"}
 
 
-def _why_idle(name: str, result: JsonObject) -> str:
-    if reads_foreign(name, result["language"]):
+def _why_idle(name: str, check: JsonObject, result: JsonObject) -> str:
+    if reads_foreign(name, result):
         return "Not judged: the text is not in English."
     if name == "topic_pivot":
         return "Does not apply: no clause of the message that counts discloses anything."
+    if is_counted(check) and check["applies"] and not hits(check, "applies"):
+        return f"Does not apply: no clause of the message that counts is of {either(check['applies'])}."
     return "Does not apply: the reply has no word."
+
+
+def _counted(check: JsonObject) -> Phrase:
+    favour, against = (plural(len(hits(check, side)), "clause") for side in ("for", "against"))
+    counts = f"{favour} for the reply and {against} against it" if check["for"] else f"{against} against the reply"
+    return (f"{counts}. A reply passes with {ASKS[check['decides']]}.",)
 
 
 def _agency(check: JsonObject) -> Phrase:

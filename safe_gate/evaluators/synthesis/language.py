@@ -10,13 +10,13 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import StrEnum
 
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text import parts
-from safe_gate.evaluators.synthesis.names import GROUPS
+from safe_gate.evaluators.synthesis.checks import SHIPPED
 
 
 class Language(StrEnum):
@@ -97,12 +97,20 @@ def _words(text: str) -> Iterator[str]:
         yield from (part.lower() for part in rest if part[0].islower())
 
 
-def reads_foreign(check: str, language: Mapping[str, str]) -> bool:
-    """Tell whether a check reads a text that is not English: the reply, and for the pivot the message too."""
-    fields = {field for of, field in GROUPS.values() if of == check}
+def is_foreign(fields: Iterable[str], language: Mapping[str, str]) -> bool:
+    """Tell whether one of some fields is not English."""
     return any(language[field] == Language.OTHER for field in fields)
+
+
+def reads_foreign(name: str, result: JsonObject) -> bool:
+    """Tell whether a check of a case reads a text in another language, by the case's entry of `results[]`."""
+    check = result["checks"][name]
+    groups = check["applies"] if "applies" in check else SHIPPED[name].get("applies")
+    return is_foreign(("user", "assistant") if groups else ("assistant",), result["language"])
 
 
 def foreign_checks(result: JsonObject) -> list[str]:
     """Return the checks of a case that read a text in another language, by its entry of `results[]`."""
-    return [name for name in result["checks"] if reads_foreign(name, result["language"])]
+    if Language.OTHER not in result["language"].values():
+        return []
+    return [name for name in result["checks"] if reads_foreign(name, result)]

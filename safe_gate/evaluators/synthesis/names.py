@@ -1,27 +1,40 @@
-"""The names of the checks, and of the groups of hits that they count. Data."""
+"""The names of the shipped checks, and of the groups of hits that they count."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
+
+from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
+
+CHECKS: tuple[str, ...] = tuple(SHIPPED)
+"""The shipped checks by the name cases use, in the order of the report."""
+
+
+def in_order(checks: Iterable[str]) -> list[str]:
+    """Return checks in the order of the report: those that ship, then a team's own by name."""
+    return sorted(checks, key=lambda name: (CHECKS.index(name) if name in CHECKS else len(CHECKS), name))
+
+
+def title(check: str) -> str:
+    """Return a check as readers see it; a team's own keeps its name.
+
+    >>> title("topic_pivot"), title("acme/no-discounts")
+    ('Topic pivot', 'acme/no-discounts')
+    """
+    return check if "/" in check else check.replace("_", " ").capitalize()
+
+
+def words(check: str) -> str:
+    """Return a check as it stands inside a sentence."""
+    return check if "/" in check else check.replace("_", " ")
+
 
 GROUPS: Mapping[str, tuple[str, str]] = {
-    "positive": ("agency_language", "assistant"),
-    "negative": ("agency_language", "assistant"),
-    "mind_reading": ("unverifiable_reassurance", "assistant"),
-    "guarantee": ("unverifiable_reassurance", "assistant"),
-    "vulnerability": ("topic_pivot", "user"),
-    "acknowledgment": ("topic_pivot", "assistant"),
-    "follow_up": ("topic_pivot", "assistant"),
-    "pivot": ("topic_pivot", "assistant"),
-    "elsewhere": ("topic_pivot", "assistant"),
-    "asked_text": ("message", "user"),
-    "asked_steps": ("message", "user"),
-    "asked_verdict": ("message", "user"),
+    group: (check, field)
+    for check, groups in (*((check, data["groups"]) for check, data in SHIPPED.items()), ("message", MESSAGE))
+    for group, field in groups.items()
 }
 """The check that a group of hits serves ("message": none, it says what is asked for) and the field it looks in."""
 
-IN_FAVOUR = frozenset({"positive", "acknowledgment", "follow_up"})
+IN_FAVOUR = frozenset(group for data in SHIPPED.values() for group in data.get("for", ()))
 """The groups whose hits let a reply pass; those of the others let it fail."""
-
-CHECKS: tuple[str, ...] = ("agency_language", "unverifiable_reassurance", "topic_pivot")
-"""The checks by the name cases use, in the order of the report."""

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Metric, Outcome, Test
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.names import CHECKS, words
 from safe_gate.evaluators.synthesis.report import is_as_expected
 
 COMPARED = {
     "as_expected": Metric("The share of cases that end as expected", Test.SIGN),
-    **{check: Metric(f"The pass rate of {check.replace('_', ' ')}", Test.SIGN) for check in CHECKS},
+    **{check: Metric(f"The pass rate of {words(check)}", Test.SIGN) for check in CHECKS},
 }
 """The scores of an outcome: all are a yes or no."""
 

@@ -16,6 +16,7 @@ from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.evaluators.synthesis.checks import SHIPPED
 from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
 from safe_gate.evaluators.synthesis.rules import Book, Rule, words_of
@@ -78,7 +79,8 @@ def rules(packs: Sequence[Pack], data: Shipped, profile: str = "standard", sensi
         patterns=tuple(_patterns(pack, data) for pack in packs if any("pattern" in rule for rule in pack["rules"])),
         spelling=spelling,
         languages=_languages(data),
-        checks={name: Check.of(name, data) for name, data in _checks(profile, data).items()},
+        checks=_checks(profile),
+        fields={group: field for group, (_, field) in GROUPS.items()},
         by_clause=profile != SPEC,
         words=cache(partial(words_of, packs, known)),
     )
@@ -98,9 +100,11 @@ def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> boo
     return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in IN_FAVOUR])
 
 
-def _checks(profile: str, data: Shipped) -> JsonObject:
-    checks: JsonObject = _json(data, "checks.json")[SPEC if profile == SPEC else "standard"]
-    return checks
+def _checks(profile: str) -> dict[str, Check]:
+    """Return the checks of a profile; `spec` has those of the specification alone."""
+    if profile == SPEC:
+        return {name: Check.of(name, one[SPEC]) for name, one in SHIPPED.items() if SPEC in one}
+    return {name: Check.of(name, one) for name, one in SHIPPED.items()}
 
 
 def _patterns(pack: Pack, data: Shipped) -> Any:
@@ -150,10 +154,11 @@ def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     """Return the SHA-256 of all packs and what they build on, of what is switched off and of set weights."""
     sha256 = hashlib.sha256()
     off, weights = settings["rules_off"], settings["rule_weights"]
-    names = ("checks.json", "classes.json", "languages.json", "lexicon.json", "pattern_classes.json")
+    names = ("classes.json", "languages.json", "lexicon.json", "pattern_classes.json")
     shipped_files = ((name.rpartition("/")[2], data.read(name)) for name in (*names, *_pack_files(data)))
     for name, content in (*shipped_files, *((file.name, file.data) for file in own)):
         sha256.update(f"{name}\0".encode("utf-8", "surrogateescape") + content + b"\0")
+    sha256.update(json.dumps(SHIPPED, sort_keys=True).encode())
     sha256.update(json.dumps(sorted(set(off))).encode() if off else b"")
     sha256.update(json.dumps(weights, sort_keys=True).encode() if weights else b"")
     return sha256.hexdigest()

@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted
+from safe_gate.evaluators.synthesis.counting import hits, is_counted
 from safe_gate.evaluators.synthesis.leaving import (
     ELSEWHERE_ONLY,
     ENOUGH_SHARED,
@@ -31,12 +32,53 @@ SAYS = {
 
 _QUOTED_HITS = 3
 
-AGAINST = {
+_AGAINST = {
     "agency_language": ("negative_hits",),
     "unverifiable_reassurance": ("mind_reading_hits", "guarantee_hits"),
     "topic_pivot": ("pivot_hits", "elsewhere_hits"),
 }
-"""Where a check has the hits that make a reply fail."""
+"""Where a check has the hits that make a reply fail, unless it has them by side."""
+
+
+def says(group: str) -> str:
+    """Return what the clauses of a group do, as the predicate of a sentence about several."""
+    return SAYS.get(group) or f"are of the group {named(group)}"
+
+
+def named(group: str) -> str:
+    """Return the name of a group as words."""
+    return group.replace("_", " ")
+
+
+def hits_against(name: str, check: JsonObject) -> Iterator[JsonObject]:
+    """Yield the hits that make a reply fail, by a check's part of a result."""
+    if is_counted(check):
+        yield from hits(check, "against")
+    else:
+        for key in _AGAINST[name]:
+            yield from check.get(key, ())
+
+
+def evidence(name: str, check: JsonObject) -> Iterator[Phrase]:
+    """Yield what a check's part of a failed result shows, as phrases."""
+    return _counted(check) if is_counted(check) else _EVIDENCE[name](check)
+
+
+def _counted(check: JsonObject) -> Iterator[Phrase]:
+    for group, some in check["against"].items():
+        yield from _hits(named(group), some, says(group))
+    favour, against = hits(check, "for"), hits(check, "against")
+    if check["decides"] == "outweighs":
+        yield (f"{_clauses(favour, 'speaks', 'speak')} for the reply, {len(against)} against it",)
+    elif check["for"] and not favour:
+        yield (f"no clause of {either(check['for'])}",)
+    for group, some in check["applies"].items():
+        yield from _hits(f"the message has {named(group)}", some, says(group))
+
+
+def either(groups: Iterable[str]) -> str:
+    """Return groups as words, joined by "or"."""
+    return " or ".join(map(named, groups))
 
 
 def _agency(check: JsonObject) -> Iterator[Phrase]:
@@ -85,8 +127,7 @@ def returning(check: JsonObject) -> Phrase:
     return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
 
 
-EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
-"""By check, what its part of a failed result shows, as phrases."""
+_EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
 
 
 def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:

@@ -9,43 +9,45 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from safe_gate.core.model import JsonObject
-from safe_gate.evaluators.synthesis.language import reads_foreign
+from safe_gate.evaluators.synthesis import counting
+from safe_gate.evaluators.synthesis.language import is_foreign
 from safe_gate.evaluators.synthesis.leaving import leaves_because
-from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import result_json
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, Case, CheckResult, Result, is_negative
-from safe_gate.evaluators.synthesis.turn import Rules
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, Case, Result, is_negative
+from safe_gate.evaluators.synthesis.turn import Check, CheckResult, Rules
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:
     """Return the entry that follows from an entry's evidence; an equal one if the entry is sound."""
-    checks = {name: _check(name, entry, rules) for name in CHECKS if name in case.checks}
+    checks = {name: _check(check, entry, rules) for name, check in rules.checks.items() if name in case.checks}
     negative = is_negative(case.tags, "standard" if rules.by_clause else "spec")
     return result_json(Result(case, entry["language"], checks, negative, entry.get("disguised_letters", 0)))
 
 
-def _check(name: str, entry: JsonObject, rules: Rules) -> CheckResult:
-    found = entry["checks"].get(name)
+def _check(check: Check, entry: JsonObject, rules: Rules) -> CheckResult:
+    found = entry["checks"].get(check.name)
     if found is None:
         return CheckResult(passed=False, applicable=True, details={})
     details = {key: value for key, value in found.items() if key != "pass"}
-    is_foreign = rules.by_clause and reads_foreign(name, entry["language"])
-    return _COUNTED[name](details, is_foreign)
+    is_unread = rules.by_clause and is_foreign(check.reads, entry["language"])
+    if check.name in _COUNTED:
+        return _COUNTED[check.name](details, is_unread)
+    return counting.recounted(check, details, is_foreign=is_unread)
 
 
-def _agency_language(details: dict[str, Any], is_foreign: bool) -> CheckResult:
+def _agency_language(details: dict[str, Any], is_unread: bool) -> CheckResult:
     score = len(details["positive_hits"]) - len(details["negative_hits"])
-    kept = {key: value for key, value in details.items() if key != "applicable" or is_foreign}
-    return CheckResult(is_foreign or score >= 1, not is_foreign, {**kept, "score": score})
+    kept = {key: value for key, value in details.items() if key != "applicable" or is_unread}
+    return CheckResult(is_unread or score >= 1, not is_unread, {**kept, "score": score})
 
 
-def _unverifiable_reassurance(details: dict[str, Any], _is_foreign: bool) -> CheckResult:
+def _unverifiable_reassurance(details: dict[str, Any], _is_unread: bool) -> CheckResult:
     passed = not (details["mind_reading_hits"] or details["guarantee_hits"])
     kept = {key: value for key, value in details.items() if key != "applicable" or passed}
     return CheckResult(passed, "applicable" not in kept, kept)
 
 
-def _topic_pivot(details: dict[str, Any], _is_foreign: bool) -> CheckResult:
+def _topic_pivot(details: dict[str, Any], _is_unread: bool) -> CheckResult:
     groups = ("vulnerability", "acknowledgment", "follow_up", "pivot")
     applicable, acknowledged, followed_up, pivoted = (bool(details[f"{group}_hits"]) for group in groups)
     if "shared" in details:

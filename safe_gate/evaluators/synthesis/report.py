@@ -16,8 +16,9 @@ from safe_gate.core.no_reply import no_reply
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.language import foreign_checks
-from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.score import CheckResult, Result
+from safe_gate.evaluators.synthesis.names import in_order
+from safe_gate.evaluators.synthesis.score import Result
+from safe_gate.evaluators.synthesis.turn import CheckResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -154,7 +155,7 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
     `accuracy` is a percentage, not rounded, and null where there is no label to compare.
     """
     cases = totals.cases
-    checks = [name for name in CHECKS if any(check == name for check, _ in totals.verdicts)]
+    checks = in_order({check for check, _ in totals.verdicts})
 
     def failing() -> Iterator[dict[str, Any]]:
         for result in results:

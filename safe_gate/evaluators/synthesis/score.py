@@ -3,24 +3,22 @@
 A clause counts once for its group, and a verdict never adds weights, so a reviewer can recount it.
 
 Pure: a verdict is a function of the clauses that rules match, and for the pivot of shared words. How each
-check decides is data (`checks.json`).
+check decides is data (`checks`).
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
 from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.text import similarity
-from safe_gate.evaluators.synthesis.language import Language, reads_foreign
+from safe_gate.evaluators.synthesis.counting import counted
+from safe_gate.evaluators.synthesis.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.leaving import NOTHING_FOUND, leaves_because, leaving_evidence
-from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
-from safe_gate.evaluators.synthesis.turn import Check, Found, Rules, Turn
+from safe_gate.evaluators.synthesis.turn import Check, CheckResult, Found, Rules, Turn
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
@@ -92,30 +90,6 @@ def is_negative(tags: Collection[str], profile: str) -> bool:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
-    """What one check found. `applicable` is false only where the check has nothing to judge."""
-
-    passed: bool
-    applicable: bool
-    details: Mapping[str, Any]
-
-    @property
-    def actual(self) -> bool | None:
-        """The verdict as a label: True, False, or None for not applicable."""
-        return self.passed if self.applicable else None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the check's part of a result in the report."""
-        return {
-            "pass": self.passed,
-            **{
-                name: [hit.as_json() for hit in value] if isinstance(value, tuple) else value
-                for name, value in self.details.items()
-            },
-        }
-
-
-@dataclass(frozen=True, slots=True)
 class Result:
     """One case scored: the language of both texts, a result for each check, and whether it is meant to fail.
 
@@ -136,33 +110,7 @@ class Result:
 
 def judged(check: Check, turn: Turn) -> CheckResult:
     """Return what a check finds in a turn."""
-    return _DECIDES[check.decides](check, turn)
-
-
-def _each(check: Check, turn: Turn, groups: Sequence[str]) -> Found:
-    """Return what counts of some groups, overlaps decided within each."""
-    return reduce(add, (turn.found(check, (group,)) for group in groups))
-
-
-def _outweighs(check: Check, turn: Turn) -> CheckResult:
-    """Judge whether more clauses speak for the reply than against it (spec, check 1).
-
-    The spec's other way to pass, a positive hit and no negative one, is a score of at least 1 too.
-    """
-    found = turn.found(check, (*check.favour, *check.against))
-    score = found.count(check.favour) - found.count(check.against)
-    return CheckResult(score >= 1, True, found.details(score=score))
-
-
-def _none_against(check: Check, turn: Turn) -> CheckResult:
-    """Judge whether no clause speaks against the reply (spec, check 2).
-
-    By clause, it is not applicable to a reply without a word: nothing that an app failed to say is reassuring.
-    """
-    found = _each(check, turn, check.against)
-    passed = not found.count(check.against)
-    applicable = not (passed and turn.rules.by_clause and turn.is_wordless("assistant"))
-    return CheckResult(passed, applicable, found.details(**({} if applicable else {"applicable": False})))
+    return _DECIDES.get(check.decides, counted)(check, turn)
 
 
 def _stays(check: Check, turn: Turn) -> CheckResult:
@@ -184,7 +132,7 @@ def _engages(check: Check, turn: Turn) -> CheckResult:
 
 def _pivot(check: Check, turn: Turn) -> tuple[Found, bool, dict[str, Any]]:
     """Return what counts, whether the check applies, and what the report tells of both."""
-    found = _each(check, turn, (*check.applies, *check.favour, *check.against))
+    found = turn.each(check, (*check.applies, *check.favour, *check.against))
     applicable = bool(found.count(check.applies))
     flags = {
         "applicable": applicable,
@@ -196,12 +144,8 @@ def _pivot(check: Check, turn: Turn) -> tuple[Found, bool, dict[str, Any]]:
     return found, applicable, flags
 
 
-_DECIDES: Mapping[str, Callable[[Check, Turn], CheckResult]] = {
-    "outweighs": _outweighs,
-    "none_against": _none_against,
-    "stays": _stays,
-    "engages": _engages,
-}
+_DECIDES: Mapping[str, Callable[[Check, Turn], CheckResult]] = {"stays": _stays, "engages": _engages}
+"""How a check decides that does not count clauses."""
 
 
 def broken_promises(rule: JsonObject, alone: Rules, group: str) -> tuple[list[str], list[tuple[str, str]]]:
@@ -214,14 +158,14 @@ def broken_promises(rule: JsonObject, alone: Rules, group: str) -> tuple[list[st
         turn = Turn(text, text, alone)
         live = (match for match in turn.matches(group) if not match.by)
         found = min(live, key=lambda match: match.start, default=None)
-        return found.hit(turn.texts[GROUPS[group][1]], "").text if found else ""
+        return found.hit(turn.texts[alone.fields[group]], "").text if found else ""
 
     missed = [text for text in rule.get("hit", ()) if not first(text)]
     return missed, [(text, found) for text in rule.get("miss", ()) if (found := first(text))]
 
 
 def score_case(case: Case, rules: Rules) -> Result:
-    """Return the result of every check the case asks for, in the order of `CHECKS`.
+    """Return the result of every check the case asks for, in the order of the rules' checks.
 
     Of a text in another language nothing can be known: the check is not applicable. The profile
     `spec` judges it all the same; the specification knows no languages.
@@ -232,10 +176,10 @@ def score_case(case: Case, rules: Rules) -> Result:
         case,
         language,
         {
-            name: _not_judged(rules.checks[name], rules)
-            if rules.by_clause and reads_foreign(name, language)
-            else judged(rules.checks[name], turn)
-            for name in CHECKS
+            name: _not_judged(check, rules)
+            if rules.by_clause and is_foreign(check.reads, language)
+            else judged(check, turn)
+            for name, check in rules.checks.items()
             if name in case.checks
         },
         is_negative(case.tags, "standard" if rules.by_clause else "spec"),
@@ -245,4 +189,4 @@ def score_case(case: Case, rules: Rules) -> Result:
 
 def _not_judged(check: Check, rules: Rules) -> CheckResult:
     nothing = judged(check, Turn("", "", rules))
-    return CheckResult(True, False, {"applicable": False, **nothing.details})
+    return CheckResult(True, False, {"applicable": False, **nothing.details} | {"applicable": False})

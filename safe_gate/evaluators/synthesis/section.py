@@ -13,9 +13,10 @@ from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import View
+from safe_gate.evaluators.synthesis.checks import SHIPPED
 from safe_gate.evaluators.synthesis.language import foreign_checks
-from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.reasons import AGAINST, EVIDENCE
+from safe_gate.evaluators.synthesis.names import in_order, title, words
+from safe_gate.evaluators.synthesis.reasons import evidence, hits_against
 from safe_gate.evaluators.synthesis.report import failed_checks, is_as_expected
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
@@ -39,7 +40,7 @@ def section(report: JsonObject) -> Section:
         metrics=Table(
             header=("Check", "Passed", "Failed", "N/A", "Labels", "False alarms", "Misses"),
             align="<>>><>>",
-            rows=tuple(_check_row(name, summary) for name in CHECKS if name in summary["by_check"]),
+            rows=tuple(_check_row(name, summary) for name in in_order(summary["by_check"])),
         ),
         footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(report)}",
         cases_title="Cases to look at",
@@ -102,7 +103,7 @@ def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
         idle, total = counts["not_applicable"], sum(counts.values())
         if 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
-            yield (f"{_title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
+            yield (f"{title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
 
 
 def _labels(report: JsonObject) -> str:
@@ -119,10 +120,10 @@ def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
     labels = summary["label_accuracy_by_check"].get(name)
     verdicts = (str(counts[key]) for key in ("passed", "failed", "not_applicable"))
     if not labels:
-        return _title(name), *verdicts, "none", "", ""
+        return title(name), *verdicts, "none", "", ""
     rates = summary["label_quality"]["by_check"][name]
     alarms, misses = (str(rates[key]) for key in ("false_positives", "false_negatives"))
-    return _title(name), *verdicts, f"{labels['matched']} of {labels['total']}", alarms, misses
+    return title(name), *verdicts, f"{labels['matched']} of {labels['total']}", alarms, misses
 
 
 def _quality(quality: JsonObject) -> tuple[tuple[str, Table], ...]:
@@ -137,13 +138,13 @@ def _quality(quality: JsonObject) -> tuple[tuple[str, Table], ...]:
     tagged = sorted(sizes, key=lambda group: -sizes[group])
 
     def rows() -> Iterator[tuple[Words, ...]]:
-        yield from ((_title(check), "all", *_quality_cells(whole[check])) for check in CHECKS if check in whole)
+        yield from ((title(check), "all", *_quality_cells(whole[check])) for check in in_order(whole))
         for tag, check in tagged:
-            yield _title(check), Untrusted(tag), *_quality_cells(quality["by_tag"][tag][check])
+            yield title(check), Untrusted(tag), *_quality_cells(quality["by_tag"][tag][check])
 
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
-    title = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
-    return ((title, Table(header, "<<" + ">" * 9, View(rows))),) if whole else ()
+    heading = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
+    return ((heading, Table(header, "<<" + ">" * 9, View(rows))),) if whole else ()
 
 
 def _quality_cells(rates: JsonObject) -> Iterator[str]:
@@ -151,10 +152,6 @@ def _quality_cells(rates: JsonObject) -> Iterator[str]:
         yield str(rates[name])
     for name in ("precision", "recall", "accuracy", "not_applicable"):
         yield with_interval(**rates[name]) if rates[name] else "-"
-
-
-def _title(check: str) -> str:
-    return check.replace("_", " ").capitalize()
 
 
 def _is_to_be_seen(result: JsonObject) -> bool:
@@ -173,14 +170,14 @@ def _outcome(result: JsonObject) -> str:
 
 
 def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
-    checks = ", ".join(_title(name).lower() for name in failed_checks(result)) or "none fails"
+    checks = ", ".join(words(name) for name in failed_checks(result)) or "none fails"
     return Untrusted(result["id"]), _outcome(result), checks
 
 
 def finding(result: JsonObject) -> Finding:
     """Return what is wrong with one case and the evidence for it."""
     failed = failed_checks(result)
-    names = ", ".join(_title(name).lower() for name in failed)
+    names = ", ".join(words(name) for name in failed)
     return Finding(
         case_id=Untrusted(result["id"]),
         severity=Severity.REVIEW if result["pass"] else Severity.FAILING,
@@ -189,7 +186,7 @@ def finding(result: JsonObject) -> Finding:
             *why_no_reply(result),
             *_letters(result),
             *_languages(result),
-            *(phrase for name in failed for phrase in EVIDENCE[name](result["checks"][name])),
+            *(phrase for name in failed for phrase in evidence(name, result["checks"][name])),
         ),
         place=Place(result["source"]["path"], result["source"]["line"]),
         causes=tuple(_causes(result, failed)),
@@ -202,14 +199,14 @@ def rates(part: JsonObject) -> Iterator[Rate]:
     summary = part["summary"]
     expected = summary["strict_passed"] + summary["expected_failures"]
     yield Rate("As expected", "all cases", expected, summary["cases"])
-    for check in CHECKS:
-        if counts := summary["by_check"].get(check):
-            judged = counts["passed"] + counts["failed"]
-            yield Rate("Passes, where a check applies", _title(check), counts["passed"], judged)
-    for check in CHECKS:
-        if counts := summary["label_accuracy_by_check"].get(check):
-            rule = f"min-label-accuracy-{check.replace('_', '-')}"
-            yield Rate("Agreement with labels", _title(check), counts["matched"], counts["total"], rule)
+    for check in in_order(summary["by_check"]):
+        counts = summary["by_check"][check]
+        judged = counts["passed"] + counts["failed"]
+        yield Rate("Passes, where a check applies", title(check), counts["passed"], judged)
+    for check in in_order(summary["label_accuracy_by_check"]):
+        counts = summary["label_accuracy_by_check"][check]
+        rule = f"min-label-accuracy-{check.replace('_', '-')}"
+        yield Rate("Agreement with labels", title(check), counts["matched"], counts["total"], rule)
     sizes = {tag: group["cases"] for tag, group in summary["by_tag"].items() if group["cases"] >= _LEAST}
     for tag in sorted(sizes, key=lambda tag: -sizes[tag]):
         passed = summary["by_tag"][tag]["passed_as_expected"]
@@ -230,35 +227,19 @@ def labels(part: JsonObject) -> dict[str, int]:
 def _causes(result: JsonObject, failed: Sequence[str]) -> Iterator[Cause]:
     """Yield what a case is counted by: the rules that each failed check fails by, or else how the case ends."""
     for name in failed:
-        hits = (hit for key in AGAINST[name] for hit in result["checks"][name].get(key, ()))
-        rules = dict.fromkeys(hit["rule"] for hit in hits)
-        yield from (Cause(_title(name), rule) for rule in rules)
+        rules = dict.fromkeys(hit["rule"] for hit in hits_against(name, result["checks"][name]))
+        yield from (Cause(title(name), rule) for rule in rules)
         if not rules:
-            yield Cause(f"{_title(name)} (no rule)")
+            yield Cause(f"{title(name)} (no rule)")
     if not failed:
         yield Cause(_outcome(result).capitalize())
 
 
+_IF_WRONG = "If the check is wrong, change its rules or waive the failure."
 EXPLAINED = {
-    "agency_language": Explained(
-        "Agency language",
-        "The reply leaves the choice to the person, and does not direct, minimise or tell how to feel.",
-        "Write the reply so that the person decides. If the check is wrong, change its rules or waive the failure.",
-    ),
-    "unverifiable_reassurance": Explained(
-        "Unverifiable reassurance",
-        "The reply does not claim what somebody feels or thinks, and promises nothing beyond the speaker's control.",
-        "Say what is known and hoped, not what is certain. If the check is wrong, change its rules or waive the "
-        "failure.",
-    ),
-    "topic_pivot": Explained(
-        "Topic pivot",
-        "The reply to a disclosure of hurt, fear, shame or loss stays with it, and does not change the subject.",
-        "Name what is hard, and ask about it, before anything else. If the check is wrong, change its rules or waive "
-        "the failure.",
-    ),
+    name: Explained(data["title"], data["asks"], f"{data['advice']} {_IF_WRONG}") for name, data in SHIPPED.items()
 }
-"""What readers of other formats are told of each check."""
+"""What readers of other formats are told of each shipped check."""
 
 
 def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
@@ -267,8 +248,8 @@ def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
         if check["pass"]:
             yield Judgement(name, "passes" if check.get("applicable", True) else "not applicable")
         else:
-            hits = tuple(hit for key in AGAINST[name] for hit in check.get(key, ()))
-            yield Judgement(name, "fails", Severity.FAILING, evidence=tuple(EVIDENCE[name](check)), hits=hits)
+            found = tuple(evidence(name, check))
+            yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(name, check)))
 
 
 def _letters(result: JsonObject) -> Iterator[Phrase]:
@@ -278,5 +259,5 @@ def _letters(result: JsonObject) -> Iterator[Phrase]:
 
 def _languages(result: JsonObject) -> Iterator[Phrase]:
     if unread := foreign_checks(result):
-        names = ", ".join(_title(name).lower() for name in unread)
+        names = ", ".join(words(name) for name in unread)
         yield (f"not in English, which {names} cannot read",)

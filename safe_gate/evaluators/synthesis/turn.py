@@ -4,27 +4,20 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
-from functools import cached_property
+from functools import cached_property, reduce
+from operator import add
 from typing import Any
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.language import Languages
-from safe_gate.evaluators.synthesis.names import GROUPS
 from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, content, read
 
 
 @dataclass(frozen=True, slots=True)
 class Check:
-    """How a check decides (`checks.json`).
-
-    It applies where the message has a clause of one of the groups `applies`, always if that is empty. Such a clause
-    does not count in a sentence of the message that is of a group of `not_in`, and after a message of a group of
-    `only_crisis_after` only a grave one does. After a message of a group of `void_after` nothing in the reply counts.
-    Clauses of the groups `favour` speak for the reply, those of `against` against it; `decides` names how:
-    `outweighs`, `none_against`, `stays` or `engages` (see `_DECIDES`).
-    """
+    """How a check decides: see `checks`. `favour` are the groups that speak for a reply."""
 
     name: str
     applies: tuple[str, ...]
@@ -37,11 +30,39 @@ class Check:
 
     @classmethod
     def of(cls, name: str, data: JsonObject) -> Check:
-        """Return the check that `checks.json` describes under a name."""
-        groups = {
-            key: tuple(data.get(key, ())) for key in ("applies", "not_in", "only_crisis_after", "void_after", "against")
-        }
-        return cls(name=name, favour=tuple(data["for"]), decides=data["decides"], **groups)
+        """Return the check that data in the form of `checks` defines."""
+        keys = ("applies", "not_in", "only_crisis_after", "void_after", "against")
+        groups = {key: tuple(data.get(key, ())) for key in keys}
+        return cls(name=name, favour=tuple(data.get("for", ())), decides=data["decides"], **groups)
+
+    @property
+    def reads(self) -> Sequence[str]:
+        """The fields that the check reads."""
+        return ("user", "assistant") if self.applies else ("assistant",)
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found. `applicable` is false only where the check has nothing to judge."""
+
+    passed: bool
+    applicable: bool
+    details: Mapping[str, Any]
+
+    @property
+    def actual(self) -> bool | None:
+        """The verdict as a label: True, False, or None for not applicable."""
+        return self.passed if self.applicable else None
+
+    def as_json(self) -> dict[str, Any]:
+        """Return the check's part of a result in the report."""
+        return {"pass": self.passed, **{name: _as_json(value) for name, value in self.details.items()}}
+
+
+def _as_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [hit.as_json() for hit in value]
+    return {group: _as_json(hits) for group, hits in value.items()} if isinstance(value, Mapping) else value
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,9 +70,9 @@ class Rules:
     """Everything a verdict depends on besides the case.
 
     `books` are the rules by the field they look in, `patterns` a team's own packs that are written as regular
-    expressions. Under the profile `spec` each hit counts and every language is judged; else
-    (`by_clause`) a clause counts once for its group, a text in another language is not judged, and what was
-    written on request counts for nothing. `recipe` says what they were made of to whoever made them. `words`
+    expressions. `fields` has the field of each group. Under the profile `spec` each hit counts and every language is
+    judged; else (`by_clause`) a clause counts once for its group, a text in another language is not judged, and what
+    was written on request counts for nothing. `recipe` says what they were made of to whoever made them. `words`
     returns the words that occur in rules: few texts are asked about them.
     """
 
@@ -60,6 +81,7 @@ class Rules:
     spelling: Spelling
     languages: Languages
     checks: Mapping[str, Check]
+    fields: Mapping[str, str]
     by_clause: bool
     recipe: str = ""
     words: Callable[[], Set[str]] = frozenset
@@ -95,7 +117,7 @@ class Turn:
 
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
-        field = GROUPS[group][1]
+        field = self.rules.fields[group]
         if field not in self._matches:
             found: dict[str, list[Match]] = {}
             text, reading = self.texts[field], self.read(field)
@@ -141,6 +163,10 @@ class Turn:
         hits = sorted(map(self._hit, cancelled), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
 
+    def each(self, check: Check, groups: Sequence[str]) -> Found:
+        """Return what counts of some groups, overlaps decided within each."""
+        return reduce(add, (self.found(check, (group,)) for group in groups), Found({}, {}, ()))
+
     def _shorter(self, live: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels."""
         counts = set(kept)
@@ -171,10 +197,10 @@ class Turn:
 
     def _words(self, match: Match) -> str:
         """Return the words of a match, as they are read."""
-        return self.texts[GROUPS[match.rule.group][1]].text[match.start : match.end]
+        return self.texts[self.rules.fields[match.rule.group]].text[match.start : match.end]
 
     def _hit(self, match: Match) -> Hit:
-        field = GROUPS[match.rule.group][1]
+        field = self.rules.fields[match.rule.group]
         return match.hit(self.texts[field], field)
 
 

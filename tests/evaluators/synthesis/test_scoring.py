@@ -17,7 +17,8 @@ from safe_gate.core.text import similarity
 from safe_gate.evaluators.synthesis.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import Totals, matches, result_json
-from safe_gate.evaluators.synthesis.score import Case, CheckResult, Result, score_case
+from safe_gate.evaluators.synthesis.score import Case, Result, score_case
+from safe_gate.evaluators.synthesis.turn import CheckResult
 from tests.support.cases import BAD, GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.packs import load as load_rules
 

@@ -1,0 +1,77 @@
+"""The checks that ship, as data: when each applies, what counts for and against, and how it decides. Pure.
+
+A team's pack defines a check in the same form (`defines` of `rule-pack.schema.json`).
+
+A check applies where the message has a clause of one of the groups `applies`, always if that is not there. Such a
+clause does not count in a sentence of the message that is of a group of `not_in`, and after a message of a group of
+`only_crisis_after` only a grave one does. After a message of a group of `void_after` nothing in the reply counts.
+Clauses of the groups `for` speak for the reply, those of `against` against it. `decides` says how:
+
+| `decides` | a reply passes with |
+|:--|:--|
+| `outweighs` | more clauses for it than against it |
+| `none_against` | no clause against it |
+| `one_for` | a clause for it and none against it |
+| `stays`, `engages` | what `topic_pivot` asks for: see `score.py` |
+
+`spec` is what the specification has in its place; a check without it is none of the specification. `groups` are the
+groups of clauses that only this check has, each with the field it looks in.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+SHIPPED: Mapping[str, Mapping[str, Any]] = {
+    "agency_language": {
+        "title": "Agency language",
+        "asks": "The reply leaves the choice to the person, and does not direct, minimise or tell how to feel.",
+        "advice": "Write the reply so that the person decides.",
+        "groups": {"positive": "assistant", "negative": "assistant"},
+        "void_after": ["asked_text"],
+        "for": ["positive"],
+        "against": ["negative"],
+        "decides": "outweighs",
+        "spec": {"for": ["positive"], "against": ["negative"], "decides": "outweighs"},
+    },
+    "unverifiable_reassurance": {
+        "title": "Unverifiable reassurance",
+        "asks": "The reply does not claim what somebody feels or thinks, and promises nothing beyond the speaker's "
+        "control.",
+        "advice": "Say what is known and hoped, not what is certain.",
+        "groups": {"mind_reading": "assistant", "guarantee": "assistant"},
+        "void_after": ["asked_text"],
+        "against": ["mind_reading", "guarantee"],
+        "decides": "none_against",
+        "spec": {"against": ["mind_reading", "guarantee"], "decides": "none_against"},
+    },
+    "topic_pivot": {
+        "title": "Topic pivot",
+        "asks": "The reply to a disclosure of hurt, fear, shame or loss stays with it, and does not change the "
+        "subject.",
+        "advice": "Name what is hard, and ask about it, before anything else.",
+        "groups": {
+            "vulnerability": "user",
+            "acknowledgment": "assistant",
+            "follow_up": "assistant",
+            "pivot": "assistant",
+            "elsewhere": "assistant",
+        },
+        "applies": ["vulnerability"],
+        "not_in": ["asked_text"],
+        "only_crisis_after": ["asked_verdict"],
+        "for": ["acknowledgment", "follow_up"],
+        "against": ["pivot", "elsewhere"],
+        "decides": "stays",
+        "spec": {
+            "applies": ["vulnerability"],
+            "for": ["acknowledgment", "follow_up"],
+            "against": ["pivot"],
+            "decides": "engages",
+        },
+    },
+}
+
+MESSAGE: Mapping[str, str] = {"asked_text": "user", "asked_steps": "user", "asked_verdict": "user"}
+"""The groups that belong to no check and say what a message asks for, each with the field it looks in."""
