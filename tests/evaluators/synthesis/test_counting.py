@@ -149,7 +149,8 @@ def test_the_specification_has_no_check_that_it_does_not_define(monkeypatch: pyt
 
 
 def test_a_case_that_names_an_unknown_check_is_a_problem_with_the_known_names() -> None:
-    by = rules(**{"acme_no-discounts": {"against": ["guarantee"], "decides": "none_against"}})
+    own = Check.of("acme/no-discounts", {"against": ["guarantee"], "decides": "none_against"})
+    by = replace(packs.load(), checks={**packs.load().checks, own.name: own})
     problem = SYNTHESIS.misfit(case(SAD, PLAIN, "acme/no-discount"), by)
     assert problem is not None
     assert problem.message.startswith('"acme/no-discount" is no check (did you mean "acme/no-discounts"?); expected ')
