@@ -21,7 +21,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
-from safe_gate.inputs import checked, disk, globs, kinds, leftovers, matching
+from safe_gate.inputs import checked, disk, globs, leftovers, matching
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.git import Clone
 from safe_gate.inputs.named import settings
@@ -110,7 +110,7 @@ def opened(
     elif spec == ".":
         yield _working_folder()
     elif _is_report(spec):
-        made = report(spec)
+        made = report(spec, or_commit=True)
         yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made)
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)
@@ -210,42 +210,22 @@ def _working_folder() -> Baseline:
     return Baseline(".", head.sha, head.made_at)
 
 
-_NO_REPORT: Mapping[str, str] = {
-    "publication": "is what a run leaves for `publish`, not a report; name the safe-gate.json beside it",
-    **{
-        kind.name: f"is {kind.file}, not a report of safe-gate run; name a commit that contains "
-        f"{'its outputs' if kind.name == evaluator.input.kind and isinstance(evaluator.input, Documents) else 'it'}"
-        for evaluator in EVALUATORS.values()
-        for kind in evaluator.kinds
-    },
-    "rule-pack": "is a rule pack, not a report of safe-gate run",
-    "waivers": "is a file of waivers, not a report of safe-gate run",
-    "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
-}
-"""What a file is that is no report, by its kind as `kinds.kind_of` tells it."""
-
-
-def report(path: str) -> JsonObject:
+def report(path: str, *, or_commit: bool = False) -> JsonObject:
     """Return a report as a run wrote it: it has a verdict and fits its digests, and names every case once.
 
-    Raises CannotJudge for any other file.
+    Raises CannotJudge for any other file; `or_commit` says that a commit may be named instead.
     """
-    found = any_report(path)
+    found = any_report(path, or_commit=or_commit)
     if found["verdict"] == Verdict.ERROR:
         words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict"))
     return found
 
 
-def any_report(path: str) -> JsonObject:
+def any_report(path: str, *, or_commit: bool = False) -> JsonObject:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(disk.shown(Path(path)))
-    try:
-        found: JsonObject = checked.document(path, "report")
-    except CannotJudge:
-        if (kind := kinds.kind_of(Path(path))) in _NO_REPORT:
-            raise CannotJudge(Problem(place, _NO_REPORT[kind])) from None
-        raise
+    found = checked.report(path, or_commit=or_commit)
     if found["verdict"] == Verdict.ERROR:
         return found
     if found["provenance"].get("digests") != differences.digests(found):
@@ -272,7 +252,9 @@ def _beyond_the_schema(found: JsonObject, place: Place) -> Iterator[Problem]:
 def _ref(spec: str) -> str:
     """Return a git ref that may be asked for. Raises CannotJudge for what is none."""
     if not spec or spec.startswith("-") or not spec.isprintable():
-        raise CannotJudge(Problem(Place(spec or "baseline"), f"is no .json file, and cannot be a git ref; {_EXPECTED}"))
+        raise CannotJudge(
+            Problem(Place(spec or "baseline"), f"is not a .json file and cannot be a git ref; {_EXPECTED}")
+        )
     return spec
 
 
@@ -303,7 +285,7 @@ def _fetched(
             return commit
         except Missing as missing:
             refusals.append(f"{name}: {missing}")
-    what = "is no .json file, and cannot be read as a commit"
+    what = "is not a .json file and cannot be read as a commit"
     if spec == "base":
         what = f"is commit {ref}, which cannot be read"
     words = f"{what} ({'; '.join(refusals)}); {_BRING}{'' if spec == 'base' else ', or correct the name'}"

@@ -9,15 +9,14 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.jsontext import (
-    places,
-)
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.given import Documents
+from safe_gate.core.jsontext import places
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.waivers import twins
 from safe_gate.inputs.disk import BOM, HERE, InputFile, data_of, decode, parsed, shown, text_of
-from safe_gate.inputs.kinds import kind_of_document
+from safe_gate.inputs.kinds import kind_of, kind_of_document
 from safe_gate.inputs.matching import named_or_default
 from safe_gate.inputs.recorded import id_of
 from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
@@ -44,6 +43,43 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
     if problems:
         raise CannotJudge(*problems)
     return content
+
+
+def report(path: str, *, or_commit: bool = False) -> JsonObject:
+    """Return a report. A file of another kind is named as what it is; `or_commit` says that a commit may be named.
+
+    Raises CannotJudge.
+    """
+    try:
+        found: JsonObject = document(path, "report")
+    except CannotJudge:
+        kind = kind_of(Path(path))
+        if (what := _NO_REPORT.get(kind)) is None:
+            raise
+        instead = f"name a commit that contains {_IN_COMMIT[kind]}" if or_commit and kind in _IN_COMMIT else _INSTEAD
+        raise CannotJudge(Problem(Place(shown(Path(path))), f"{what}; {instead}")) from None
+    return found
+
+
+_INSTEAD = "name a safe-gate.json"
+
+_NO_REPORT: Mapping[str, str] = {
+    "publication": "is what a run leaves for `publish`, not a report",
+    **{
+        kind.name: f"is {kind.file}, not a report of safe-gate run" for one in EVALUATORS.values() for kind in one.kinds
+    },
+    "rule-pack": "is a rule pack, not a report of safe-gate run",
+    "waivers": "is a file of waivers, not a report of safe-gate run",
+    "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
+}
+"""What a file is that is no report, by its kind as `kind_of` tells it."""
+
+_IN_COMMIT = {
+    kind.name: "its outputs" if kind.name == one.input.kind and isinstance(one.input, Documents) else "it"
+    for one in EVALUATORS.values()
+    for kind in one.kinds
+}
+"""What a commit contains that is named in place of a file, by the kind of the file."""
 
 
 def _complete(report: Any) -> None:

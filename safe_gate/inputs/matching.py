@@ -98,8 +98,7 @@ def no_match(pattern: str, suffix: str, root: Path) -> Problem:
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
         slashes = "; write paths with /" if "\\" in pattern else ""
-        advice = "which is never a pass; correct the path or the pattern"
-        hint = f"matches no file{close_to(pattern, root)}, {advice}{slashes}"
+        hint = f"matches no file{close_to(pattern, root)}; correct the path or the pattern{slashes}"
     return Problem(Place(pattern), hint)
 
 

@@ -90,7 +90,7 @@ def _read(path: str) -> JsonObject:
     """Return a report that has a verdict and digests, of this version. Raises CannotJudge for any other."""
     place = Place(disk.shown(Path(path)))
     try:
-        report: JsonObject = checked.document(path, "report")
+        report = checked.report(path)
     except CannotJudge:
         if (version := _version(disk.content(path))) not in ("", __version__):
             raise CannotJudge(_of_another(place, version)) from None

@@ -46,7 +46,7 @@ def baseline_words(comparison: JsonObject) -> Phrase:
     base = comparison["baseline"]
     commit = (Untrusted(base["commit"][:7]), " (") if base["commit"] else ()
     days = base["age_days"]
-    age = "" if days is None else f", {plural(days, 'day')} old" if days else ", of today"
+    age = "" if days is None else f", {plural(days, 'day')} old" if days else ", from today"
     name: Words = "the base commit" if base["name"] == "base" else Untrusted(base["name"])
     return (*commit, name, age, ")" if commit else "")
 

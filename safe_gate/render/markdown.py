@@ -300,7 +300,7 @@ def _rules(report: JsonObject, rows: int) -> Iterator[str]:
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
     commit = f" on commit {parts.short_commit(origin.commit)}" if origin.commit else ""
     yield "> [!WARNING]"
-    yield f"> No verdict{commit}: the input or the settings have problems. That is never a pass."
+    yield f"> No verdict{commit}: the input or the settings have problems, so the gate did not pass."
     yield ""
     if not rows:
         yield f"{plural(number(problems), 'problem')}: see the JSON report."

@@ -24,7 +24,7 @@ def nothing_to_judge() -> Problem:
 
 def missing(what: str, expected: str) -> Problem:
     """Return the problem of a setting without which there is nothing to judge."""
-    return Problem(Place(what), f"is not set, so there is nothing to judge, which is never a pass; expected {expected}")
+    return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}")
 
 
 def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:

@@ -278,7 +278,7 @@ def test_what_cannot_be_a_ref_is_asked_of_nobody(
     source: Callable[[Path], Open], work: Path, github: GitHub, ref: str
 ) -> None:
     open_it = source(work)
-    assert "is no .json file, and cannot be a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
+    assert "is not a .json file and cannot be a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
     assert github.requests == []
 
 
@@ -342,7 +342,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     commit(work)
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
-            f"{ref}: is no .json file, and cannot be read as a commit (the clone: it does not have the commit;"
+            f"{ref}: is not a .json file and cannot be read as a commit (the clone: it does not have the commit;"
             " GitHub: this is no job of GitHub Actions); where git is installed, bring the commit into the clone"
             " (actions/checkout with fetch-depth: 0, or git fetch), or correct the name"
         )
@@ -623,7 +623,7 @@ def test_a_folder_above_the_working_folder_that_may_not_be_searched_is_no_checko
         raise PermissionError(13, "Permission denied", str(folder))
 
     monkeypatch.setattr("safe_gate.github.repository.root", locked)
-    assert "main: is no .json file, and cannot be read as a commit" in refusal(open_("main"))
+    assert "main: is not a .json file and cannot be read as a commit" in refusal(open_("main"))
 
 
 def test_without_a_token_it_is_not_asked(work: Path) -> None:

@@ -444,3 +444,24 @@ def test_a_report_without_waivers_holds_though_a_file_of_them_was_made_since(
     for content in ('{"waivers": []}', "broken"):
         Path("safe-gate.waivers.json").write_text(content, "utf-8")
         assert safe_gate("verify", REPORT).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("w.json", {"waivers": []}, "is a file of waivers, not a report of safe-gate run"),
+        ("b.json", {"test_cases": []}, "is a SAFE v0 batch, not a report of safe-gate run"),
+        (
+            "x.sarif",
+            {"runs": []},
+            "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
+        ),
+    ],
+)
+def test_a_file_that_is_no_report_is_named_as_what_it_is(
+    safe_gate: Callable[..., Ran], name: str, content: dict[str, Any], what: str
+) -> None:
+    Path(name).write_text(json.dumps(content), "utf-8")
+    ran = safe_gate("verify", name)
+    assert ran.code == 3
+    assert ran.err.startswith(f"{name}: {what}; name a safe-gate.json\n")

@@ -119,7 +119,10 @@ def test_a_copy_counts_once(runs: Callable[[], Ran], safe_gate: SafeGate) -> Non
     ("patterns", "words"),
     [
         (["nothing.json"], "nothing.json: matches no file"),
-        (["runs/1/safe-gate.json", "c.jsonl"], "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run"),
+        (
+            ["runs/1/safe-gate.json", "c.jsonl"],
+            "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json\n",
+        ),
         (["changed.json"], "its digests are not those of its contents"),
     ],
 )

@@ -225,7 +225,7 @@ def test_without_the_old_text_its_evidence_stands_alone(changed: Callable[..., N
     browser.open(PAGE)
     choose(browser, change="newly failing")
     words = opened(browser)
-    assert "The old text is not at hand. What was found in it: No complaint." in " ".join(words.split())
+    assert "The old text is not available. What was found in it: No complaint." in " ".join(words.split())
     assert texts_of(browser, ".words")[1:] == [BAD]
 
 

@@ -267,7 +267,10 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
         assert all(
             text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts
         )
-        assert all("\n> No verdict: the input or the settings have problems." in text for text in texts)
+        assert all(
+            "\n> No verdict: the input or the settings have problems, so the gate did not pass." in text
+            for text in texts
+        )
     (of_a_commit, *_) = rungs(report, problems, limit=SUMMARY_LIMIT, origin=ORIGIN)
     assert "\n> No verdict on commit <code>f00d</code>: the input" in of_a_commit
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)

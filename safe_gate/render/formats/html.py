@@ -89,7 +89,7 @@ def _problems(report: JsonObject) -> Iterator[str]:
         )
         for one in problems
     )
-    yield "<section><h2>Problems</h2>\n<p>The input or the settings have problems. That is never a pass.</p>\n"
+    yield "<section><h2>Problems</h2>\n<p>The input or the settings have problems, so the gate did not pass.</p>\n"
     yield from table(Table(("Place", "Case", "Field", "Problem"), "<<<<", rows), plural(number(problems), "problem"))
     yield "</section>\n"
 

@@ -100,7 +100,7 @@ function texts(one, about, evaluator) {
     else if (now) nodes.push(panel(title, now, of(one.marks, field), [], "ins"));
   }
   if (!one.old && one.before) {
-    const why = about.withheld ? "Texts are hidden." : "The old text is not at hand.";
+    const why = about.withheld ? "Texts are hidden." : "The old text is not available.";
     const evidence = one.before.length ? listOf(one.before) : make("p", {}, "No complaint.");
     const isKnown = !about.withheld && !(one.because || []).includes("output");
     nodes.push(make("section", { className: "before" }, make("h3", {}, "Before"), isKnown ? "" : make("p", { className: "muted" }, why + " What was found in it:"), evidence));
