@@ -32,13 +32,14 @@ IMPORTS = {
     "now": """
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.report import result_json
+from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.rules import load
 from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
 
+result_json = Result.to_json
 rules = load(EVALUATORS["synthesis"], asked.settings(Options()))
 """,
     "before": """

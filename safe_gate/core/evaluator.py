@@ -187,6 +187,10 @@ class Evaluator(Protocol):
         """Return a case's entry of `results[]`, which follows from the case and `by` alone."""
         ...
 
+    def value(self, entry: JsonObject) -> Any:
+        """Return an entry of `results[]` as a value; itself where the evaluator has no type for it."""
+        return entry
+
     def recounted(self, _entry: JsonObject, _case: Any, _by: Any) -> JsonObject | None:
         """Return the entry that follows from what an entry of a shard holds; an equal one if the entry is sound.
 

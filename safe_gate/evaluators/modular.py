@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Modular(Evaluator):
-    """An evaluator with the modules `gate`, `report`, `section`, `evidence`, `event` and `outcome` beside its own."""
+    """An evaluator with these modules beside its own: gate, result, report, section, evidence, event, outcome."""
 
     def _module(self, name: str) -> Any:
         package = type(self).__module__.rpartition(".")[0]
@@ -30,6 +30,9 @@ class Modular(Evaluator):
     def group_rules(self) -> tuple[Rule, ...]:
         found: tuple[Rule, ...] = self._module("gate").GROUP_RULES
         return found
+
+    def value(self, entry: JsonObject) -> Any:
+        return self._module("result").Result.from_json(entry)
 
     def failures(self, part: JsonObject) -> Iterator[Failure]:
         found: Iterator[Failure] = self._module("report").failures(part)

@@ -15,7 +15,6 @@ from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.report import Totals, report
-from safe_gate.evaluators.synthesis.report import result_json as entry
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
@@ -363,11 +362,11 @@ def test_counts_of_tags_do_not_depend_on_order_or_on_how_cases_are_split(
         )
         for i, (good, tags) in enumerate(cases)
     ]
-    each = [Totals.of([entry(result)]) for result in results]
+    each = [Totals.of([result.to_json()]) for result in results]
     whole = add_up(each, Totals())
     random.shuffle(each)
     assert add_up(each[:cut], Totals()) + add_up(each[cut:], Totals()) == whole
-    part = report(whole, [entry(result) for result in results])
+    part = report(whole, [result.to_json() for result in results])
     for tag, group in part["summary"]["by_tag"].items():
         members = [result for result in part["results"] if tag in result["tags"]]
         assert group["cases"] == len(members)

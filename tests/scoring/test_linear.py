@@ -26,7 +26,6 @@ from safe_gate.core.model import Place
 from safe_gate.core.text import normalise, similarity
 from safe_gate.evaluators.safe_v0.score import _look_for
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.report import result_json
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators.synthesis.turn import Turn
 from tests.support import packs
@@ -179,7 +178,7 @@ REPLIES = (
 
 def score(text: str) -> object:
     case = Case("one", f"I am sad. {text}", text, CHECKS, {}, (), Place("cases.jsonl", 1))
-    return result_json(score_case(case, RULES))
+    return score_case(case, RULES).to_json()
 
 
 @pytest.mark.parametrize("unit", REPLIES, ids=ascii)

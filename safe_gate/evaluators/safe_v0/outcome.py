@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Label, Metric, Outcome, Test
-from safe_gate.evaluators.safe_v0.score import METRICS, RANKS
+from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.score import RANKS
 
 COMPARED = {
     "pass": Metric("The share of cases labelled Pass", Test.SIGN),

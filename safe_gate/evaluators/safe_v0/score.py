@@ -11,12 +11,11 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.error_lines import NoReply
 from safe_gate.core.model import JsonObject, Label, Place
 from safe_gate.core.no_reply import none_of
 from safe_gate.core.text import normalise
+from safe_gate.evaluators.safe_v0.result import METRICS, Result
 
-METRICS = ("CR", "AH", "AC")
 UNUSED = ("min_signal_count", "required_themes")
 """The expectations that cases may have but SAFE v0 does not use."""
 # What normalising may change: anything but printable ASCII, doubled blanks, marks and what opens markup.
@@ -170,53 +169,6 @@ class Case:
         output = [list(self.signals), self.summary, list(self.followup_questions)]
         case = self.asks() if self.payload is None else {**self.asks(), "patient_payload": self.payload}
         return {"case": digest(case), "output": digest(output)}
-
-
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One case scored: each metric and the composite in [0, 1], with the needles behind them.
-
-    `near` are by metric the needles that do not match, and would if typography did not count.
-    """
-
-    test_id: str
-    batch_id: str
-    archetype: str
-    scores: Mapping[str, float]
-    composite: float
-    found: Mapping[str, tuple[str, ...]]
-    missing: Mapping[str, tuple[str, ...]]
-    violations: tuple[str, ...]
-    label: Label
-    place: Place
-    digests: Mapping[str, str]
-    cluster: str = ""
-    no_reply: NoReply | None = None
-    near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the result in the shape of section 4.1, with its batch and where it stands."""
-        return {
-            "test_id": self.test_id,
-            "batch_id": self.batch_id,
-            "archetype": self.archetype,
-            "scores": {**self.scores, "composite": self.composite},
-            "details": {
-                "CR": {"found": list(self.found["CR"]), "missing": list(self.missing["CR"])},
-                "AH": {"violations": list(self.violations)},
-                "AC": {"found": list(self.found["AC"]), "missing": list(self.missing["AC"])},
-            },
-            "label": self.label.value,
-            "source": {"path": self.place.path, "line": self.place.line},
-            "digests": dict(self.digests),
-            **({"cluster": self.cluster} if self.cluster else {}),
-            **({"no_reply": self.no_reply.value} if self.no_reply else {}),
-            **(
-                {"near_misses": {metric: list(self.near[metric]) for metric in METRICS}}
-                if any(self.near.values())
-                else {}
-            ),
-        }
 
 
 def score_case(case: Case, policy: Policy) -> Result:

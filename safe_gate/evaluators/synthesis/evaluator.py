@@ -78,10 +78,9 @@ class Synthesis(Modular):
         return case_of(value, place, cluster)
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        from safe_gate.evaluators.synthesis.report import result_json
         from safe_gate.evaluators.synthesis.score import score_case
 
-        return result_json(score_case(case, by))
+        return score_case(case, by).to_json()
 
     def recounted(self, entry: JsonObject, case: Any, by: Any) -> JsonObject:
         from safe_gate.evaluators.synthesis.recount import recounted

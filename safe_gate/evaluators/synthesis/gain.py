@@ -9,7 +9,6 @@ from itertools import compress
 
 from safe_gate.core.stats import wilson
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.synthesis.report import matches
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators.synthesis.turn import Rules
 
@@ -112,7 +111,7 @@ def gains(
             before, after = score_case(case, today).checks, score_case(case, tomorrow).checks
             for check in before.keys() & case.expected.keys() & seen.keys():
                 label = case.expected[check]
-                agrees = matches(before[check], label), matches(after[check], label)
+                agrees = before[check].agreement(label).match, after[check].agreement(label).match
                 seen[check].add((_texts(case)[1], label, *agrees))
     pairs = {check: [(old, new) for *_, old, new in found] for check, found in seen.items()}
     return tuple(

@@ -12,16 +12,16 @@ from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.synthesis import counting
 from safe_gate.evaluators.synthesis.language import is_foreign
 from safe_gate.evaluators.synthesis.leaving import leaves_because
-from safe_gate.evaluators.synthesis.report import result_json
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, Case, Result, is_negative
-from safe_gate.evaluators.synthesis.turn import Check, CheckResult, Rules
+from safe_gate.evaluators.synthesis.result import CheckResult
+from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, Case, is_negative, result_of
+from safe_gate.evaluators.synthesis.turn import Check, Rules
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:
     """Return the entry that follows from an entry's evidence; an equal one if the entry is sound."""
     checks = {name: _check(check, entry, rules) for name, check in rules.checks.items() if name in case.checks}
     negative = is_negative(case.tags, "standard" if rules.by_clause else "spec")
-    return result_json(Result(case, entry["language"], checks, negative, entry.get("disguised_letters", 0)))
+    return result_of(case, entry["language"], checks, negative, entry.get("disguised_letters", 0)).to_json()
 
 
 def _check(check: Check, entry: JsonObject, rules: Rules) -> CheckResult:

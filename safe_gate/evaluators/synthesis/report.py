@@ -12,13 +12,10 @@ from typing import Any
 
 from safe_gate.core.figures import share
 from safe_gate.core.model import Failure, JsonObject
-from safe_gate.core.no_reply import no_reply
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import in_order
-from safe_gate.evaluators.synthesis.score import Result
-from safe_gate.evaluators.synthesis.turn import CheckResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,8 +81,6 @@ class Totals:
         )
 
 
-_FEW_LETTERS = 3
-"""A reply with more look-alike letters than this is reported as disguised."""
 _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
@@ -111,42 +106,6 @@ def is_as_expected(result: JsonObject) -> bool:
 def _actual(check: JsonObject) -> bool | None:
     """Return a check's verdict as a label, by its part of a result; what does not say so is applicable."""
     return check["pass"] if check.get("applicable", True) else None
-
-
-def matches(check: CheckResult, expected: bool | None) -> bool:
-    """Tell whether a verdict agrees with its label.
-
-    Not applicable is an automatic pass, so it agrees with True as well as with None; None agrees
-    with nothing else (DESIGN, Inputs).
-    """
-    return check.actual == expected or (check.actual is None and expected is True)
-
-
-def result_json(result: Result) -> dict[str, Any]:
-    """Return one case's entry of `results[]`."""
-    missing = no_reply(result.case.assistant)
-    return {
-        "id": result.case.id,
-        "pass": result.passed,
-        "is_negative_example": result.is_negative_example,
-        "tags": list(result.case.tags),
-        "language": {field: str(language) for field, language in result.language.items()},
-        "checks": {name: check.as_json() for name, check in result.checks.items()},
-        "label_comparison": {
-            name: {
-                "expected": result.case.expected[name],
-                "actual": check.actual,
-                "match": matches(check, result.case.expected[name]),
-            }
-            for name, check in result.checks.items()
-            if name in result.case.expected
-        },
-        "source": {"path": result.case.place.path, "line": result.case.place.line},
-        "digests": result.case.digests(),
-        **({"cluster": result.case.cluster} if result.case.cluster else {}),
-        **({"no_reply": missing.value} if missing else {}),
-        **({"disguised_letters": result.disguised} if result.disguised > _FEW_LETTERS else {}),
-    }
 
 
 def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:

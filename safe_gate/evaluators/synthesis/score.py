@@ -14,11 +14,13 @@ from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
+from safe_gate.core.no_reply import no_reply
 from safe_gate.core.text import similarity
 from safe_gate.evaluators.synthesis.counting import counted
 from safe_gate.evaluators.synthesis.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.leaving import NOTHING_FOUND, leaves_because, leaving_evidence
-from safe_gate.evaluators.synthesis.turn import Check, CheckResult, Found, Rules, Turn
+from safe_gate.evaluators.synthesis.result import CheckResult, Result
+from safe_gate.evaluators.synthesis.turn import Check, Found, Rules, Turn
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
@@ -89,25 +91,6 @@ def is_negative(tags: Collection[str], profile: str) -> bool:
     return any(tag == "negative_example" or tag.endswith(endings) for tag in tags)
 
 
-@dataclass(frozen=True, slots=True)
-class Result:
-    """One case scored: the language of both texts, a result for each check, and whether it is meant to fail.
-
-    `disguised` counts the reply's letters that are read as the ASCII letters they look like.
-    """
-
-    case: Case
-    language: Mapping[str, Language]
-    checks: Mapping[str, CheckResult]
-    is_negative_example: bool
-    disguised: int = 0
-
-    @property
-    def passed(self) -> bool:
-        """Tell whether every check passed."""
-        return all(check.passed for check in self.checks.values())
-
-
 def judged(check: Check, turn: Turn) -> CheckResult:
     """Return what a check finds in a turn."""
     return _DECIDES.get(check.decides, counted)(check, turn)
@@ -172,7 +155,7 @@ def score_case(case: Case, rules: Rules) -> Result:
     """
     turn = Turn(case.user, case.assistant, rules)
     language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
-    return Result(
+    return result_of(
         case,
         language,
         {
@@ -185,6 +168,34 @@ def score_case(case: Case, rules: Rules) -> Result:
         is_negative(case.tags, "standard" if rules.by_clause else "spec"),
         turn.texts["assistant"].disguised,
     )
+
+
+def result_of(
+    case: Case,
+    language: Mapping[str, Language],
+    checks: Mapping[str, CheckResult],
+    is_negative_example: bool,
+    disguised: int,
+) -> Result:
+    """Return the result of a case by what its checks found. A few `disguised` letters do not count."""
+    return Result(
+        id=case.id,
+        passed=all(check.passed for check in checks.values()),
+        is_negative_example=is_negative_example,
+        tags=case.tags,
+        language=language,
+        checks=checks,
+        labels={name: check.agreement(case.expected[name]) for name, check in checks.items() if name in case.expected},
+        place=case.place,
+        digests=case.digests(),
+        cluster=case.cluster,
+        no_reply=no_reply(case.assistant),
+        disguised_letters=disguised if disguised > _FEW_LETTERS else 0,
+    )
+
+
+_FEW_LETTERS = 3
+"""A reply with more look-alike letters than this is reported as disguised."""
 
 
 def _not_judged(check: Check, rules: Rules) -> CheckResult:

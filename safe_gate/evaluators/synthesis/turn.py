@@ -42,30 +42,6 @@ class Check:
 
 
 @dataclass(frozen=True, slots=True)
-class CheckResult:
-    """What one check found. `applicable` is false only where the check has nothing to judge."""
-
-    passed: bool
-    applicable: bool
-    details: Mapping[str, Any]
-
-    @property
-    def actual(self) -> bool | None:
-        """The verdict as a label: True, False, or None for not applicable."""
-        return self.passed if self.applicable else None
-
-    def as_json(self) -> dict[str, Any]:
-        """Return the check's part of a result in the report."""
-        return {"pass": self.passed, **{name: _as_json(value) for name, value in self.details.items()}}
-
-
-def _as_json(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [hit.as_json() for hit in value]
-    return {group: _as_json(hits) for group, hits in value.items()} if isinstance(value, Mapping) else value
-
-
-@dataclass(frozen=True, slots=True)
 class Rules:
     """Everything a verdict depends on besides the case.
 

@@ -14,7 +14,8 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Label, Place
 from safe_gate.evaluators.safe_v0.report import Totals
-from safe_gate.evaluators.safe_v0.score import METRICS, Case, Policy, Result, Threshold, score_case
+from safe_gate.evaluators.safe_v0.result import METRICS, Result
+from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from tests.support.cases import DATA, Ran, safe_case, write_batch
 
 SafeGate = Callable[..., Ran]
@@ -175,7 +176,7 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeG
 
 
 def fold(cases: list[Case], policy: Policy) -> Totals:
-    return add_up((Totals.of([(case, score_case(case, policy).as_json())], policy) for case in cases), Totals())
+    return add_up((Totals.of([(case, score_case(case, policy).to_json())], policy) for case in cases), Totals())
 
 
 def case(**fields: Any) -> Case:

@@ -8,7 +8,7 @@ from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.learning import Row, _Clause, _rows, as_packs
 from safe_gate.evaluators.synthesis.phrases import Automaton
 from safe_gate.evaluators.synthesis.reasons import _innermost
-from safe_gate.evaluators.synthesis.report import Totals, report, result_json
+from safe_gate.evaluators.synthesis.report import Totals, report
 from safe_gate.evaluators.synthesis.rules import _faults, _inlined
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators.synthesis.section import rates
@@ -46,6 +46,6 @@ def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
 
 def test_a_check_that_no_case_asks_for_has_no_rate() -> None:
     case = Case("one", "I failed.", "Would you like to talk?", ("agency_language",), {}, (), Place("c.jsonl", 1))
-    entries = [result_json(score_case(case, packs.load()))]
+    entries = [score_case(case, packs.load()).to_json()]
     shown = [(one.about, one.name) for one in rates(report(Totals.of(entries), entries))]
     assert shown == [("As expected", "all cases"), ("Passes, where a check applies", "Agency language")]

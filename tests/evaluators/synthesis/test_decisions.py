@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.result import CheckResult
 from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.evaluators.synthesis.turn import CheckResult
 from tests.support import packs
 from tests.support.cases import REPOSITORY, Ran, write_cases
 

@@ -16,9 +16,9 @@ from safe_gate.core.model import Place
 from safe_gate.core.text import similarity
 from safe_gate.evaluators.synthesis.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.report import Totals, matches, result_json
-from safe_gate.evaluators.synthesis.score import Case, Result, score_case
-from safe_gate.evaluators.synthesis.turn import CheckResult
+from safe_gate.evaluators.synthesis.report import Totals
+from safe_gate.evaluators.synthesis.result import CheckResult, Result
+from safe_gate.evaluators.synthesis.score import Case, result_of, score_case
 from tests.support.cases import BAD, GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.packs import load as load_rules
 
@@ -36,7 +36,7 @@ def evaluated(safe_gate: SafeGate, *cases: dict[str, Any], code: int = 0) -> dic
 
 def checked(check: str, assistant: str, user: str = HURT, profile: str = "standard") -> dict[str, Any]:
     case = Case("x", user, assistant, (check,), {}, (), Place("c.jsonl", 1))
-    return score_case(case, load_rules(profile)).checks[check].as_json()
+    return score_case(case, load_rules(profile)).checks[check].to_json()
 
 
 @pytest.mark.parametrize(
@@ -198,7 +198,7 @@ def test_the_report_has_every_field_of_the_spec(safe_gate: SafeGate) -> None:
 def test_labels_agree_as_the_inputs_section_says(
     applicable: bool, passed: bool, expected: bool | None, agrees: bool
 ) -> None:
-    assert matches(CheckResult(passed, applicable, {}), expected) is agrees
+    assert CheckResult(passed, applicable, {}).agreement(expected).match is agrees
 
 
 LABELLED_MARKDOWN = """
@@ -302,7 +302,7 @@ def test_verbose_shows_each_case_to_look_at_with_evidence(safe_gate: SafeGate) -
 
 
 def fold(results: list[Result]) -> Totals:
-    return add_up((Totals.of([result_json(result)]) for result in results), Totals())
+    return add_up((Totals.of([result.to_json()]) for result in results), Totals())
 
 
 OUTCOMES = st.lists(st.tuples(st.booleans(), st.booleans(), st.sampled_from([True, False, None])), max_size=12)
@@ -313,17 +313,18 @@ def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
     outcomes: list[tuple[bool, bool, bool | None]], random: Any, cut: int
 ) -> None:
     results = [
-        Result(
+        result_of(
             Case(str(i), "", "", ("topic_pivot",), {"topic_pivot": label}, (), Place("c", i)),
             {"user": Language.ENGLISH, "assistant": list(Language)[i % 3]},
             {"topic_pivot": CheckResult(passed, True, {})},
             negative,
+            disguised=0,
         )
         for i, (passed, negative, label) in enumerate(outcomes)
     ]
     shuffled = random.sample(results, len(results))
     assert fold(shuffled[:cut]) + fold(shuffled[cut:]) == fold(results) == Totals() + fold(results)
-    assert Totals.of(map(result_json, shuffled)) == fold(results)
+    assert Totals.of(map(Result.to_json, shuffled)) == fold(results)
 
 
 @pytest.mark.parametrize(
@@ -536,7 +537,7 @@ def test_every_verdict_follows_from_its_hits_by_the_rules_of_the_spec(profile: s
                 Case(case["id"], case["user"], case["assistant"], tuple(CHECKS), {}, (), Place("c", 1)), rules
             )
             for name, result in scored.checks.items():
-                check = result.as_json()
+                check = result.to_json()
                 assert check["pass"] is follows_from_its_hits(check), (case["id"], name)
                 if name == "topic_pivot":
                     flags = ("acknowledged", "followed_up", "pivoted", "applicable")

@@ -1,0 +1,82 @@
+"""What a SAFE v0 case comes to: an entry of `results[]` as a value, and the one place that reads and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from safe_gate.core.error_lines import NoReply
+from safe_gate.core.model import JsonObject, Label, Place
+
+METRICS = ("CR", "AH", "AC")
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A case scored: each metric and the composite in [0, 1], with the needles behind them.
+
+    `found` and `missing` are by metric what was looked for, `violations` the forbidden terms that were used. `near`
+    are by metric the needles that do not match, and would if typography did not count. `no_reply` says why the
+    output is none, None for one.
+    """
+
+    test_id: str
+    batch_id: str
+    archetype: str
+    scores: Mapping[str, float]
+    composite: float
+    found: Mapping[str, tuple[str, ...]]
+    missing: Mapping[str, tuple[str, ...]]
+    violations: tuple[str, ...]
+    label: Label
+    place: Place
+    digests: Mapping[str, str]
+    cluster: str = ""
+    no_reply: NoReply | None = None
+    near: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of `results[]`: the shape of section 4.1, with its batch and where it stands."""
+        return {
+            "test_id": self.test_id,
+            "batch_id": self.batch_id,
+            "archetype": self.archetype,
+            "scores": {**self.scores, "composite": self.composite},
+            "details": {
+                "CR": {"found": list(self.found["CR"]), "missing": list(self.missing["CR"])},
+                "AH": {"violations": list(self.violations)},
+                "AC": {"found": list(self.found["AC"]), "missing": list(self.missing["AC"])},
+            },
+            "label": self.label.value,
+            "source": {"path": self.place.path, "line": self.place.line},
+            "digests": dict(self.digests),
+            **({"cluster": self.cluster} if self.cluster else {}),
+            **({"no_reply": self.no_reply.value} if self.no_reply else {}),
+            **(
+                {"near_misses": {metric: list(self.near[metric]) for metric in METRICS}}
+                if any(self.near.values())
+                else {}
+            ),
+        }
+
+    @classmethod
+    def from_json(cls, entry: JsonObject) -> Result:
+        """Return the result of an entry of `results[]`."""
+        details, scores = entry["details"], entry["scores"]
+        return cls(
+            test_id=entry["test_id"],
+            batch_id=entry["batch_id"],
+            archetype=entry["archetype"],
+            scores={metric: scores[metric] for metric in METRICS},
+            composite=scores["composite"],
+            found={metric: tuple(details[metric]["found"]) for metric in ("CR", "AC")},
+            missing={metric: tuple(details[metric]["missing"]) for metric in ("CR", "AC")},
+            violations=tuple(details["AH"]["violations"]),
+            label=Label(entry["label"]),
+            place=Place(**entry["source"]),
+            digests=entry["digests"],
+            cluster=entry.get("cluster", ""),
+            no_reply=NoReply(entry["no_reply"]) if "no_reply" in entry else None,
+            near={metric: tuple(texts) for metric, texts in entry.get("near_misses", {}).items()},
+        )

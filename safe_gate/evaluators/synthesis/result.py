@@ -1,0 +1,152 @@
+"""What a Synthesis case comes to: an entry of `results[]` as a value, and the one place that reads and writes it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from safe_gate.core.error_lines import NoReply
+from safe_gate.core.model import Hit, JsonObject, Place
+from safe_gate.evaluators.synthesis.language import Language
+
+_HITS, _CANCELLED = "_hits", "cancelled"
+
+
+@dataclass(frozen=True, slots=True)
+class CheckResult:
+    """What one check found. `applicable` is false only where the check has nothing to judge.
+
+    `details` is what the report says of it besides, by the report's keys: hits by group, and what they come to.
+    """
+
+    passed: bool
+    applicable: bool
+    details: Mapping[str, Any]
+
+    @property
+    def actual(self) -> bool | None:
+        """The verdict as a label: True, False, or None for not applicable."""
+        return self.passed if self.applicable else None
+
+    @property
+    def hits(self) -> dict[str, tuple[Hit, ...]]:
+        """The hits that count, by group."""
+        found: dict[str, tuple[Hit, ...]] = {}
+        for key, value in self.details.items():
+            if key.endswith(_HITS):
+                found[key.removesuffix(_HITS)] = value
+            elif isinstance(value, Mapping):
+                found |= value
+        return found
+
+    @property
+    def cancelled(self) -> tuple[Hit, ...]:
+        """The hits that do not count; `Hit.by` says why."""
+        found: tuple[Hit, ...] = self.details[_CANCELLED]
+        return found
+
+    def agreement(self, expected: bool | None) -> Agreement:
+        """Return how the verdict compares with a label.
+
+        Not applicable is an automatic pass, so it agrees with True as well as with None; None agrees with nothing
+        else (DESIGN, Inputs).
+        """
+        match = self.actual == expected or (self.actual is None and expected is True)
+        return Agreement(expected, self.actual, match)
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the check's part of a result in the report."""
+        return {"pass": self.passed, **{name: _to_json(value) for name, value in self.details.items()}}
+
+    @classmethod
+    def from_json(cls, check: JsonObject) -> CheckResult:
+        """Return the check of its part of a result in the report."""
+        details = {key: _from_json(key, value) for key, value in check.items() if key != "pass"}
+        return cls(check["pass"], check.get("applicable", True), details)
+
+
+def _to_json(value: Any) -> Any:
+    if isinstance(value, tuple):
+        return [hit.as_json() for hit in value]
+    return {group: _to_json(hits) for group, hits in value.items()} if isinstance(value, Mapping) else value
+
+
+def _from_json(key: str, value: Any) -> Any:
+    if isinstance(value, Mapping):
+        return {group: tuple(map(_hit, hits)) for group, hits in value.items()}
+    return tuple(map(_hit, value)) if key.endswith(_HITS) or key == _CANCELLED else value
+
+
+def _hit(hit: JsonObject) -> Hit:
+    return Hit(**{**hit, "learned": tuple(hit.get("learned", ()))})
+
+
+@dataclass(frozen=True, slots=True)
+class Agreement:
+    """The label that people gave a check, the verdict as a label, and whether they agree; None is not applicable."""
+
+    expected: bool | None
+    actual: bool | None
+    match: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Result:
+    """A case scored. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.
+
+    `language` is that of each text by field, `checks` and `labels` are by the names of checks. `no_reply` says why
+    the reply is none, None for one. `disguised_letters` counts the reply's letters that are read as the ASCII letters
+    they look like, 0 where there are only a few. `digests` tell whether the `case` or the `output` changes.
+    """
+
+    id: str
+    passed: bool
+    is_negative_example: bool
+    tags: tuple[str, ...]
+    language: Mapping[str, Language]
+    checks: Mapping[str, CheckResult]
+    labels: Mapping[str, Agreement]
+    place: Place
+    digests: Mapping[str, str]
+    cluster: str = ""
+    no_reply: NoReply | None = None
+    disguised_letters: int = 0
+
+    def to_json(self) -> dict[str, Any]:
+        """Return the entry of `results[]`."""
+        return {
+            "id": self.id,
+            "pass": self.passed,
+            "is_negative_example": self.is_negative_example,
+            "tags": list(self.tags),
+            "language": {field: str(language) for field, language in self.language.items()},
+            "checks": {name: check.to_json() for name, check in self.checks.items()},
+            "label_comparison": {
+                name: {"expected": one.expected, "actual": one.actual, "match": one.match}
+                for name, one in self.labels.items()
+            },
+            "source": {"path": self.place.path, "line": self.place.line},
+            "digests": dict(self.digests),
+            **({"cluster": self.cluster} if self.cluster else {}),
+            **({"no_reply": self.no_reply.value} if self.no_reply else {}),
+            **({"disguised_letters": self.disguised_letters} if self.disguised_letters else {}),
+        }
+
+    @classmethod
+    def from_json(cls, entry: JsonObject) -> Result:
+        """Return the result of an entry of `results[]`."""
+        return cls(
+            id=entry["id"],
+            passed=entry["pass"],
+            is_negative_example=entry["is_negative_example"],
+            tags=tuple(entry["tags"]),
+            language={field: Language(language) for field, language in entry["language"].items()},
+            checks={name: CheckResult.from_json(check) for name, check in entry["checks"].items()},
+            labels={name: Agreement(**one) for name, one in entry["label_comparison"].items()},
+            place=Place(**entry["source"]),
+            digests=entry["digests"],
+            cluster=entry.get("cluster", ""),
+            no_reply=NoReply(entry["no_reply"]) if "no_reply" in entry else None,
+            disguised_letters=entry.get("disguised_letters", 0),
+        )
