@@ -65,7 +65,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         arguments = _parsing.parsed(argv)
         from safe_gate.commands import _command  # after --help and --version, which need none of it
         from safe_gate.inputs import disk
-        from safe_gate.run import world
+        from safe_gate.runs import world
         from safe_gate.settings.environment import switched_on
 
         name = arguments.pop("command")
@@ -78,11 +78,11 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         return command.main(_command.Call(name, arguments, flags, environ, effects))
     except CannotJudge as error:
         from safe_gate.commands import _command
-        from safe_gate.run.exit_codes import complain
+        from safe_gate.runs.exit_codes import complain
 
         effects = effects or _effects(environ, _known_time(environ))
         if _refuses_aloud(argv):
-            from safe_gate.run.conclusion import refuse
+            from safe_gate.runs.conclusion import refuse
 
             options = _command.reporting_options(_parsing.peeked(argv) | flags, environ)
             return refuse(error.problems, options, effects)
@@ -107,7 +107,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
         options = _command.reporting_options(_parsing.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
         if _refuses_aloud(argv):
-            from safe_gate.run.conclusion import refuse
+            from safe_gate.runs.conclusion import refuse
 
             return refuse((problem,), options, _effects(environ, _known_time(environ)))
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
@@ -122,7 +122,7 @@ def _refuses_aloud(argv: Sequence[str]) -> bool:
 
 def _known_time(environ: Mapping[str, str]) -> str:
     """Return the time of a run that is refused: that of the clock if the one that SOURCE_DATE_EPOCH fixes is none."""
-    from safe_gate.run.world import time_of
+    from safe_gate.runs.world import time_of
 
     with suppress(CannotJudge):
         return time_of(environ)
@@ -130,7 +130,7 @@ def _known_time(environ: Mapping[str, str]) -> str:
 
 
 def _effects(environ: Mapping[str, str], generated_at: str, *, is_log: bool = True) -> Effects:
-    from safe_gate.run import terminal, world
+    from safe_gate.runs import terminal, world
 
     say = terminal.printer(environ, partial(_print, is_log=is_log))
     return world.effects(environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))

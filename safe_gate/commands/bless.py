@@ -9,7 +9,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
-from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.options import WAIVERS_FILE, Options
 
 COMMAND = Command(

@@ -18,9 +18,9 @@ from safe_gate.inputs import writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import headline
-from safe_gate.run import judging, policy
-from safe_gate.run.exit_codes import EXIT_CODES
-from safe_gate.run.workspace import keep_inputs
+from safe_gate.runs import judging, policy
+from safe_gate.runs.exit_codes import EXIT_CODES
+from safe_gate.runs.workspace import keep_inputs
 from safe_gate.settings.options import Options
 
 COMMAND = Command(

@@ -22,9 +22,9 @@ from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
 from safe_gate.render import console
-from safe_gate.run import policy
-from safe_gate.run.exit_codes import EXIT_CODES, complain
-from safe_gate.run.workspace import untrusted
+from safe_gate.runs import policy
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import asked, cluster, refusals, shards
 from safe_gate.settings.options import Options
 

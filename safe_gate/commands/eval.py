@@ -10,8 +10,8 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.render.report import section_alone
-from safe_gate.run.exit_codes import complain
-from safe_gate.run.workspace import keep_inputs
+from safe_gate.runs.exit_codes import complain
+from safe_gate.runs.workspace import keep_inputs
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
 
 COMMAND = Command(

@@ -14,7 +14,7 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.render.explain import Explanation, as_json, explanation, shown
 from safe_gate.render.jsonreport import line
 from safe_gate.render.untrusted import plain
-from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import asked, intake, refusals
 from safe_gate.settings.options import Options
 

@@ -12,7 +12,7 @@ from safe_gate.core.model import CannotJudge, Phrase, Problem, Verdict
 from safe_gate.inputs import disk, matching, writing
 from safe_gate.publish import delivery
 from safe_gate.render import console, trends
-from safe_gate.run.exit_codes import EXIT_CODES
+from safe_gate.runs.exit_codes import EXIT_CODES
 
 NAME = "safe-gate.history"
 """How the files of a history are called, without their endings."""

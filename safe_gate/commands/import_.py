@@ -9,7 +9,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.inputs import conversion, disk, matching, writing
 from safe_gate.render import console
-from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
 
 COMMAND = Command(
     place=14,

@@ -14,7 +14,7 @@ from safe_gate.inputs import schemas, writing
 from safe_gate.inputs.git import Clone
 from safe_gate.inputs.trees import Missing
 from safe_gate.render import console
-from safe_gate.run.exit_codes import EXIT_CODES
+from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.settings.options import CONFIG_FILES
 
 COMMAND = Command(

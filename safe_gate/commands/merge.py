@@ -7,8 +7,8 @@ from dataclasses import replace
 from safe_gate.baseline import comparison
 from safe_gate.commands._command import Call, Command
 from safe_gate.publish.effects import Effects
-from safe_gate.run.conclusion import judged, refuse
-from safe_gate.run.workspace import untrusted
+from safe_gate.runs.conclusion import judged, refuse
+from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import shards
 from safe_gate.settings.options import Options
 

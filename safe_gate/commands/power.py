@@ -7,7 +7,7 @@ import re
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.render.power import foresight
-from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import intake
 
 _MOST_CASES = 1_000_000  # more take long to work out

@@ -6,7 +6,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Verdict
 from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
-from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.options import Options
 
 COMMAND = Command(

@@ -23,7 +23,7 @@ from safe_gate.inputs import checked, disk, recorded, writing
 from safe_gate.inputs.rules import load, recipe, shipped
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, rulebook
-from safe_gate.run.exit_codes import EXIT_CODES
+from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.scoring import asked, intake
 from safe_gate.settings.options import Options
 

@@ -15,10 +15,10 @@ from safe_gate.inputs import disk, writing
 from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
-from safe_gate.run import judging
-from safe_gate.run.conclusion import conclude, judged, refuse, unfinished
-from safe_gate.run.exit_codes import EXIT_CODES
-from safe_gate.run.workspace import untrusted
+from safe_gate.runs import judging
+from safe_gate.runs.conclusion import conclude, judged, refuse, unfinished
+from safe_gate.runs.exit_codes import EXIT_CODES
+from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring.shards import Shard
 from safe_gate.settings.options import Options
 

@@ -6,7 +6,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.inputs.schemas import schema_folder
-from safe_gate.run.exit_codes import EXIT_CODES
+from safe_gate.runs.exit_codes import EXIT_CODES
 
 COMMAND = Command(
     place=16,

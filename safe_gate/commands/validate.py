@@ -14,7 +14,7 @@ from safe_gate.core.model import CannotJudge, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
-from safe_gate.run.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import intake, shards
 from safe_gate.settings.sources import read
 

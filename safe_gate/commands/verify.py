@@ -12,8 +12,8 @@ from safe_gate.proof import verification
 from safe_gate.proof.verification import Standing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console
-from safe_gate.run import judging
-from safe_gate.run.exit_codes import complain
+from safe_gate.runs import judging
+from safe_gate.runs.exit_codes import complain
 from safe_gate.settings.options import Options
 
 COMMAND = Command(

@@ -15,10 +15,10 @@ from safe_gate.publish import delivery, handover
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
-from safe_gate.run import judging
-from safe_gate.run.exit_codes import EXIT_CODES, complain
-from safe_gate.run.report import error_report
-from safe_gate.run.workspace import read_by
+from safe_gate.runs import judging
+from safe_gate.runs.exit_codes import EXIT_CODES, complain
+from safe_gate.runs.report import error_report
+from safe_gate.runs.workspace import read_by
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
 from safe_gate.settings.options import Options

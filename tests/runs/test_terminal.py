@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 
 from safe_gate import cli
-from safe_gate.run import terminal
+from safe_gate.runs import terminal
 from tests.support.cases import BAD, SILENT, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -20,9 +20,9 @@ from safe_gate.inputs import checked, disk
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
 from safe_gate.render import formats
-from safe_gate.run.policy import Ruling, baseline, gate_policy, judged_by, refuse_itself, with_todays
-from safe_gate.run.report import error_report, provenance, report_of
-from safe_gate.run.weakened import weakened
+from safe_gate.runs.policy import Ruling, baseline, gate_policy, judged_by, refuse_itself, with_todays
+from safe_gate.runs.report import error_report, provenance, report_of
+from safe_gate.runs.weakened import weakened
 from safe_gate.scoring import asked, intake, measure, refusals, shards, unknown_names
 from safe_gate.settings.options import Options
 

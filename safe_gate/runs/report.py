@@ -12,7 +12,7 @@ from safe_gate.core.problems import first_of, number
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk
 from safe_gate.publish.effects import Effects
-from safe_gate.run.policy import Ruling, gate_policy
+from safe_gate.runs.policy import Ruling, gate_policy
 from safe_gate.scoring import asked, measure
 from safe_gate.settings.options import Options
 

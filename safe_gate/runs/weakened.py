@@ -14,7 +14,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.weakening import Weakening, What
 from safe_gate.inputs import disk, matching, named
 from safe_gate.publish.effects import Effects
-from safe_gate.run.policy import OF_INPUTS, WARN_HERE, Ruling, base_commit, is_needed_by_base
+from safe_gate.runs.policy import OF_INPUTS, WARN_HERE, Ruling, base_commit, is_needed_by_base
 from safe_gate.settings.options import Options
 
 
