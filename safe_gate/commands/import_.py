@@ -42,6 +42,7 @@ COMMAND = Command(
             "action": "store_true",
             "help": "leave out records that cannot become cases, and count them",
         },
+        "--force": {"action": "store_true", "help": "replace the file of --out if there is one"},
     },
 )
 
@@ -63,6 +64,9 @@ def main(call: Call) -> int:
     )
     if disk.is_among(out, matching.expand(patterns)[0]):
         raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
+    if not arguments["force"] and disk.holds_something(Path(out)):
+        words = f"names {out}, which exists; set --force to replace it with all its labels, or name another file"
+        raise CannotJudge(Problem(Place("--out"), words))
     imported = conversion.read(patterns, request)
     for name, title, count in imported.found:
         effects.out(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")

@@ -95,6 +95,11 @@ def exists(path: Path) -> bool:
         return True
 
 
+def holds_something(path: Path) -> bool:
+    """Tell whether a path is that of anything but an empty file."""
+    return exists(path) and not (path.is_file() and path.stat().st_size == 0)
+
+
 def parsed(text: str, name: str, *, comments: bool = False, is_input: bool = False) -> Any:
     """Return the value of a file's JSON text; what is scored is bounded. Raises CannotJudge with its line."""
     try:

@@ -30,7 +30,7 @@ TURNS = [{"role": "user", "content": ASK}, {"role": "assistant", "content": REPL
 
 def imported(safe_gate: SafeGate, *arguments: str | Path) -> list[dict[str, Any]]:
     """Import, which succeeds, and return the lines written, which are valid."""
-    ran = safe_gate("import", *arguments, "--out", "out.jsonl")
+    ran = safe_gate("import", *arguments, "--out", "out.jsonl", "--force")
     assert ran.code == 0, ran.log
     cases = [json.loads(line) for line in Path("out.jsonl").read_bytes().decode("utf-8").split("\n")[:-1]]
     if "test_id" not in cases[0]:
@@ -198,7 +198,7 @@ def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGa
 
 def test_a_conversation_says_what_of_it_is_not_in_the_case(safe_gate: SafeGate) -> None:
     write("in.jsonl", {"messages": [{"role": "system", "content": "Be kind."}, *EARLIER, *TURNS]}, {"messages": TURNS})
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
     assert "Left out: earlier turns (1 record)\n" in ran.out
     assert "Left out: system messages (1 record)\n" in ran.out
 
@@ -219,7 +219,7 @@ def test_csv_keeps_text_exactly(safe_gate: SafeGate) -> None:
     assert exchanges(cases) == [("a", 'late;\r\nagain " ', " sorry "), ("b", "null", "7"), ("c", "hello", "")]
     assert cases[0]["tags"] == ["own", "new"]
     assert cases[0]["checks"] == ["topic_pivot", "agency_language"]
-    ran = safe_gate("import", "in.csv", "--out", "out.jsonl")
+    ran = safe_gate("import", "in.csv", "--out", "out.jsonl", "--force")
     assert ran.out.splitlines() == ["in.csv: CSV, 3 cases", 'Left out: the field "topic" (3 records)', "Written: out.jsonl, 3 cases"]  # fmt: skip
 
 
@@ -231,7 +231,7 @@ def test_tsv_and_parquet_are_read_too(safe_gate: SafeGate) -> None:
     (case,) = imported(safe_gate, "in.tsv")
     assert (case["user"], case["assistant"]) == (ASK, REPLY)
     assert exchanges(imported(safe_gate, "p")) == [("1", ASK, REPLY), ("2", "x", "")]
-    assert "p: Parquet, 2 cases" in safe_gate("import", "p", "--from", "parquet", "--out", "out.jsonl").out
+    assert "p: Parquet, 2 cases" in safe_gate("import", "p", "--from", "parquet", "--out", "out.jsonl", "--force").out
 
 
 def test_langfuse_as_csv(safe_gate: SafeGate) -> None:
@@ -239,7 +239,7 @@ def test_langfuse_as_csv(safe_gate: SafeGate) -> None:
         f'id,traceId,type,name,input,output\ng,t,GENERATION,n,{ASK},"{REPLY}"\ns,t,SPAN,n,x,y\n', "utf-8"
     )
     assert exchanges(imported(safe_gate, "in.csv")) == [("g", ASK, REPLY)]
-    out = safe_gate("import", "in.csv", "--out", "out.jsonl").out
+    out = safe_gate("import", "in.csv", "--out", "again.jsonl").out
     assert (
         "in.csv: a Langfuse export as CSV, 1 case\nLeft out: observations that are no generations (1 record)\n" in out
     )
@@ -257,7 +257,7 @@ def test_an_inspect_log_of_three_epochs(safe_gate: SafeGate, name: str) -> None:
     }
     assert {id_: (user, reply) for id_, user, reply in exchanges(cases)} == expected
     assert all(case["id"].endswith(f"#{case['x_epoch']}") for case in cases)
-    assert "an Inspect log, 6 cases" in safe_gate("import", FIXTURES / name, "--out", "out.jsonl").out
+    assert "an Inspect log, 6 cases" in safe_gate("import", FIXTURES / name, "--out", "out.jsonl", "--force").out
 
 
 def test_an_inspect_log_with_errors_and_attachments(safe_gate: SafeGate) -> None:
@@ -288,7 +288,7 @@ def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypat
     monkeypatch.setitem(sys.modules, "backports", None)
     assert [case["id"] for case in imported(safe_gate, "log.eval")][:3] == ["7#1", "7#2", "7#3"]
     if not hasattr(zipfile, "ZIP_ZSTANDARD"):
-        ran = safe_gate("import", FIXTURES / "inspect.eval", "--out", "out.jsonl")
+        ran = safe_gate("import", FIXTURES / "inspect.eval", "--out", "out.jsonl", "--force")
         assert ran.code == 3
         assert "is not installed; install the extra: pip install 'safe-gate[zstd]'" in ran.err
 
@@ -304,7 +304,7 @@ def test_promptfoo_with_two_providers_and_an_error_row(safe_gate: SafeGate, inde
         result(2, "echo:b", {"output": ""}),
     ]
     Path("r.json").write_text(json.dumps(promptfoo(*results), indent=indent), "utf-8")
-    ran = safe_gate("import", "r.json", "--out", "out.jsonl")
+    ran = safe_gate("import", "r.json", "--out", "out.jsonl", "--force")
     assert ran.code == 3
     assert "t2: is an error: API call error: 429\n" in ran.err
     assert "Nothing is written; set --skip-invalid" in ran.err
@@ -327,7 +327,7 @@ def test_openai_batches_are_joined_by_custom_id(safe_gate: SafeGate, order: tupl
         request("d", TURNS[0]),
     )
     write(order[1], response("b", ""), response("a", REPLY), response("c", "x", 500), response("e", REPLY))
-    ran = safe_gate("import", *order, "--out", "out.jsonl")
+    ran = safe_gate("import", *order, "--out", "out.jsonl", "--force")
     assert ran.code == 3
     for words in (": c: is an error: status 500", ": e: answers no request", ": d: has no response in these files"):
         assert words in ran.err
@@ -335,7 +335,7 @@ def test_openai_batches_are_joined_by_custom_id(safe_gate: SafeGate, order: tupl
 
 
 def test_deepeval(safe_gate: SafeGate) -> None:
-    ran = safe_gate("import", FIXTURES / "deepeval.json", "--out", "out.jsonl")
+    ran = safe_gate("import", FIXTURES / "deepeval.json", "--out", "out.jsonl", "--force")
     assert ran.code == 3
     assert "parcel: has no reply; expected text in actual_output" in ran.err
     cases = imported(safe_gate, FIXTURES / "deepeval.json", "--skip-invalid")
@@ -482,7 +482,7 @@ def test_what_cannot_become_a_case_is_named(safe_gate: SafeGate, line: str, flag
 def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeGate) -> None:
     good = '{"id": "a", "prompt": "x", "response": "y"}\n'
     Path("in.jsonl").write_bytes((good + "{\n" + '{"prompt": "x"}\n' * 3 + "[]\n").encode() + b'{"prompt": "\xff"}\n')
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
     assert ran.code == 3
     assert "in.jsonl:2: is not valid JSON" in ran.err
     assert "in.jsonl:3: has no known pair of fields" in ran.err
@@ -517,7 +517,7 @@ def test_hostile_text_is_shown_escaped(safe_gate: SafeGate) -> None:
         {"prompt": "x", "response": "y", "a\n::error::x\x1b[31m": 1},
         {"prompt": "x", "response": "y", "error": "\n::error::x"},
     )
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
     assert "\x1b" not in ran.log
     assert not any(line.startswith("::") for line in ran.log.splitlines())
 
@@ -572,7 +572,7 @@ def test_memory_does_not_grow_with_the_file(name: str) -> None:
                     ("," if n else "") + json.dumps({"id": n, "prompt": text, "response": text}) for n in range(rows)
                 )
                 file.write("]")
-        command = [sys.executable, "-I", "-c", _PEAK, "import", name, "--out", "out.jsonl"]
+        command = [sys.executable, "-I", "-c", _PEAK, "import", name, "--out", "out.jsonl", "--force"]
         ran = subprocess.run(command, capture_output=True, text=True, check=True)
         code, mebibytes = ran.stdout.splitlines()[-1].split()
         assert code == "0", ran.stderr
@@ -672,3 +672,18 @@ def test_faulty_cases_get_no_hint(safe_gate: SafeGate, line: str) -> None:
     assert ran.code == 3
     assert "import" not in ran.err
     assert "c.jsonl:1" in ran.err
+
+
+def test_import_replaces_no_file_that_holds_something_unless_told_to(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"prompt": ASK, "response": REPLY})
+    out = Path("cases.jsonl")
+    out.touch()
+    assert safe_gate("import", "in.jsonl", "--out", out).code == 0, "an empty file holds nothing to lose"
+    labelled = out.read_text("utf-8").replace("{", '{"expected": {"topic_pivot": true}, ', 1)
+    out.write_text(labelled, "utf-8")
+    ran = safe_gate("import", "in.jsonl", "--out", out)
+    assert ran.code == 3
+    assert "--out: names cases.jsonl, which exists; set --force to replace it with all its labels" in ran.err
+    assert out.read_text("utf-8") == labelled
+    assert safe_gate("import", "in.jsonl", "--out", out, "--force").code == 0
+    assert "expected" not in out.read_text("utf-8")
