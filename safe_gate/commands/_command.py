@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -62,9 +62,11 @@ class Call:
 
     def resolved(self, root: Path = disk.HERE) -> sources.Resolved:
         """Return the settings with where each comes from. Raises CannotJudge."""
-        return sources.resolve(
-            self.flags, self.environ, partial(config_file.read_config, root=root), command=self.command
-        )
+        read = partial(config_file.read_config, root=root)
+        found = sources.resolve(self.flags, self.environ, read, command=self.command)
+        is_ours = root == disk.HERE and not found.options.config
+        unread = config_file.in_a_parent_folder() if is_ours else ""
+        return replace(found, warnings=(*found.warnings, unread)) if unread else found
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Print each warning once: as an annotation if the command reports to GitHub and runs there."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Iterator, Mapping
 from functools import partial
@@ -21,7 +22,7 @@ from safe_gate.inputs.matching import named_or_default
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.settings.options import CONFIG_FILES, settings
 
-_ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.json[c5]?", re.IGNORECASE)
+_ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
 
 
 def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Config | None:
@@ -51,6 +52,23 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     return Config(name, content, partial(line_of, lines=dict(places(bare)), original=original))
 
 
+def in_a_parent_folder() -> str:
+    """Return a warning of a config file that a run in the working folder does not read, "" if there is none.
+
+    It lies in a folder above, within the repository, and the working folder has no config file itself.
+    """
+    here = Path.cwd()
+    for folder in (here, *here.parents):
+        for name in CONFIG_FILES:
+            if exists(folder / name):
+                path = os.path.relpath(folder / name, here)
+                advice = f"set --config {path}, or run in the folder of the file"
+                return f"{path} is not read, because it is in a parent folder: {advice}" if folder != here else ""
+        if exists(folder / ".git"):
+            break
+    return ""
+
+
 def _not_the_config(root: Path) -> Iterator[Problem]:
     """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
@@ -68,6 +86,8 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
             right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
             words = f"is not read: the config file is called {right}; rename it, remove it, or name it with --config"
+            if "json" not in Path(name).suffix.lower():
+                words = f"is not read: the config file is JSON and is called {right}; convert it, or remove it"
             yield Problem(Place(name), words)
 
 

@@ -113,6 +113,9 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
         data = disk.data_of(path, name, most=bounds.line)
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         text = disk.decode(data.removeprefix(disk.BOM), name)
+        if mistaken := kinds.cases_of_another(text, name, form.kind):
+            yield mistaken
+            return
         content = disk.parsed(text, name, is_input=True)
     except CannotJudge as error:
         yield from error.problems

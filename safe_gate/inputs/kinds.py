@@ -113,17 +113,39 @@ def mistaken_for(number: int, line: bytes, path: Path, name: str, kind: str) -> 
     except JsonError:
         if convert := importable(path, name, kind):
             return convert
-        words = "is one JSON document over many lines; expected one object a line (JSONL)"
-        return Problem(Place(name, number), words) if _is_one_document(path) else None
+        return _one_document(path, Place(name, number), kind)
     except CannotJudge as error:
         whole = next((problem for problem in error.problems if not problem.place.line), None)
         return whole or importable(path, name, kind)
+    if mistaken := _document_of_another(value, name, kind) or _outputs_for_cases(value, name, kind):
+        return mistaken
+    return None if is_meant_as(value, kind) else importable(path, name, kind, value)
+
+
+def _outputs_for_cases(value: Any, name: str, kind: str) -> Problem | None:
+    """Return the problem of recorded outputs where cases are expected, None for any other value."""
     for other, form in _OF_OUTPUTS.items() if kind in OF_CASES else ():
         if _FILES[other].claims(value):
             words = f"these are {OWNERS[other].title} outputs, not {_FILES[kind].called}"
             option = form.outputs.replace("_", "-")
             return Problem(Place(name), f"{words}; name them by --outputs or {option}")
-    return None if is_meant_as(value, kind) else importable(path, name, kind, value)
+    return None
+
+
+def cases_of_another(text: str, name: str, kind: str) -> Problem | None:
+    """Return the problem of a document that holds lines of cases of another evaluator, as its first line tells."""
+    first, _, _ = text.lstrip().partition("\n")
+    try:
+        value = parse(first)
+    except JsonError:
+        return None
+    for evaluator in EVALUATORS.values():
+        form = evaluator.input
+        if isinstance(form, Lines) and is_meant_as(value, form.kind):
+            option = form.setting.replace("_", "-")
+            words = f"has {form.plural}, not {_FILES[kind].called}; name the file by --{option} or {option}"
+            return Problem(Place(name), words)
+    return None
 
 
 def is_meant_as(value: Any, kind: str) -> bool:
@@ -163,15 +185,27 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
     return None
 
 
-def _is_one_document(path: Path) -> bool:
-    """Tell a JSON document from broken JSONL, so that it gets one problem instead of one a line.
+def _one_document(path: Path, place: Place, kind: str) -> Problem | None:
+    """Return the problem of a JSON document where lines are expected, None for broken JSONL, which has one a line.
 
-    One that is too large to be read at once is taken for lines, which most of that size are.
+    A document that is too large to be read at once is taken for lines, which most of that size are.
     """
     try:
         if path.stat().st_size > _LARGEST_DOCUMENT:
-            return False
-        parse(text_of(path, ""))
+            return None
+        content = parse(text_of(path, ""))
     except (JsonError, CannotJudge, OSError):
-        return False
-    return True
+        return None
+    words = "is one JSON document over many lines; expected one object a line (JSONL)"
+    return _document_of_another(content, place.path, kind) or Problem(place, words)
+
+
+def _document_of_another(content: Any, name: str, kind: str) -> Problem | None:
+    """Return the problem of a document of cases where lines are expected, None for any other value."""
+    for evaluator in EVALUATORS.values():
+        form = evaluator.input
+        if isinstance(form, Documents) and isinstance(content, dict) and form.cases in content:
+            option = form.setting.replace("_", "-")
+            words = f"is {_FILES[form.kind].called}, not {_FILES[kind].called}; name the file by --{option} or {option}"
+            return Problem(Place(name), words)
+    return None

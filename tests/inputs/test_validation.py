@@ -508,6 +508,17 @@ def test_a_json_document_given_for_jsonl_is_one_problem(safe_gate: SafeGate) -> 
     assert "1 problem;" in ran.err
 
 
+def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate: SafeGate) -> None:
+    write_cases(Path("cases.jsonl"), turn("a"))
+    write_cases(Path("one.json"), turn("a"))
+    write_batch(Path("batch.json"), safe_case("b"))
+    words = "has Synthesis cases, not a SAFE v0 batch; name the file by --synthesis-cases or synthesis-cases"
+    for name in ("cases.jsonl", "one.json"):
+        assert f"{name}: {words}\n" in safe_gate("run", "--safe-batch", name).err
+    words = "is a SAFE v0 batch, not Synthesis cases; name the file by --safe-batch or safe-batch"
+    assert f"batch.json: {words}\n" in safe_gate("run", "--synthesis-cases", "batch.json").err
+
+
 def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGate) -> None:
     write_cases(Path("empathy.jsonl"), turn("a"))
     assert 'did you mean "empathy.jsonl"?' in safe_gate("eval", "--cases", "empaty.jsonl").err

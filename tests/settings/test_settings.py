@@ -251,6 +251,40 @@ def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(
     assert words in ran.err
 
 
+@pytest.mark.parametrize("name", ["safe-gate.config.yaml", ".safe-gate.config.yml", "safe.config.toml"])
+def test_a_config_of_another_language_than_json_is_refused(safe_gate: SafeGate, name: str) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    Path(name).write_text("min-pass-rate: 1", "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b")
+    assert ran.code == 3
+    right = "safe-gate.config.json" if "gate" in name else "safe.config.json"
+    words = f"{name}: is not read: the config file is JSON and is called {right}; convert it, or remove it\n"
+    assert words in ran.err
+
+
+def test_a_config_in_a_parent_folder_is_named_and_not_read(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top, work = Path("repository").absolute(), Path("repository/service/evals").absolute()
+    work.mkdir(parents=True)
+    (top.parent / "safe-gate.config.json").write_text("beyond the repository", "utf-8")
+    (top / ".git").mkdir()
+    (top / "safe-gate.config.json").write_text('{"min-pass-rate": 1}', "utf-8")
+    write_batch(work / "b.json", safe_case("a"))
+    monkeypatch.chdir(work)
+    run = ("run", "--safe-batch", "b")
+    words = "safe-gate: warning: ../../safe-gate.config.json is not read, because it is in a parent folder"
+    advice = "set --config ../../safe-gate.config.json, or run in the folder of the file"
+    ran = safe_gate(*run)
+    assert (ran.code, f"{words}: {advice}\n" in ran.err) == (0, True)
+    assert words not in safe_gate(*run, "--config", "../../safe-gate.config.json").err
+    (top / "safe-gate.config.json").unlink()
+    assert "is not read" not in safe_gate(*run).err, "a folder above the repository is none of ours"
+    Path("safe-gate.config.json").write_text("{}", "utf-8")
+    (top / "safe.config.json").write_text("{}", "utf-8")
+    assert "is not read" not in safe_gate(*run).err
+
+
 def test_a_config_that_is_named_leaves_others_alone(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     for name in ("safe.config.jsonc", "safe.config.json", "safe-gate.config.json"):
@@ -263,7 +297,7 @@ def test_a_config_that_is_named_leaves_others_alone(safe_gate: SafeGate, monkeyp
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"][0]["threshold"] == 0.5
 
 
-@pytest.mark.parametrize("name", ["my-safe.config.json", "safe.config.json.bak", "safe.config.yaml", "safe.json"])
+@pytest.mark.parametrize("name", ["my-safe.config.json", "safe.config.json.bak", "safe.config.txt", "safe.json"])
 def test_a_file_of_another_name_is_no_config(safe_gate: SafeGate, name: str) -> None:
     write_batch(Path("b.json"), safe_case("a"))
     Path(name).write_text("{}", "utf-8")
