@@ -57,10 +57,14 @@ Phrase = tuple[Words, ...]
 
 @dataclass(frozen=True, slots=True, order=True)
 class Place:
-    """Where something stands: a file and a line counted from 1, or 0 for the file as a whole."""
+    """Where something stands: a file and a line counted from 1, or 0 for the file as a whole.
+
+    `column` is that of a case in a document, counted from 1 in UTF-16 code units; 0 where it is not known.
+    """
 
     path: str
     line: int = 0
+    column: int = field(default=0, compare=False)
 
     def within(self, folder: str) -> str:
         """Return the file's path from the repository's root, given the working folder's; "" if it lies outside.
@@ -246,11 +250,13 @@ class Recorded:
 
     The texts of a case are by field; of a field that is a list an entry is a line. `now` has those of an evaluator's
     `results[]` in their order, nothing if they are not to be shown. `before` returns by evaluator and id those of the
-    baseline, if they are available and differ, else None.
+    baseline, if they are available and differ, else None. `columns` has by evaluator, in the order of `results[]`, what
+    `columns.deciding` returns of each case's line, nothing if nobody asks for it.
     """
 
     now: Mapping[str, Sequence[JsonObject]] = field(default_factory=dict)
     before: Callable[[str, str], JsonObject | None] = lambda _evaluator, _case_id: None
+    columns: Mapping[str, Sequence[JsonObject]] = field(default_factory=dict)
 
 
 NOTHING_RECORDED = Recorded()

@@ -126,6 +126,11 @@ def numbered(lines: Iterable[bytes], first: int = 1) -> Iterator[tuple[int, byte
             yield number, content
 
 
+def lines_of(part: Part) -> dict[int, bytes]:
+    """Return the lines of a part by their numbers, none of a Parquet file."""
+    return {} if part.is_columnar else dict(numbered(BytesIO(part.data), part.first))
+
+
 _READ = ("user", "assistant", "messages", "output", "expectations")
 """The fields of a case, or of an output, whose texts evaluators read."""
 

@@ -10,7 +10,7 @@ from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
-from safe_gate.core.jsontext import item_lines
+from safe_gate.core.jsontext import item_places
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.inputs import blocks, checked, disk, kinds, matching, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
@@ -101,7 +101,7 @@ class Batch:
     name: str
     cases: Sequence[Any]
     ids: Sequence[str]
-    lines: Sequence[int]
+    places: Sequence[Place]
     content: JsonObject
     faulty: Set[int]
 
@@ -129,14 +129,14 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
     cases = content.get(form.cases) if isinstance(content, dict) else None
     if not (isinstance(cases, list) and cases):
         return
-    lines = tuple(item_lines(text, form.cases))
+    places = tuple(Place(name, *at) for at in item_places(text, form.cases))
     long = _long_texts(cases, bounds.text) if len(data) > bounds.text else {}
     for index, field in long.items():
         case_id = id_of(cases[index], id_key)
-        yield Problem(Place(name, lines[index]), disk.too_long(bounds.text, "max-text"), case_id, field)
+        yield Problem(places[index], disk.too_long(bounds.text, "max-text"), case_id, field)
     faulty = {*long} | {int(fault.path[1]) for fault in faults if fault.path[:1] == (form.cases,) and fault.path[1:]}
     ids = tuple(id_of(case, id_key) for case in cases)
-    yield Batch(path.stem, name, cases, ids, lines, content, faulty)
+    yield Batch(path.stem, name, cases, ids, places, content, faulty)
 
 
 def _long_texts(cases: Sequence[Any], most: int) -> dict[int, str]:
@@ -171,7 +171,7 @@ def _joined(
     for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
         if not test_id:
             continue
-        place = Place(batch.name, batch.lines[index])
+        place = batch.places[index]
         found = recorded.pop(test_id)
         if twin := twin_of(seen, test_id, place, id_key):
             yield twin

@@ -192,10 +192,11 @@ def _judged(
 
 
 def _kept(options: Options) -> measure.Keeps:
-    """Return of which cases the texts are kept: the page shows all, the comment a line of those that fail."""
+    """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
+    columns = formats.show_columns(options.reports)
     if options.text != "full":
-        return ""
-    return "all" if formats.show_texts(options.reports) else "failing"
+        return measure.Keeps("", columns)
+    return measure.Keeps("all" if formats.show_texts(options.reports) else "failing", columns)
 
 
 def _recorded(
@@ -206,14 +207,16 @@ def _recorded(
     options_at: comparison.OptionsAt,
 ) -> Recorded:
     """Return the texts that a run recorded, and those of its baseline, if the run's own options show them."""
-    if not _kept(options):
-        return NOTHING_RECORDED
+    kept = _kept(options).texts
+    columns = {name: one.columns for name, one in measured.items() if one}
+    if not kept:
+        return Recorded(columns=columns)
     now = {name: one.texts for name, one in measured.items() if one}
     found = parts.get("comparison")
-    if base is None or found is None or _kept(options) != "all":
-        return Recorded(now)
+    if base is None or found is None or kept != "all":
+        return Recorded(now, columns=columns)
     texts = comparison.texts_before(base, found, options, options_at)
-    return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)))
+    return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)), columns)
 
 
 def _without_dropped(known: JsonObject, options: Options) -> dict[str, Any]:

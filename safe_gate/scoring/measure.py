@@ -7,11 +7,11 @@ hashed, not as paths, and rules as their recipe, which each process compiles onc
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import add_up
@@ -25,6 +25,7 @@ from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import progress, workers
 from safe_gate.scoring.asked import settings
+from safe_gate.scoring.columns import deciding
 from safe_gate.scoring.intake import Part, parts_of
 from safe_gate.scoring.refusals import as_shown, too_many_tags
 from safe_gate.settings.options import Options
@@ -44,14 +45,30 @@ def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject], _rec
     return score()
 
 
-Keeps = Literal["", "failing", "all"]
-"""Of which cases the recorded texts are kept, because something shows them."""
+class Keeps(NamedTuple):
+    """What is kept of cases because something shows it: the `texts` of some, and the `columns` of what decides."""
+
+    texts: Literal["", "failing", "all"] = ""
+    columns: bool = False
+
+
+NOTHING = Keeps()
+"""What is kept of cases that only a report shows."""
 
 
 def _texts(evaluator: Evaluator, case: Case, entry: JsonObject, keeps: Keeps) -> JsonObject:
     """Return the recorded texts of a case if they are kept."""
-    is_kept = keeps == "all" or not evaluator.outcome(entry).passed
+    is_kept = keeps.texts == "all" or not evaluator.outcome(entry).passed
     return case.texts() if is_kept else {}
+
+
+def _columns(evaluator: Evaluator, case: Case, entry: JsonObject, lines_by_number: Mapping[int, bytes]) -> JsonObject:
+    """Return where in its line a case's reply stands and what decides, as `Recorded` has it."""
+    if case.place.column:
+        return {"": (case.place.column, case.place.column + 1)}
+    if (line := lines_by_number.get(case.place.line)) is None:
+        return {}
+    return deciding(line.decode("utf-8"), evaluator.reply, evaluator.marks(entry, case.texts()))
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,7 +78,8 @@ class Measured:
     `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
     there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern or the
     source leaves out too, `skipped` the files of our own that a glob passed over. `texts` are those of the entries'
-    cases, in their order, if they were asked for; an empty object is of a case whose texts are not kept.
+    cases, in their order, if they were asked for; an empty object is of a case whose texts are not kept. `columns`
+    are those of the same cases, as `Recorded` has them.
     """
 
     part: dict[str, Any] | None = None
@@ -72,6 +90,7 @@ class Measured:
     groups: Set[str] = frozenset()
     skipped: tuple[str, ...] = ()
     texts: Sequence[JsonObject] = ()
+    columns: Sequence[JsonObject] = ()
 
 
 def part(
@@ -83,14 +102,14 @@ def part(
     root: Path = HERE,
     recipe: str = "",
     source: EntrySource = scored,
-    keeps: Keeps = "",
+    keeps: Keeps = NOTHING,
 ) -> Measured:
     """Return an evaluator's part of the report over all cases that the options name.
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
     Files are read below `root`, as by `matching.expand`; `recipe` is that of what to score by, if not as the options
-    say there. `keeps` says of which cases the recorded texts are there, too.
+    say there. `keeps` says which texts and columns are there, too.
     """
     problems: tuple[Problem, ...] = ()
     try:
@@ -100,7 +119,7 @@ def part(
         problems, recipe = error.problems, own_rules.recipe(evaluator, settings(Options()))
         by = own_rules.made(evaluator.name, recipe)
     scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps, not problems)
-    seen, entries, texts, found = Store(), Spool(), Spool(), Problems()
+    seen, entries, texts, columns, found = Store(), Spool(), Spool(), Spool(), Problems()
     inputs: list[disk.InputFile] = []
     skipped: list[str] = []
     groups = set[str]()
@@ -134,6 +153,7 @@ def part(
                 raise CannotJudge(too_many_tags(bounds.tags))
             entries.take(tally.entries)
             texts.take(tally.texts)
+            columns.take(tally.columns)
             yield tally.totals
 
     total = add_up(totals(), evaluator.totals((), by))
@@ -142,7 +162,8 @@ def part(
         problems = (lacking,)
     is_whole = not problems and 0 < count == len(entries)
     whole = evaluator.report(total, entries, by, generated_at) if is_whole else None
-    return Measured(whole, as_shown(problems, options), tuple(inputs), entries, count, groups, tuple(skipped), texts)
+    shown, files = as_shown(problems, options), tuple(inputs)
+    return Measured(whole, shown, files, entries, count, groups, tuple(skipped), texts, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -157,7 +178,7 @@ class Scoring:
     recipe: str
     settings: JsonObject
     source: EntrySource
-    keeps: Keeps = ""
+    keeps: Keeps = NOTHING
     is_whole: bool = True
 
 
@@ -165,14 +186,15 @@ class Scoring:
 class Tally:
     """What some cases come to: totals, which add up, and entries as `spool.lines`.
 
-    `texts` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases of lines with their
-    places, those with problems too; with a problem there may be fewer entries than `cases`. `groups` are of all
-    cases, those without an entry too.
+    `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases of lines
+    with their places, those with problems too; with a problem there may be fewer entries than `cases`. `groups` are
+    of all cases, those without an entry too.
     """
 
     totals: Any
     entries: bytes
     texts: bytes
+    columns: bytes
     cases: int
     ids: tuple[tuple[str, Place], ...]
     problems: tuple[Problem, ...]
@@ -183,6 +205,7 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
     """Return what some cases come to, if they are to be scored; else what is wrong with them, and their ids."""
     evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.recipe)
     part, is_scored = item
+    keeps = scoring.keeps
     problems = list[Problem]()
     scored = list[tuple[Case, JsonObject]]()
     unsound = list[Problem]()
@@ -198,12 +221,14 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
 
     ids: tuple[tuple[str, Place], ...] = ()
     found: Sequence[Case | Problem] = ()
+    texts: Mapping[int, bytes] = {}
     if isinstance(part, blocks.Part):
+        texts = blocks.lines_of(part) if keeps.columns else {}
         found = [*recorded.cases_of(evaluator, part, scoring.settings["cluster_key"])]
         ids = recorded.ids_of(found)
         most = part.bounds.tags
         if any(not isinstance(one, Problem) and len(one.groups) > most < len(set(one.groups)) for one in found):
-            return Tally(evaluator.totals((), by), b"", b"", 0, (), (too_many_tags(most),), frozenset())
+            return Tally(evaluator.totals((), by), b"", b"", b"", 0, (), (too_many_tags(most),), frozenset())
     else:
         found = part
     groups = set[str]()
@@ -228,7 +253,8 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
     return Tally(
         evaluator.totals(scored, by),
         lines(entry for _, entry in scored),
-        lines(_texts(evaluator, case, entry, scoring.keeps) for case, entry in scored) if scoring.keeps else b"",
+        lines(_texts(evaluator, case, entry, keeps) for case, entry in scored) if keeps.texts else b"",
+        lines(_columns(evaluator, case, entry, texts) for case, entry in scored) if keeps.columns else b"",
         count,
         ids,
         (*problems, *unsound),

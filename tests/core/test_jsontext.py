@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.jsontext import JsonError, item_lines, parse, places
+from safe_gate.core.jsontext import JsonError, item_places, offsets, parse, units
 
 _VALUES = st.recursive(
     st.none() | st.booleans() | st.floats(allow_nan=False, allow_infinity=False) | st.text(),
@@ -23,12 +23,14 @@ def test_items_stand_where_every_value_is_found(
     around: dict[str, Any], items: list[Any], is_first: bool, indent: int | None
 ) -> None:
     listed = {"list": items}
-    text = json.dumps({**listed, **around, **listed} if is_first else {**around, **listed}, indent=indent)
-    assert list(item_lines(text, "list")) == [line for path, line in places(text) if path[:-1] == ("list",)]
+    content = {**listed, **around, **listed} if is_first else {**around, **listed}
+    text = json.dumps(content, indent=indent, ensure_ascii=is_first)
+    found = [text[:place].split("\n") for path, place in offsets(text) if path[:-1] == ("list",)]
+    assert list(item_places(text, "list")) == [(len(lines), 1 + units(lines[-1])) for lines in found]
 
 
 def test_a_list_that_is_not_there_has_no_items() -> None:
-    assert list(item_lines('{"a": {"list": [1]}}', "list")) == []
+    assert list(item_places('{"a": {"list": [1]}}', "list")) == []
 
 
 def test_a_number_of_too_many_digits_has_its_line() -> None:

@@ -1,6 +1,7 @@
 """The formats of a run's reports: a module each, named as the setting `reports` names it. Pure.
 
-A module has `FILES`: its files by name, each with what draws it; and `SHOWS_TEXTS` where these show recorded texts.
+A module has `FILES`: its files by name, each with what draws it; and `SHOWS_TEXTS` or
+`SHOWS_COLUMNS` where these show recorded texts, or the columns of what decides.
 Pieces come one by one, so that what is held does not grow with the cases.
 """
 
@@ -30,7 +31,16 @@ Draw = Callable[[Run], Iterable[str]]
 
 def show_texts(formats: Iterable[str]) -> bool:
     """Tell whether any of some formats needs the recorded texts of a run."""
-    return any(getattr(import_module(f"{__name__}.{name}"), "SHOWS_TEXTS", False) for name in formats)
+    return _any(formats, "SHOWS_TEXTS")
+
+
+def show_columns(formats: Iterable[str]) -> bool:
+    """Tell whether any of some formats needs the columns of what decides."""
+    return _any(formats, "SHOWS_COLUMNS")
+
+
+def _any(formats: Iterable[str], flag: str) -> bool:
+    return any(getattr(import_module(f"{__name__}.{name}"), flag, False) for name in formats)
 
 
 def files(formats: Iterable[str]) -> Iterator[tuple[str, Draw]]:

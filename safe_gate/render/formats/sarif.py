@@ -7,14 +7,14 @@ A result must have a place in a file, so broken rules are notifications.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import count
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.core.model import JsonObject, Judgement, Place, Recorded, Severity, Untrusted
 from safe_gate.core.shown import Explained
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
@@ -35,15 +35,15 @@ _WHOLE = Explained(
 
 
 def _draw(source: Run) -> Iterator[str]:
-    report, folder, _ = source
+    report, folder, recorded = source
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
-    results, left_out = _first(_ranked(report, folder, index))
+    results, left_out = _first(_ranked(report, folder, index, recorded))
     driver = {"name": "SAFE Gate", "version": report["tool"]["version"], "rules": rules}
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": "safe-gate/"},
-        "columnKind": "unicodeCodePoints",
+        "columnKind": "utf16CodeUnits",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(report, folder, left_out)],
     }
@@ -55,6 +55,7 @@ def _draw(source: Run) -> Iterator[str]:
 
 
 FILES = {"safe-gate.sarif": _draw}
+SHOWS_COLUMNS = True
 _ROOT = "%SRCROOT%"
 
 
@@ -110,13 +111,15 @@ def _counted(found: Iterator[_Ranked], number: Iterator[int]) -> Iterator[_Ranke
         yield one
 
 
-def _ranked(report: JsonObject, folder: str, index: Mapping[str, int]) -> Iterator[_Ranked]:
+def _ranked(report: JsonObject, folder: str, index: Mapping[str, int], recorded: Recorded) -> Iterator[_Ranked]:
+    columns = {name: iter(some) for name, some in recorded.columns.items()}
     is_any_compared = any(is_compared(report, name) for name in EVALUATORS)
     place = count()
     for case in judged_cases(report):
         breaks = bool(case.finding and case.finding.breaks)
+        own = next(columns.get(case.evaluator.name, iter(())), {})
         for one in case.to_see():
-            result = _result(case, one, folder, index)
+            result = _result(case, one, folder, index, own.get(one.by) or own.get(""))
             if is_any_compared:
                 result["baselineState"] = _state(report, case)
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
@@ -124,7 +127,9 @@ def _ranked(report: JsonObject, folder: str, index: Mapping[str, int]) -> Iterat
             yield _Ranked(rank, next(place), line(result))
 
 
-def _result(case: JudgedCase, one: Judgement, folder: str, index: Mapping[str, int]) -> dict[str, Any]:
+def _result(
+    case: JudgedCase, one: Judgement, folder: str, index: Mapping[str, int], span: Sequence[int] | None
+) -> dict[str, Any]:
     rule, name = f"{case.evaluator.name}/{one.by}", plain(Untrusted(case.id))
     hits = [{key: hit[key] for key in ("rule", "field", "start", "end")} for hit in one.hits[:_MOST_HITS]]
     waiver = case.waivers.get(one.by)
@@ -135,7 +140,7 @@ def _result(case: JudgedCase, one: Judgement, folder: str, index: Mapping[str, i
         "message": {"text": sarif(told(case, one))},
         "locations": [
             {
-                **_location(case.place, folder),
+                **_location(case.place, folder, span),
                 "logicalLocations": [{"name": name, "fullyQualifiedName": f"{case.evaluator.name}/{name}"}],
             }
         ],
@@ -154,12 +159,15 @@ def _suppression(waiver: JsonObject) -> JsonObject:
     return {"kind": "external", "status": "accepted", "justification": words}
 
 
-def _location(place: Place, folder: str) -> dict[str, Any]:
-    """Return where a case or a problem stands; a case is an object of its file, of JSONL a line."""
+def _location(place: Place, folder: str, span: Sequence[int] | None = None) -> dict[str, Any]:
+    """Return where a case or a problem stands: from the first column of the span to before the last, if it has one."""
     path = repository_path(place, folder)
     uri = address(path.encode("utf-8", "surrogatepass"))
     base = {} if path.startswith("/") else {"uriBaseId": _ROOT}
-    region = {"startLine": max(1, place.line), "startColumn": 1}
+    number = max(1, place.line)
+    region = {"startLine": number, "startColumn": 1}
+    if span:
+        region |= {"startColumn": span[0], "endLine": number, "endColumn": span[1]}
     return {"physicalLocation": {"artifactLocation": {"uri": uri, **base}, "region": region}}
 
 
