@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 from pathlib import Path
 
 from safe_gate.baseline import comparison, terms
@@ -18,8 +17,9 @@ from safe_gate.inputs import writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import headline
-from safe_gate.runs import judging, policy
+from safe_gate.runs import judging
 from safe_gate.runs.exit_codes import EXIT_CODES
+from safe_gate.runs.sides import opened
 from safe_gate.runs.workspace import keep_inputs
 from safe_gate.settings.options import Options
 
@@ -42,10 +42,9 @@ def main(call: Call) -> int:
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
         keep_inputs("--out", out, options, (base, head))
-    options_at = policy.with_todays(options, call.options_at)
     any_of_both = replace(options, baseline_required=False)  # `_nothing_in` names a missing one
-    opened = partial(policy.baseline, options=any_of_both, effects=effects, options_at=options_at)
-    with opened(base) as old, opened(head) as new:
+    with opened(options, effects, call.options_at) as sides:
+        old, new, options_at = sides.at(base, any_of_both), sides.at(head, any_of_both), sides.settings_at
         if new is None:
             raise CannotJudge(_nothing_in(head))
         roots = [one.root for one in (old, new) if one is not None and one.report is None]

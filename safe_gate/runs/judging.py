@@ -6,7 +6,6 @@ Effects arrive as arguments; nothing is shown or written here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -20,8 +19,9 @@ from safe_gate.inputs import checked, disk
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
 from safe_gate.render import formats
-from safe_gate.runs.policy import Ruling, baseline, gate_policy, judged_by, refuse_itself, with_todays
+from safe_gate.runs.policy import Ruling, gate_policy, refuse_itself, ruling_of
 from safe_gate.runs.report import error_report, provenance, report_of
+from safe_gate.runs.sides import Sides, opened
 from safe_gate.runs.weakened import weakened
 from safe_gate.scoring import asked, intake, measure, refusals, shards, unknown_names
 from safe_gate.settings.options import Options
@@ -50,18 +50,18 @@ def made(
     again; `merged` has the results, where they are scored already. `begin` is called before the first case is
     scored. Raises CannotJudge if it is unknown whose settings judge.
     """
-    settings_at = with_todays(options, options_at)
-    with judged_by(options, effects, settings_at) as ruling, ExitStack() as held:
-        base = None
+    with opened(options, effects, options_at) as sides:
+        ruling, base = ruling_of(options, effects, sides), None
         if recorded is None and ruling.options.baseline:
             try:
-                base = held.enter_context(_compared(ruling.options, effects, settings_at))
+                refuse_itself(ruling.options)
+                base = sides.at(ruling.options.baseline, ruling.options)
             except CannotJudge as error:
                 _, problems, inputs = _measured(ruling, options, effects, _unscored)
                 problems = (*problems, *refusals.as_shown(error.problems, options))
                 return Made(error_report(problems, ruling.options, effects, inputs), problems)
         begin(ruling.options)
-        return _judged(ruling, base, options, effects, settings_at, recorded, merged)
+        return _judged(ruling, base, options, effects, sides, recorded, merged)
 
 
 Begin = Callable[[Options], None]
@@ -79,7 +79,8 @@ def scored(
 
     `begin` is that of `made`. Raises CannotJudge as `made` does.
     """
-    with judged_by(options, effects, with_todays(options, options_at)) as ruling:
+    with opened(options, effects, options_at) as sides:
+        ruling = ruling_of(options, effects, sides)
         begin(ruling.options)
         measured, problems, inputs = _measured(ruling, options, effects, shard.source)
         if problems:
@@ -143,20 +144,12 @@ def _unmerged(
             yield Problem(Place("shards"), f"{cases} no result in any shard; a file was changed: run its shard again")
 
 
-def _compared(
-    options: Options, effects: Effects, options_at: comparison.OptionsAt
-) -> AbstractContextManager[source.Baseline | None]:
-    """Give the baseline that settings name for a run."""
-    refuse_itself(options)
-    return baseline(options.baseline, options, effects, options_at)
-
-
 def _judged(
     ruling: Ruling,
     base: source.Baseline | None,
     options: Options,
     effects: Effects,
-    options_at: comparison.OptionsAt,
+    sides: Sides,
     recorded: JsonObject | None,
     merged: shards.Shards | None,
 ) -> Made:
@@ -181,8 +174,8 @@ def _judged(
     try:
         if ruling.base and known:
             parts["waivers"] |= _without_dropped(parts["waivers"], options)
-        parts |= _held_against(parts, ruling, base, options, effects, options_at) if recorded is None else recorded
-        texts = _recorded(measured, parts, base, options, options_at)
+        parts |= _held_against(parts, ruling, base, options, effects, sides) if recorded is None else recorded
+        texts = _recorded(measured, parts, base, options, sides)
     except CannotJudge as error:
         problems = refusals.as_shown(error.problems, options)
         return Made(error_report(problems, judging, effects, inputs), problems)
@@ -204,7 +197,7 @@ def _recorded(
     parts: comparison.Parts,
     base: source.Baseline | None,
     options: Options,
-    options_at: comparison.OptionsAt,
+    sides: Sides,
 ) -> Recorded:
     """Return the texts that a run recorded, and those of its baseline, if the run's own options show them."""
     kept = _kept(options).texts
@@ -215,7 +208,7 @@ def _recorded(
     found = parts.get("comparison")
     if base is None or found is None or kept != "all":
         return Recorded(now, columns=columns)
-    texts = comparison.texts_before(base, found, options, options_at)
+    texts = comparison.texts_before(base, found, options, sides.settings_at)
     return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)), columns)
 
 
@@ -249,7 +242,7 @@ def _held_against(
     base: source.Baseline | None,
     options: Options,
     effects: Effects,
-    options_at: comparison.OptionsAt,
+    sides: Sides,
 ) -> dict[str, Any]:
     """Return what of the report is about an earlier state: the comparison with a baseline, and the weakened gate."""
     judging, found = ruling.options, dict[str, Any]()
@@ -258,11 +251,11 @@ def _held_against(
         side = comparison.side(parts, judging, root=ruling.root)
         waived = waivers.let_pass(parts)
         found["comparison"] = comparison.against(
-            base, side, judging, options_at, effects.generated_at, root=ruling.root, waived=waived
+            base, side, judging, sides.settings_at, effects.generated_at, root=ruling.root, waived=waived
         )
         if source.is_replaced(judging):
             found["comparison"]["replaces_baseline"] = True
     has_base = base or ruling.base or (is_compared and effects.context.subject.base_sha)
     if has_base or ruling.breaks_on_weakened(options):
-        found["weakened"] = weakened(base, ruling, options, effects, options_at)
+        found["weakened"] = weakened(base, ruling, options, effects, sides)
     return found

@@ -1,11 +1,10 @@
-"""Shell: whose settings a run is judged by, those of this change or of its base commit, and its baseline."""
+"""Shell: whose settings a run is judged by: those of this change, or of its base commit."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
-from dataclasses import dataclass, field, fields, replace
-from functools import partial
+from collections.abc import Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field, fields
 from pathlib import Path
 
 from safe_gate.baseline import comparison, source
@@ -17,6 +16,7 @@ from safe_gate.inputs import disk
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.trees import Pattern
 from safe_gate.publish.effects import Effects
+from safe_gate.runs.sides import Sides
 from safe_gate.scoring import asked, unknown_names
 from safe_gate.settings.options import Options, config_paths
 
@@ -38,51 +38,6 @@ def gate_policy(options: Options) -> gate_rules.Policy:
         groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
         guards=comparison.guards(options),
     )
-
-
-_OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
-"""Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
-
-OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
-"""Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
-
-
-def with_todays(options: Options, options_at: comparison.OptionsAt) -> comparison.OptionsAt:
-    """Return how settings are read below a folder: what judges nothing is the run's, and inputs if it names none."""
-
-    def settings_at(root: Path) -> Options:
-        own = options_at(root)
-        names = _OF_THE_RUN if asked.given(own) else (*_OF_THE_RUN, *OF_INPUTS)
-        return replace(own, **{name: getattr(options, name) for name in names})
-
-    return settings_at
-
-
-@contextmanager
-def baseline(
-    spec: str, options: Options, effects: Effects, options_at: comparison.OptionsAt
-) -> Iterator[source.Baseline | None]:
-    """Give a baseline with the files that the run reads, and with those that its own config file names there."""
-    patterns = source.patterns_of(options)
-    with ExitStack() as stack:
-        base = stack.enter_context(_opened(spec, patterns, options, effects))
-        own: tuple[Pattern, ...] = ()
-        if base is not None and base.report is None:
-            with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
-                own = source.patterns_of(options_at(base.root))
-        if base is not None and not set(own) <= set(patterns):
-            first, base = base.commit, stack.enter_context(_opened(spec, (*patterns, *own), options, effects))
-            if base is None or base.commit != first:  # its config may name other files than were asked for
-                raise CannotJudge(Problem(Place(spec), "moved to another commit while it was read; run again"))
-        yield base
-
-
-def _opened(
-    spec: str, patterns: Sequence[Pattern], options: Options, effects: Effects
-) -> AbstractContextManager[source.Baseline | None]:
-    """Give a baseline with the files that patterns name, as `baselines.opened` does."""
-    connect = partial(effects.connect, effects.context.api_url, options, effects.out, "fetch_timeout")
-    return source.opened(spec, patterns, effects.context, connect, options, folder=effects.folder)
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,35 +72,29 @@ def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
         raise CannotJudge(Problem(Place(setting), f"asks for the base commit {unknown}; set {instead}"))
 
 
-@contextmanager
-def base_commit(
-    setting: str, instead: str, options: Options, effects: Effects, options_at: comparison.OptionsAt
-) -> Iterator[source.Baseline | None]:
-    """Give the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
+def base_commit(setting: str, instead: str, options: Options, effects: Effects, sides: Sides) -> source.Baseline | None:
+    """Return the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
     _refuse_unknown_base(setting, instead, effects)
-    with baseline("base", options, effects, options_at) as base:
-        yield base
+    return sides.at("base", options)
 
 
-@contextmanager
-def judged_by(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> Iterator[Ruling]:
-    """Give the settings that judge, as long as they can be read. Raises CannotJudge."""
+def ruling_of(options: Options, effects: Effects, sides: Sides) -> Ruling:
+    """Return the settings that judge. Raises CannotJudge."""
     if options.policy_ref == "head":
-        yield Ruling(options)
-        return
-    with base_commit("policy-ref", _HEAD_HERE, options, effects, options_at) as base:
-        if base is None:
-            raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
-        try:
-            own = options_at(base.root)
-            settings = asked.settings(own)
-            given = asked.given(own)
-            recipes = {one.name: own_rules.recipe(one, settings, root=base.root) for one in given}
-            for name, recipe in recipes.items():
-                own_rules.made(name, recipe)
-        except CannotJudge as error:
-            raise comparison.at_baseline(base, error) from None
-        yield Ruling(own, recipes, base)
+        return Ruling(options)
+    base = base_commit("policy-ref", _HEAD_HERE, options, effects, sides)
+    if base is None:
+        raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
+    try:
+        own = sides.settings_at(base.root)
+        settings = asked.settings(own)
+        given = asked.given(own)
+        recipes = {one.name: own_rules.recipe(one, settings, root=base.root) for one in given}
+        for name, recipe in recipes.items():
+            own_rules.made(name, recipe)
+    except CannotJudge as error:
+        raise comparison.at_baseline(base, error) from None
+    return Ruling(own, recipes, base)
 
 
 def refuse_itself(options: Options) -> None:
@@ -165,10 +114,10 @@ def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 
 
-def is_needed_by_base(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> bool:
+def is_needed_by_base(options: Options, effects: Effects, sides: Sides) -> bool:
     """Tell whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
     if effects.context.subject.base_sha:
-        config = [*map(Pattern, config_paths(options))]
-        with suppress(CannotJudge), _opened("base", config, options, effects) as base:
-            return base is not None and options_at(base.root).on_weakened == "fail"
+        with suppress(CannotJudge):
+            own = sides.config_of("base", [*map(Pattern, config_paths(options))], options)
+            return own is not None and own.on_weakened == "fail"
     return False

@@ -2,19 +2,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import AbstractContextManager, nullcontext
+from collections.abc import Callable, Iterator
+from functools import partial
 from pathlib import Path
 from typing import Any
 
-from safe_gate.baseline import comparison, source, terms
+from safe_gate.baseline import source, terms
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.weakening import Weakening, What
 from safe_gate.inputs import disk, matching, named
 from safe_gate.publish.effects import Effects
-from safe_gate.runs.policy import OF_INPUTS, WARN_HERE, Ruling, base_commit, is_needed_by_base
+from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
+from safe_gate.runs.sides import OF_INPUTS, Sides
 from safe_gate.settings.options import Options
 
 
@@ -23,22 +24,22 @@ def weakened(
     ruling: Ruling,
     options: Options,
     effects: Effects,
-    options_at: comparison.OptionsAt,
+    sides: Sides,
 ) -> dict[str, Any]:
     """Return where the gate is weaker than on the base commit or, if only a report is available, than in the report.
 
     What cannot be read is an error where a weaker gate breaks the run, else it is not known.
     """
     head, is_needed = terms.at(options), ruling.breaks_on_weakened(options)
-    left_out = tuple(_left_out(ruling, options))
-    for choice in _bases(compared, ruling, options, effects, options_at):
+    left_out, settings_at = tuple(_left_out(ruling, options)), sides.settings_at
+    for base_of in _bases(compared, ruling, options, effects, sides):
         try:
-            with choice as base:
-                return terms.held_against(base, head, options, options_at, effects.generated_at, left_out=left_out)
+            base = base_of()
+            return terms.held_against(base, head, options, settings_at, effects.generated_at, left_out=left_out)
         except CannotJudge:
-            if is_needed or is_needed_by_base(options, effects, options_at):
+            if is_needed or is_needed_by_base(options, effects, sides):
                 raise
-    return terms.held_against(None, head, options, options_at, effects.generated_at)
+    return terms.held_against(None, head, options, settings_at, effects.generated_at)
 
 
 def _left_out(ruling: Ruling, options: Options) -> Iterator[Weakening]:
@@ -74,8 +75,8 @@ def _bases(
     ruling: Ruling,
     options: Options,
     effects: Effects,
-    options_at: comparison.OptionsAt,
-) -> Iterator[AbstractContextManager[source.Baseline | None]]:
+    sides: Sides,
+) -> Iterator[Callable[[], source.Baseline | None]]:
     """Yield what to hold a run's terms against, the best first.
 
     That is the event's base commit if it has one: what to compare outputs with may be named by a config file
@@ -84,10 +85,10 @@ def _bases(
     is_needed, has_base = ruling.breaks_on_weakened(options), bool(effects.context.subject.base_sha)
     is_commit = compared is not None and compared.report is None
     if ruling.base:
-        yield nullcontext(ruling.base)
+        yield lambda: ruling.base
     elif is_commit and (ruling.options.baseline == "base" or not has_base):
-        yield nullcontext(compared)
+        yield lambda: compared
     else:
         if is_needed or has_base:
-            yield base_commit("on-weakened", WARN_HERE, options, effects, options_at)
-        yield nullcontext(compared)
+            yield partial(base_commit, "on-weakened", WARN_HERE, options, effects, sides)
+        yield lambda: compared

@@ -1,0 +1,86 @@
+"""Shell: the runs that one run is held against, each fetched once, with the settings that hold there, read once."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
+from functools import cache, partial
+from pathlib import Path
+
+from safe_gate.baseline import comparison, source
+from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs.trees import Pattern
+from safe_gate.publish.effects import Effects
+from safe_gate.scoring import asked
+from safe_gate.settings.options import Options
+
+_OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
+"""Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
+
+OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
+"""Settings that name cases: those of the run where a folder's settings name none, as before a first config file."""
+
+
+@dataclass(frozen=True, slots=True)
+class Sides:
+    """Reports and commits that a run is held against; `settings_at` gives the settings below the folder of one."""
+
+    settings_at: comparison.OptionsAt
+    _effects: Effects
+    _held: ExitStack
+    _opened: dict[str, tuple[source.Baseline | None, tuple[Pattern, ...]]] = field(default_factory=dict)
+
+    def at(self, spec: str, options: Options) -> source.Baseline | None:
+        """Return a baseline with the files that a run under these options reads, and those that its own config names.
+
+        Raises CannotJudge as `source.opened` does.
+        """
+        base, patterns = self._with(spec, source.patterns_of(options), options)
+        if base is not None and base.report is None:
+            own: tuple[Pattern, ...] = ()
+            with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
+                own = source.patterns_of(self.settings_at(base.root))
+            again, _ = self._with(spec, (*patterns, *own), options)
+            if again is None or again.commit != base.commit:  # its config may name other files than were asked for
+                raise CannotJudge(Problem(Place(spec), "moved to another commit while it was read; run again"))
+            return again
+        return base
+
+    def config_of(self, spec: str, patterns: Sequence[Pattern], options: Options) -> Options | None:
+        """Return the settings of a baseline of which nothing else is read; None for no baseline. Raises CannotJudge."""
+        with self._open(spec, patterns, options) as base:
+            return None if base is None else self.settings_at(base.root)
+
+    def _with(
+        self, spec: str, patterns: tuple[Pattern, ...], options: Options
+    ) -> tuple[source.Baseline | None, tuple[Pattern, ...]]:
+        """Return a baseline with the files of at least these patterns, and the patterns it was opened with."""
+        if spec not in self._opened or not set(patterns) <= set(self._opened[spec][1]):
+            self._opened[spec] = self._held.enter_context(self._open(spec, patterns, options)), patterns
+        return self._opened[spec]
+
+    def _open(
+        self, spec: str, patterns: Sequence[Pattern], options: Options
+    ) -> AbstractContextManager[source.Baseline | None]:
+        effects = self._effects
+        connect = partial(effects.connect, effects.context.api_url, options, effects.out, "fetch_timeout")
+        return source.opened(spec, patterns, effects.context, connect, options, folder=effects.folder)
+
+
+@contextmanager
+def opened(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> Iterator[Sides]:
+    """Give what a run under these options may be held against, as long as it can be read.
+
+    Of the settings below a folder, what judges nothing is the run's, and inputs if that folder's settings name none.
+    """
+
+    @cache
+    def settings_at(root: Path) -> Options:
+        own = options_at(root)
+        names = _OF_THE_RUN if asked.given(own) else (*_OF_THE_RUN, *OF_INPUTS)
+        return replace(own, **{name: getattr(options, name) for name in names})
+
+    with ExitStack() as held:
+        yield Sides(settings_at, effects, held)
