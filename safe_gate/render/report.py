@@ -78,7 +78,7 @@ def broken_rules(report: JsonObject) -> dict[str, list[JsonObject]]:
 
 _SEVERITIES = {
     **dict.fromkeys(("max-fail-labels", "max-unexpected-failures"), frozenset({Severity.FAILING})),
-    **dict.fromkeys(("min-pass-rate", "min-drop", "max-score-drop"), frozenset(Severity)),
+    **dict.fromkeys(("min-pass-rate", "min-synthesis-pass-rate", "min-drop", "max-score-drop"), frozenset(Severity)),
     "max-unexpected-passes": frozenset({Severity.REVIEW}),
 }
 """Which cases to look at a rule counts that names none; a rule that is not here counts none of them."""

@@ -41,6 +41,9 @@ def report(
         },
         "synthesis": {
             "summary": {
+                "cases": 10,
+                "strict_passed": 8 - unexpected,
+                "expected_failures": 2 - passes,
                 "unexpected_failures": unexpected,
                 "unexpected_passes": passes,
                 "not_english": foreign,
@@ -70,6 +73,8 @@ def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
         ({"failing": 1}, {"max_fail_labels": 0}, False, "1 SAFE v0 case labelled Fail, 0 allowed"),
         ({}, {"max_unexpected_failures": 0}, True, "0 unexpected failures, 0 allowed"),
         ({"unexpected": 2}, {"max_unexpected_failures": 1}, False, "2 unexpected failures, 1 allowed"),
+        ({}, {"min_synthesis_pass_rate": 1.0}, True, "Pass rate 100.0% is at least 100.0%: 10 of 10 Synthesis cases pass or fail as expected (95 % interval 72 to 100 %)"),
+        ({"unexpected": 1, "passes": 1}, {"min_synthesis_pass_rate": 0.9}, False, "Pass rate 80.0% is below 90.0%: 8 of 10 Synthesis cases pass or fail as expected (95 % interval 49 to 94 %)"),
         ({"passes": 1}, {"max_unexpected_passes": 0}, False, "1 negative example passes, 0 allowed"),
         ({"passes": 2}, {"max_unexpected_passes": 2}, True, "2 negative examples pass, 2 allowed"),
         ({"foreign": 2}, {"max_not_english": 1}, False, "2 cases are not in English, which the checks cannot read, 1 allowed"),

@@ -149,6 +149,9 @@ def test_a_failure_that_is_waived_does_not_break_its_rules(run: Callable[..., Ra
         "passed": True,
         "message": "5 waivers in force, none expired or unused",
     }
+    assert run("--min-synthesis-pass-rate", "1").code == 0
+    assert found("min-synthesis-pass-rate")["message"].startswith("Pass rate 100.0% is at least 100.0%: ")
+    assert ", 1 more waived (" in found("min-synthesis-pass-rate")["message"]
     for part in ("safe_v0", "synthesis"):  # what was measured stays as it was
         assert after[part] == before[part]
 

@@ -361,15 +361,16 @@ def test_the_groups_that_settings_name_are_gathered_once_however_many_cases_chan
     assert tags.times < 10
 
 
-def test_a_negative_example_may_not_leave_where_their_passes_are_counted() -> None:
-    counted = {"max_unexpected_passes": 0}
+@pytest.mark.parametrize(("rule", "limit"), [("max_unexpected_passes", 0), ("min_synthesis_pass_rate", 0.9)])
+def test_a_negative_example_may_not_leave_where_their_passes_are_counted(rule: str, limit: float) -> None:
+    counted = {rule: limit}
     base, head = asking("synthesis", counted, tags=["pivot-fail"]), asking("synthesis", counted)
     assert both_ways(base, head) == (
         [("synthesis", "c", "tags", "dropped")],
         [("synthesis", "c", "tags", "added")],
     )
     uncounted = asking("synthesis")  # they count while either side's settings have the limit
-    off = ("setting", "max-unexpected-passes", "", "looser")
+    off = ("setting", rule.replace("_", "-"), "", "looser")
     assert found(base, uncounted) == [off, ("synthesis", "c", "tags", "dropped")]
     assert found(asking("synthesis", tags=["pivot-fail"]), head) == [("synthesis", "c", "tags", "dropped")]
 
@@ -501,6 +502,7 @@ STATE: dict[str, Any] = {
         "rule-weights": {"agency-negative": 1},
         "min-pass-rate": 0.5,
         "max-fail-labels": 1,
+        "min-synthesis-pass-rate": 0.5,
         "max-unexpected-failures": 1,
         "max-not-english": 0,
         "max-vacuous": 0.9,
@@ -541,6 +543,9 @@ STATE: dict[str, Any] = {
 CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str]]] = {
     "a lower limit": (("safe.config.json", "min-pass-rate"), 0.4, ("setting", "min-pass-rate", "")),
     "a limit that is off": (("safe.config.json", "max-fail-labels"), GONE, ("setting", "max-fail-labels", "")),
+    "a lower share as expected": (("safe.config.json", "min-synthesis-pass-rate"), 0.4, ("setting", "min-synthesis-pass-rate", "")),
+    "a share that is off": (("safe.config.json", "min-synthesis-pass-rate"), GONE, ("setting", "min-synthesis-pass-rate", "")),
+    "any number of failures": (("safe.config.json", "max-unexpected-failures"), "off", ("setting", "max-unexpected-failures", "")),
     "a raised limit": (("safe.config.json", "max-unexpected-failures"), 2, ("setting", "max-unexpected-failures", "")),
     "a rule that is switched off": (("safe.config.json", "max-not-english"), "off", ("setting", "max-not-english", "")),
     "a higher share of empty results": (("safe.config.json", "max-vacuous"), 1, ("setting", "max-vacuous", "")),

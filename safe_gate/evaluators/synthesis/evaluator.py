@@ -29,6 +29,7 @@ class Synthesis(Modular):
     scoring = ("profile", "sensitivity", "rules", "rules_off", "rule_weights", "tags")
     weaker = MappingProxyType(
         {
+            "min_synthesis_pass_rate": Way.LOWER,
             "max_unexpected_failures": Way.HIGHER,
             "max_unexpected_passes": Way.HIGHER,
             "max_not_english": Way.HIGHER,

@@ -57,9 +57,18 @@ def _not_applicable(part: JsonObject) -> Share:
     return Share("Share of vacuous verdicts", idle, total, words)
 
 
+def _as_expected(part: JsonObject) -> Share:
+    summary = part["summary"]
+    passed, total = summary["strict_passed"] + summary["expected_failures"], summary["cases"]
+    return _passed(passed, total, "Synthesis case")
+
+
 def _group_as_expected(group: JsonObject) -> Share:
-    passed, total = group["passed_as_expected"], group["cases"]
-    return Share("Pass rate", passed, total, f"{passed} of {plural(total, 'case')} pass or fail as expected")
+    return _passed(group["passed_as_expected"], group["cases"], "case")
+
+
+def _passed(passed: int, total: int, noun: str) -> Share:
+    return Share("Pass rate", passed, total, f"{passed} of {plural(total, noun)} pass or fail as expected")
 
 
 def _group_agreement(group: JsonObject) -> Share:
@@ -68,6 +77,7 @@ def _group_agreement(group: JsonObject) -> Share:
 
 
 RULES = (
+    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=anything),
     Rule("max-unexpected-failures", "synthesis", lambda part: _unexpected_failures(part["summary"]), forgives=anything),
     Rule("max-unexpected-passes", "synthesis", _unexpected_passes),
     _label_accuracy(),

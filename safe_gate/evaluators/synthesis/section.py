@@ -198,7 +198,7 @@ def rates(part: JsonObject) -> Iterator[Rate]:
     """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
     summary = part["summary"]
     expected = summary["strict_passed"] + summary["expected_failures"]
-    yield Rate("As expected", "all cases", expected, summary["cases"])
+    yield Rate("As expected", "all cases", expected, summary["cases"], "min-synthesis-pass-rate")
     for check in in_order(summary["by_check"]):
         counts = summary["by_check"][check]
         judged = counts["passed"] + counts["failed"]

@@ -53,9 +53,15 @@ class Settings:
         limits=(0, 1000),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),
     )
-    max_unexpected_failures: int = option(
+    min_synthesis_pass_rate: float | None = option(
         "gate",
-        "Rule: at most this many Synthesis cases fail that are not negative examples.",
+        "Rule: the share of Synthesis cases that pass or fail as expected is at least this (0 to 1). Off unless set.",
+        None,
+        limits=(0, 1),
+    )
+    max_unexpected_failures: int | None = option(
+        "gate",
+        "Rule: at most this many Synthesis cases fail that are not negative examples. `off` for any number.",
         0,
         limits=(0, None),
         flags={
