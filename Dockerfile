@@ -8,7 +8,7 @@ RUN python -m venv /opt/build \
 RUN python -m venv --without-pip /opt/safe-gate \
  && /opt/build/bin/pip --python /opt/safe-gate install --no-cache-dir --disable-pip-version-check --require-hashes \
       --only-binary :all: -r requirements-image.txt
-COPY pyproject.toml README.md LICENSE ./
+COPY pyproject.toml hatch_build.py README.md LICENSE ./
 COPY schemas schemas
 COPY safe_gate safe_gate
 RUN /opt/build/bin/pip wheel --no-cache-dir --disable-pip-version-check --no-deps --no-build-isolation --wheel-dir /dist . \

@@ -4,6 +4,8 @@ VENV := .venv
 BIN := $(VENV)/bin
 RUNNABLE := $(VENV)/.runnable
 READY := $(VENV)/.ready
+SYNTHESIS := safe_gate/evaluators/synthesis
+TABLE := $(SYNTHESIS)/phrases.table
 PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo regression test soak lint fix docs bench peer curves cluster checks lock clean
@@ -41,7 +43,7 @@ docs: $(READY) ## write the tables of docs/, the words of the config schema and 
 	$(BIN)/python docs/reference.py
 	$(BIN)/python docs/architecture.py
 
-bench: $(READY) ## what start-up, a reply and a run of many cases cost, as ratios (a few minutes)
+bench: $(READY) $(TABLE) ## what start-up, a reply and a run of many cases cost, as ratios (a few minutes)
 	$(BIN)/python benchmarks/startup.py 5
 	$(BIN)/python benchmarks/reply.py
 	$(BIN)/python benchmarks/throughput.py 1000 2
@@ -67,8 +69,11 @@ lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) --group build --output-file requirements-build.txt
 	$(LOCK) pyproject.toml --extra dask --extra otel --extra zstd --group dev --output-file requirements-dev.txt
 
+$(TABLE): $(SYNTHESIS)/classes.json $(wildcard $(SYNTHESIS)/packs/*.json) $(SYNTHESIS)/network.py $(SYNTHESIS)/notation.py | $(READY)
+	$(BIN)/python hatch_build.py
+
 clean:
-	rm -rf $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
+	rm -rf $(TABLE) $(VENV) reports dist .coverage .hypothesis .mypy_cache .pytest_cache .ruff_cache .import_linter_cache
 
 $(RUNNABLE): requirements.txt requirements-build.txt pyproject.toml
 	@echo 'Setting up $(VENV) with what safe-gate needs to run ...'

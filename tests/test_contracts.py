@@ -196,6 +196,7 @@ def test_the_wheel_holds_schemas_and_packs(tmp_path: Path) -> None:
     (wheel,) = WheelBuilder(str(REPOSITORY)).build(directory=str(tmp_path), versions=["standard"])
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"safe_gate/schemas/{name}" for name in SCHEMAS} <= names
+    assert "safe_gate/evaluators/synthesis/phrases.table" in names
     packs = (REPOSITORY / "safe_gate/evaluators/synthesis/packs").glob("*.json")
     assert {f"safe_gate/evaluators/synthesis/packs/{pack.name}" for pack in packs} <= names
     starter = (file for file in (REPOSITORY / "safe_gate/commands/starter").rglob("*") if file.suffix != ".pyc")

@@ -16,7 +16,7 @@ from typing import Any
 
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis.names import GROUPS
-from safe_gate.evaluators.synthesis.phrases import Classes
+from safe_gate.evaluators.synthesis.network import Classes
 from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.evaluators.synthesis.tokens import BOUNDARY, FUNCTION_WORDS, Sentence, Spelling, is_content, read
 from safe_gate.evaluators.synthesis.turn import Rules, Turn

@@ -16,10 +16,13 @@ from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
+from safe_gate.evaluators.synthesis import network
 from safe_gate.evaluators.synthesis.checks import SHIPPED
 from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
-from safe_gate.evaluators.synthesis.rules import Book, Rule, words_of
+from safe_gate.evaluators.synthesis.network import Table
+from safe_gate.evaluators.synthesis.phrases import Automata
+from safe_gate.evaluators.synthesis.rules import Book, Known, Rule, compiled_table, words_of
 from safe_gate.evaluators.synthesis.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.tokens import Spelling
 from safe_gate.evaluators.synthesis.turn import Check, Rules
@@ -27,6 +30,9 @@ from safe_gate.evaluators.synthesis.turn import Check, Rules
 Pack = dict[str, Any]
 SPEC = "spec"
 """The profile that counts the specification's rules alone, by its formulas."""
+
+TABLE = "phrases.table"
+"""The file of this package that holds the phrases of the packs that ship, compiled. Without it they are compiled."""
 
 LEAST_PRECISION: Mapping[str, tuple[float, float]] = {
     "strict": (0.9, 0.7),
@@ -54,7 +60,8 @@ def made(recipe: str, data: Shipped) -> Rules:
     that are switched off and that nothing has.
     """
     profile, sensitivity, own, off, weights = json.loads(recipe)
-    return replace(rules(selected(own, off, weights, data), data, profile, sensitivity), recipe=recipe)
+    packs = selected(own, off, weights, data)
+    return replace(rules(packs, data, profile, sensitivity, known=_known(data)), recipe=recipe)
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
@@ -66,24 +73,52 @@ def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, floa
     return [pack for pack in kept if pack]
 
 
-def rules(packs: Sequence[Pack], data: Shipped, profile: str = "standard", sensitivity: str = "balanced") -> Rules:
-    """Return packs made ready to score by."""
-    spelling, known = _spelling(data), classes(data)
+def rules(
+    packs: Sequence[Pack],
+    data: Shipped,
+    profile: str = "standard",
+    sensitivity: str = "balanced",
+    *,
+    known: Table | None = None,
+) -> Rules:
+    """Return packs made ready to score by. Phrases that are `known` are compiled already."""
+    spelling, named = _spelling(data), classes(data)
+    ready = Known(Automata(known.network), known.phrases) if known else None
     by_field: dict[str, list[Rule]] = {"user": [], "assistant": []}
     for pack in packs:
         for rule in pack["rules"]:
             if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
                 by_field[pack["field"]].append(Rule.of(rule, pack))
     return Rules(
-        books={field: Book(some, known, spelling) for field, some in by_field.items()},
+        books={field: Book(some, named, spelling, ready, field) for field, some in by_field.items()},
         patterns=tuple(_patterns(pack, data) for pack in packs if any("pattern" in rule for rule in pack["rules"])),
         spelling=spelling,
         languages=_languages(data),
         checks=_checks(profile),
         fields={group: field for group, (_, field) in GROUPS.items()},
         by_clause=profile != SPEC,
-        words=cache(partial(words_of, packs, known)),
+        words=cache(partial(words_of, packs, named)),
     )
+
+
+def table(data: Shipped) -> bytes:
+    """Return the phrases of all packs that ship, compiled, as `TABLE` holds them."""
+    by_field: dict[str, list[Rule]] = {"user": [], "assistant": []}
+    for pack in shipped(data):
+        by_field[pack["field"]] += (Rule.of(rule, pack) for rule in pack["rules"])
+    return network.written(compiled_table(by_field, classes(data)), _key(data))
+
+
+def _known(data: Shipped) -> Table | None:
+    """Return what `TABLE` holds, None if there is none, or if it was made of other classes or by other code."""
+    try:
+        return network.read(data.read(TABLE), _key(data))
+    except FileNotFoundError:
+        return None
+
+
+def _key(data: Shipped) -> str:
+    return network.key(data.read("classes.json"), map(data.read, ("network.py", "notation.py")))
 
 
 def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> bool:

@@ -6,15 +6,19 @@ that look in one field are found in one pass; conditions are looked at where a p
 
 from __future__ import annotations
 
+import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from itertools import chain
+from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text import Normalised
-from safe_gate.evaluators.synthesis.phrases import Automaton, Classes, Found
+from safe_gate.evaluators.synthesis.network import Classes, Table, compiled
+from safe_gate.evaluators.synthesis.phrases import Automata, Automaton, Found, automaton
 from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling
 
 LONGEST_EVIDENCE = 12
@@ -86,6 +90,31 @@ class Rule:
         )
 
 
+def compiled_table(rules: Mapping[str, Sequence[Rule]], classes: Classes) -> Table:
+    """Return the phrases of rules by the field they look in, and the contexts that these name, compiled."""
+    phrases = {
+        field: [*dict.fromkeys(phrase for rule in some for phrase in rule.phrases)] for field, some in rules.items()
+    }
+    contexts: dict[str, Sequence[str]] = {}
+    for rule in chain.from_iterable(rules.values()):
+        for context in (*(getattr(rule, name) for name in _CONTEXTS), *((phrase,) for _, phrase in rule.cancelled_by)):
+            if context:
+                contexts[_name(context)] = context
+    return Table(compiled({**phrases, **contexts}, classes), phrases)
+
+
+class Known(NamedTuple):
+    """What is compiled already: the automata of fields and contexts, and the phrases of the fields."""
+
+    automata: Automata
+    phrases: Mapping[str, Sequence[str]]
+
+
+def _name(context: Sequence[str]) -> str:
+    """Return the name of a context's list of phrases."""
+    return hashlib.sha256("\n".join(context).encode()).hexdigest()[:16]
+
+
 def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
     """Return a phrase with some classes replaced by their members."""
     for _ in range(8):
@@ -115,17 +144,31 @@ class Match(NamedTuple):
 class Book:
     """Rules that look in the same field, ready to be looked for."""
 
-    def __init__(self, rules: Sequence[Rule], classes: Classes, spelling: Spelling) -> None:
-        """Compile the rules. Raises ValueError naming the rule for a phrase that cannot be read."""
+    def __init__(
+        self, rules: Sequence[Rule], classes: Classes, spelling: Spelling, known: Known | None = None, field: str = ""
+    ) -> None:
+        """Compile the rules, but for what is `known` of a field and of contexts.
+
+        Raises ValueError naming the rule for a phrase that cannot be read.
+        """
         self.rules = tuple(rules)
-        self._classes, self.spelling = classes, spelling
+        self._classes, self.spelling, self._known = classes, spelling, known
         self._contexts: dict[tuple[str, ...], Automaton] = {}
         self._conditions: dict[Rule, _Conditions] = {}
         self._rules = [rule for rule in rules for _ in rule.phrases]
-        try:
-            self._automaton = Automaton([phrase for rule in rules for phrase in rule.phrases], classes)
-        except ValueError as error:
-            raise next(_faults(rules, classes), error) from error
+        numbers: dict[str, list[int]] = {}
+        for number, phrase in enumerate(phrase for rule in rules for phrase in rule.phrases):
+            numbers.setdefault(phrase, []).append(number)
+        self._automata: list[Automaton] = []
+        if known:
+            ready = known.phrases[field]
+            self._automata.append(known.automata.of(field, {n: numbers.pop(one, ()) for n, one in enumerate(ready)}))
+        if numbers:
+            try:
+                network = compiled({"": [*numbers]}, classes)
+            except ValueError as error:
+                raise next(_faults(rules, classes), error) from error
+            self._automata.append(Automata(network).of("", dict(enumerate(numbers.values()))))
 
     def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
         """Yield what the rules match in a text, cancelled or not, each wording once.
@@ -133,9 +176,7 @@ class Book:
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
         sentences = reading.sentences
-        found_in = [
-            (number, found) for number, one in enumerate(sentences) for found in self._automaton.find(one.words)
-        ]
+        found_in = [(number, found) for number, one in enumerate(sentences) for found in self._find(one.words)]
         quotations = text.quotations if found_in else ()
         wordings: list[str] = []
         if found_in and len({sentence.words for sentence in sentences}) < len(sentences):
@@ -158,6 +199,10 @@ class Book:
                 words = text.text[slice(*reading.span(sentence, other.start, other.end))]
             yield Match(rule, *span, (number, sentence.clause(found.start)), by, words)
 
+    def _find(self, words: Sequence[str]) -> list[Found]:
+        found = [one.find(words) for one in self._automata]
+        return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=attrgetter("start"))
+
     def _conditions_of(self, rule: Rule) -> _Conditions:
         if rule not in self._conditions:
             names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
@@ -166,7 +211,11 @@ class Book:
 
     def _context(self, phrases: tuple[str, ...]) -> Automaton | None:
         if phrases and phrases not in self._contexts:
-            self._contexts[phrases] = Automaton(phrases, self._classes)
+            self._contexts[phrases] = (
+                self._known.automata.of(name)
+                if self._known and (name := _name(phrases)) in self._known.automata.network.lists
+                else automaton(phrases, self._classes)
+            )
         return self._contexts.get(phrases)
 
 
@@ -214,7 +263,7 @@ def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)
         for field, phrases in fields.items():
             try:
-                Automaton(phrases, classes)
+                automaton(phrases, classes)
             except ValueError as error:
                 yield ValueError(f"rule {rule.id}: {field} {error}")
 

@@ -6,7 +6,7 @@ from itertools import islice
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.learning import Row, _Clause, _rows, as_packs
-from safe_gate.evaluators.synthesis.phrases import Automaton
+from safe_gate.evaluators.synthesis.phrases import automaton
 from safe_gate.evaluators.synthesis.reasons import _innermost
 from safe_gate.evaluators.synthesis.report import Totals, report
 from safe_gate.evaluators.synthesis.rules import _faults, _inlined
@@ -28,7 +28,7 @@ def test_a_row_covers_what_the_rows_before_it_leave() -> None:
 
 
 def test_a_phrase_may_end_with_its_sentence() -> None:
-    assert Automaton(["good day $"], {}).beginning(["good", "day"], 0) == (0, 0, 2)
+    assert automaton(["good day $"], {}).beginning(["good", "day"], 0) == (0, 0, 2)
 
 
 def test_a_class_that_names_itself_ends() -> None:

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from safe_gate.core.text import normalise
 from safe_gate.evaluators.synthesis import phrases, tokens
 from safe_gate.evaluators.synthesis.notation import Gap, Sequence_, parsed
-from safe_gate.evaluators.synthesis.phrases import Automaton, Found
+from safe_gate.evaluators.synthesis.phrases import Found, automaton
 from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Reading, Spelling, content
 from safe_gate.evaluators.synthesis.tokens import read as read_text
 from tests.support import packs
@@ -177,7 +177,7 @@ PHRASES = st.builds(
 def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
     several: list[str], words: list[str]
 ) -> None:
-    together = Automaton(several, CLASSES)
+    together = automaton(several, CLASSES)
     for _ in range(2):  # cold and warm
         found = together.find(words)
         for number, phrase in enumerate(several):
@@ -194,7 +194,7 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
     phrase: str, words: list[str], data: st.DataObject
 ) -> None:
     place = data.draw(st.integers(0, len(words)))
-    one = Automaton([phrase], CLASSES)
+    one = automaton([phrase], CLASSES)
     every = {(at, end) for at in range(len(words)) for end in matched(parsed(phrase), words, at)}
     before, after = one.ending(words, place), one.beginning(words, place)
     assert (before is not None) == any(end == place for _, end in every)
@@ -203,10 +203,10 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
 
 def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS, *reversed(WORDS)]
-    plenty = Automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words)
+    plenty = automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words)
     monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
     monkeypatch.setattr(phrases, "_MOST_WORDS", 2)
-    assert Automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words) == plenty
+    assert automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words) == plenty
 
 
 def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -238,12 +238,12 @@ def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch
 )
 def test_a_phrase_that_cannot_be_read_is_refused_in_words(phrase: str, mention: str) -> None:
     with pytest.raises(ValueError, match=re.escape(mention)):
-        Automaton([phrase], {**CLASSES, "loop": ["a {loop}"]})
+        automaton([phrase], {**CLASSES, "loop": ["a {loop}"]})
 
 
 def test_every_shipped_class_can_be_read_and_is_used() -> None:
     classes = packs.classes()
-    Automaton([f"{{{name}}}" for name in classes], classes)
+    automaton([f"{{{name}}}" for name in classes], classes)
     used = json.dumps([*packs.shipped(), classes])
     assert [name for name in classes if f"{{{name}}}" not in used and f'"{name}"' not in used] == []
 

@@ -1,0 +1,122 @@
+"""The table of compiled phrases: it says what the packs say, and what was made of others is not read."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import pytest
+
+from safe_gate.core.model import Place
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis import network
+from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, table
+from safe_gate.evaluators.synthesis.score import Case
+from safe_gate.evaluators.synthesis.turn import Rules
+from safe_gate.inputs.rules import shipped
+from tests.support.cases import REPOSITORY
+
+SHIPPED = shipped("synthesis")
+BYTES = table(SHIPPED)
+SETTINGS: dict[str, Any] = {"profile": "standard", "sensitivity": "balanced", "rules_off": [], "rule_weights": None}
+
+
+class Files:
+    """The files of the package, some of them others; no table unless it is one of these."""
+
+    def __init__(self, others: Mapping[str, bytes]) -> None:
+        self.names: Sequence[str] = SHIPPED.names
+        self._others = others
+
+    def read(self, name: str) -> bytes:
+        if name in self._others:
+            return self._others[name]
+        if name == TABLE:
+            raise FileNotFoundError(name)
+        return SHIPPED.read(name)
+
+
+def rules(others: Mapping[str, bytes], settings: Mapping[str, Any] = SETTINGS) -> Rules:
+    data = Files(others)
+    return made(recipe(settings, (), data), data)
+
+
+def texts() -> list[str]:
+    packs = [json.loads(SHIPPED.read(name)) for name in SHIPPED.names if name.startswith("packs/")]
+    said = [text for pack in packs for rule in pack["rules"] for text in (*rule.get("hit", ()), *rule.get("miss", ()))]
+    return [" ".join(said[at : at + 10]) for at in range(0, len(said), 40)]
+
+
+def results(rules: Rules, some: Sequence[str]) -> list[Mapping[str, Any]]:
+    cases = (Case("a", one, one, tuple(CHECKS), {}, (), Place("")) for one in some)
+    return [EVALUATORS["synthesis"].score(case, rules) for case in cases]
+
+
+def reads_table(rules: Rules) -> bool:
+    return rules.books["user"]._known is not None
+
+
+@pytest.mark.parametrize(
+    "settings",
+    [
+        {},
+        {"profile": "spec"},
+        {"sensitivity": "strict"},
+        {"sensitivity": "lenient", "rules_off": ["agency-negative", "agency-positive/your-call"]},
+        {"rule_weights": {"reassurance-guarantee": 0}},
+    ],
+)
+def test_a_table_finds_what_the_packs_find(settings: Mapping[str, Any]) -> None:
+    with_table, without = (rules(some, {**SETTINGS, **settings}) for some in ({TABLE: BYTES}, {}))
+    assert reads_table(with_table)
+    assert not reads_table(without)
+    some = texts()
+    assert results(with_table, some) == results(without, some)
+
+
+def test_phrases_that_a_table_does_not_hold_count_too() -> None:
+    name = "packs/agency-negative.json"
+    pack = json.loads(SHIPPED.read(name))
+    pack["rules"].insert(1, {"id": "agency-negative/gargle", "phrase": "gargle twice", "origin": "hand"})
+    changed = {name: json.dumps(pack).encode()}
+    some = ["Now gargle twice. Then you must gargle twice.", *texts()]
+    found = results(rules({TABLE: BYTES, **changed}), some)
+    assert found == results(rules(changed), some)
+    assert "gargle twice" in json.dumps(found[0])
+
+
+@pytest.mark.parametrize("name", ["classes.json", "network.py", "notation.py"])
+def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
+    changed = {name: SHIPPED.read(name) + b"\n"}
+    assert not reads_table(rules({TABLE: BYTES, **changed}))
+    assert reads_table(rules({TABLE: table(Files(changed)), **changed}))
+
+
+@pytest.mark.parametrize("content", [b"", BYTES[:100], BYTES[:-4], BYTES + b"\0\0\0\0"])
+def test_a_table_that_is_cut_is_not_read(content: bytes) -> None:
+    assert not reads_table(rules({TABLE: content}))
+
+
+def test_a_table_is_the_network_that_was_written() -> None:
+    phrases = {"user": ["{you} _0-2 calm*", "^ a (b|c|)", "*ing $", "<num> is"]}
+    compiled = network.compiled(phrases, {"you": ["you", "u all"]})
+    back = network.read(network.written(network.Table(compiled, phrases), "k"), "k")
+    assert back is not None
+    assert back.phrases == phrases
+    for field, value in compiled._asdict().items():
+        assert list(getattr(back.network, field)) == list(value), field
+
+
+def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
+    code = (
+        "import sys; from safe_gate.inputs.rules import shipped; from safe_gate.evaluators.synthesis import packs;"
+        "sys.stdout.buffer.write(packs.table(shipped('synthesis')))"
+    )
+    environ = {**os.environ, "PYTHONHASHSEED": "7"}
+    ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)
+    assert ran.stdout == BYTES
