@@ -14,6 +14,7 @@ from typing import Any
 import yaml
 
 from safe_gate import commands
+from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Setting, settings
@@ -98,7 +99,7 @@ def _rules() -> str:
     for rule in RULES:
         judged.setdefault(rule.name, []).append(EVALUATORS[rule.evaluator])
     rows = (
-        (f"`{name}`", ", ".join(evaluators), _condition(name, setting), _default(setting))
+        (f"`{setting_of(name)}`", ", ".join(evaluators), _condition(name, setting), _default(setting))
         for name, evaluators in judged.items()
         for setting in [by_name.get(name, by_name["min-label-accuracy"])]  # which has an entry for each check
     )

@@ -58,11 +58,13 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
     flags: dict[str, Any] = {}
     effects = None
+    is_read = False
     try:
         if not argv:
             _print(_parsing.help_text(), sys.stdout)
             return _COULD_NOT_JUDGE
         arguments = _parsing.parsed(argv)
+        is_read = True
         from safe_gate.commands import _command  # after --help and --version, which need none of it
         from safe_gate.inputs import disk
         from safe_gate.runs import world
@@ -81,7 +83,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate.runs.exit_codes import complain
 
         effects = effects or _effects(environ, _known_time(environ))
-        if _refuses_aloud(argv):
+        if _refuses_aloud(argv) and (is_read or effects.context.in_actions):  # else no run began that has reports
             from safe_gate.runs.conclusion import refuse
 
             options = _command.reporting_options(_parsing.peeked(argv) | flags, environ)

@@ -17,6 +17,7 @@ import reference
 import yaml
 
 from safe_gate import __version__, commands
+from safe_gate.gate.limits import setting_of
 from safe_gate.gate.rules import RULES
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options, settings
@@ -123,7 +124,7 @@ def test_the_documents_name_every_setting_rule_command_and_output() -> None:
     for old in OLD_NAMES:
         assert f"| `{old.input}` |" in old_names
     for page, names in {
-        "rules.md": [rule.name for rule in RULES],
+        "rules.md": [setting_of(rule.name) for rule in RULES],
         "commands.md": [f"safe-gate {command}" for command in commands.names()],
         "outputs.md": ACTION["outputs"],
     }.items():

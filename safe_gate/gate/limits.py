@@ -32,5 +32,16 @@ def by_entry(policy: Mapping[str, Any]) -> dict[str, Any]:
     return others | {_SETTING: {entry: limit for entry, limit in limits.items() if limit is not None}}
 
 
+def setting_of(rule: str) -> str:
+    """Return the setting that limits a rule, as a config file names it: a limit for one check is an entry.
+
+    >>> setting_of("min-label-accuracy-topic-pivot"), setting_of("min-pass-rate")
+    ('min-label-accuracy.topic_pivot', 'min-pass-rate')
+    """
+    setting = _SETTING.replace("_", "-")
+    entry = rule.removeprefix(f"{setting}-")
+    return rule if entry == rule else f"{setting}.{entry.replace('-', '_')}"
+
+
 def _name(entry: str) -> str:
     return _SETTING if entry == ALL else f"{_SETTING}_{entry}"

@@ -14,7 +14,7 @@ from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Finding
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
-from safe_gate.render.report import message, ranked
+from safe_gate.render.report import message, ranked, rule_name
 from safe_gate.render.untrusted import plain, quoted
 
 MOST = 10
@@ -91,7 +91,7 @@ def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
     """Yield the broken rules, a few, so that cases have room beside those of many groups."""
     broken = [rule for rule in report["rules"] if not rule["passed"]]
     for rule in broken[:_MOST_RULES]:
-        yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule['rule']}")
+        yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule_name(rule)}")
     if more := len(broken[_MOST_RULES:]):
         words = f"{plural(more, 'more rule is', 'more rules are')} broken: see the log and the report"
         yield Annotation("error", words, "SAFE Gate")

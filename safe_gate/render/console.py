@@ -26,6 +26,7 @@ from safe_gate.render.report import (
     message,
     ranked,
     remarks,
+    rule_name,
     state,
     waiver_table,
 )
@@ -112,14 +113,16 @@ def rules(report: JsonObject) -> str:
     return f"{_known(report)}{outcomes(report['rules'])}{absent}\n{verdict(report)}"
 
 
-def verdict(report: JsonObject) -> str:
-    """Return the verdict as a line."""
-    return f"Gate: {report['verdict'].upper()} ({conclusion(report)})"
+def verdict(report: JsonObject, *, names_rules: bool = False) -> str:
+    """Return the verdict as a line, with the names of the broken rules if nothing else has them."""
+    broken = dict.fromkeys(rule_name(rule) for rule in report["rules"] if not rule["passed"]) if names_rules else ()
+    named = f": {', '.join(broken)}" if broken else ""
+    return f"Gate: {report['verdict'].upper()} ({conclusion(report)}{named})"
 
 
 def outcomes(rules: Sequence[JsonObject]) -> str:
     """Return what was found for each rule as a table."""
-    rows = tuple((rule["rule"], _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
+    rows = tuple((rule_name(rule), _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
     return tables.drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 

@@ -28,6 +28,7 @@ from safe_gate.render.report import (
     message,
     names,
     remarks,
+    rule_name,
     state,
     waiver_table,
 )
@@ -253,7 +254,7 @@ def _broken(report: JsonObject, *, named: bool = True) -> Iterator[str]:
         for rule in (*of_all, *of_groups[:_GROUPS]):
             found, colon, detail = rule["message"].partition(": ")
             group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
-            yield f"> - {group}**{found}**{colon}{detail}{blamed} (`{rule['rule']}`)"
+            yield f"> - {group}**{found}**{colon}{detail}{blamed} (`{rule_name(rule)}`)"
         if len(of_groups) > _GROUPS:
             yield f"> - and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report"
         yield ""
@@ -291,7 +292,7 @@ def _headline(section: Section) -> str:
 
 
 def _rules(report: JsonObject, rows: int) -> Iterator[str]:
-    judged = tuple((f"`{r['rule']}`", parts.words_of(message(r)), _MARKS[state(r)]) for r in report["rules"])
+    judged = tuple((f"`{rule_name(r)}`", parts.words_of(message(r)), _MARKS[state(r)]) for r in report["rules"])
     yield from parts.cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
     for sentence in weakening.sentences(report):
         yield from (parts.words_of(sentence), "")

@@ -14,6 +14,7 @@ from safe_gate.core.model import JsonObject, Phrase, Place, Problem, Severity, U
 from safe_gate.core.shown import Cause, Finding, Section, Table
 from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.gate import limits
 from safe_gate.gate.waivers import FATES, Waivable, case_of, left_over, let_pass
 
 
@@ -60,11 +61,22 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
     """
     known, broken = let_pass(report), broken_rules(report)
     return tuple(
-        replace(section, findings=_marked(section.findings, known[name], _Counted.of(report, broken.get(name, ()))))
+        replace(
+            _with_waived(section, len(known[name])),
+            findings=_marked(section.findings, known[name], _Counted.of(report, broken.get(name, ()))),
+        )
         if known[name] or name in broken
         else section
         for name, section in zip(present(report), evaluators.sections(report), strict=True)
     )
+
+
+def _with_waived(section: Section, waived: int) -> Section:
+    """Return a section whose counts say how many of its failures are waived."""
+    if not waived:
+        return section
+    words = f"{section.headline}; {plural(waived, 'failing case is', 'failing cases are')} waived"
+    return replace(section, headline=words, counts=(*section.counts, f"Waived: {waived}"))
 
 
 def broken_rules(report: JsonObject) -> dict[str, list[JsonObject]]:
@@ -183,6 +195,11 @@ def _by_count(counts: Counter[Name]) -> Sequence[tuple[Name, int]]:
 
 def _rank(finding: Finding) -> tuple[bool, bool, bool]:
     return not finding.breaks, finding.news != NEWLY_FAILING, finding.severity != Severity.FAILING
+
+
+def rule_name(rule: JsonObject) -> str:
+    """Return the name of a rule for readers: that of its setting."""
+    return limits.setting_of(rule["rule"])
 
 
 def message(rule: JsonObject) -> Phrase:

@@ -10,6 +10,7 @@ from safe_gate.core.figures import percent, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted, Words
 from safe_gate.core.shown import Rate, Table
 from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.gate.limits import setting_of
 from safe_gate.render import markdown
 from safe_gate.render.page import charts, page, standalone
 from safe_gate.render.page.charts import Series
@@ -41,7 +42,7 @@ class Moment:
     def of(cls, path: str, report: JsonObject) -> Moment:
         """Return what a report says."""
         names, provenance = present(report), report["provenance"]
-        policy = {name.replace("_", "-"): value for name, value in provenance["policy"].items()}
+        policy = {setting_of(name.replace("_", "-")): value for name, value in provenance["policy"].items()}
         return cls(
             path,
             report["generated_at"],

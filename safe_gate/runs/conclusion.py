@@ -85,7 +85,7 @@ def conclude(
     if problems:
         effects.err(console.problems(problems))
     elif options.quiet:
-        effects.out(console.verdict(report))
+        effects.out(console.verdict(report, names_rules=True))
     else:
         for card in console.scorecards(report):
             effects.out(card)

@@ -276,6 +276,7 @@ def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., 
     run()
     markdown = Path("reports/safe-gate.md").read_text("utf-8")
     assert "**Known failures** · 1 waived, until <code>2026-01-20</code>\n" in markdown
+    assert re.search(r"^\*\*SAFE v0\*\* · 4 cases: .*; 1 failing case is waived", markdown, re.MULTILINE)
 
 
 def test_a_case_that_is_waived_in_part_is_not_called_waived(run: Callable[..., Ran]) -> None:

@@ -464,9 +464,33 @@ def test_help_and_version_exit_0(safe_gate: SafeGate) -> None:
         assert "exit codes: 0 " in ran.out
 
 
-def test_a_usage_error_is_reported_at_the_time_that_source_date_epoch_fixes(
-    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+def test_a_command_line_that_cannot_be_read_leaves_the_reports_of_the_last_run(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
 ) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    before = {path: path.read_bytes() for path in Path("reports").iterdir()}
+    for wrong in (["--reprots", "html"], ["--report-dir"], ["--report-dir=reports", "--nonsense"]):
+        assert safe_gate("run", "--cases", "c.jsonl", *wrong).code == 3
+        assert {path: path.read_bytes() for path in Path("reports").iterdir()} == before
+    in_actions()
+    assert safe_gate("run", "--cases", "c.jsonl", "--reprots", "html").code == 3
+    assert report()["verdict"] == "error"
+
+
+def test_quiet_names_the_broken_rules(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD, expected={"topic_pivot": True}))
+    ran = safe_gate("run", "--cases", "c.jsonl", "--quiet", "--min-label-accuracy", "topic_pivot=1")
+    assert ran.out == "Gate: FAIL (2 of 2 rules broken: max-unexpected-failures, min-label-accuracy.topic_pivot)\n"
+    assert safe_gate("run", "--cases", "c.jsonl", "--quiet", "--max-unexpected-failures", "1").out.startswith(
+        "Gate: PASS"
+    )
+
+
+def test_a_usage_error_is_reported_at_the_time_that_source_date_epoch_fixes(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, in_actions: Callable[..., None]
+) -> None:
+    in_actions()
     monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
     assert safe_gate("run", "--no-such-flag").code == 3
     assert report()["generated_at"] == "1970-01-02T00:00:00Z"
@@ -622,16 +646,23 @@ def test_a_source_date_that_is_none_is_refused(
 
 
 @pytest.mark.parametrize("how", ["settings", "usage"])
-def test_a_refused_run_reports_where_and_publishes_as_it_was_told(safe_gate: SafeGate, how: str) -> None:
+def test_a_refused_run_reports_where_and_publishes_as_it_was_told(
+    safe_gate: SafeGate, in_actions: Callable[..., None], how: str
+) -> None:
     write_cases(Path("c.jsonl"), turn("t"))
     Path("safe.config.json").write_text('{"report-dir": "out", "comment": "never"}', "utf-8")
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    if how == "usage":
+        in_actions()
     wrong = ["--max-fail-labels", "x"] if how == "settings" else ["--nonsense", "--report-dir", "out"]
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *wrong).code == 3
     assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
-def test_a_flag_without_its_value_does_not_report_into_a_folder_named_as_the_next_flag(safe_gate: SafeGate) -> None:
+def test_a_flag_without_its_value_does_not_report_into_a_folder_named_as_the_next_flag(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    in_actions()
     write_cases(Path("c.jsonl"), turn("t"))
     assert safe_gate("run", "--cases", "c.jsonl").code == 0
     ran = safe_gate("run", "--report-dir", "--cases", "c.jsonl")

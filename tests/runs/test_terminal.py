@@ -166,7 +166,11 @@ def test_a_long_run_shows_on_the_terminal_alone_how_far_it_is(
 
 def test_a_quiet_run_prints_its_verdict_alone_and_writes_all_reports(safe_gate: SafeGate) -> None:
     ran = safe_gate(*RUN, "--quiet")
-    assert (ran.code, ran.out, ran.err) == (1, "Gate: FAIL (2 of 2 rules broken)\n", "")
+    assert (ran.code, ran.out, ran.err) == (
+        1,
+        "Gate: FAIL (2 of 2 rules broken: min-pass-rate, max-unexpected-failures)\n",
+        "",
+    )
     assert {file.name for file in Path("reports").iterdir()} == {"safe-gate.json", "safe-gate.md"}
     assert safe_gate("eval", "--cases", "c.jsonl", "--quiet").out == "Eval: FAIL (4 unexpected failures, 0 allowed)\n"
     ran = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json", "--quiet")

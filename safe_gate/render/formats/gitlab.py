@@ -12,7 +12,7 @@ from safe_gate.core.model import JsonObject, Place, Untrusted
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.report import message, problems_in
+from safe_gate.render.report import message, problems_in, rule_name
 from safe_gate.render.untrusted import plain, quoted
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
@@ -38,7 +38,7 @@ def _issues(report: JsonObject, folder: str) -> Iterator[JsonObject]:
         if not rule["passed"]:
             key = ["rule", rule["evaluator"], rule["rule"], rule.get("group", "")]
             path = repository_path(Place(report["provenance"]["inputs"][0]["path"]), folder)  # an issue must have one
-            yield _issue(f"gate/{rule['rule']}", quoted(message(rule)), key, "blocker", path, 1)
+            yield _issue(f"gate/{rule_name(rule)}", quoted(message(rule)), key, "blocker", path, 1)
     for case in judged_cases(report):
         for one in case.to_see():
             if one.by not in case.waivers:

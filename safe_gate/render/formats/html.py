@@ -27,6 +27,7 @@ from safe_gate.render.report import (
     names,
     problems_in,
     remarks,
+    rule_name,
     state,
     waiver_table,
 )
@@ -101,7 +102,7 @@ def _rules(report: JsonObject) -> Iterator[str]:
             became = state(rule)
             said = f"{phrase(about(rule))}{html(rule['message'])}{_links(rule)}"
             yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
-            yield f' <span class="muted">{html(rule["rule"])}</span></span></li>\n'
+            yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
         yield from paragraphs(weakening.sentences(report))
         yield from paragraphs(remarks(report))

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from safe_gate.core.model import JsonObject, Place, Problem, Severity, Untrusted
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.formats import Run
-from safe_gate.render.report import message, problems_in
+from safe_gate.render.report import message, problems_in, rule_name
 from safe_gate.render.untrusted import plain, quoted, xml
 
 
@@ -71,7 +71,7 @@ def _rules(report: JsonObject) -> Iterator[_Test]:
         group = f" {plain(Untrusted(rule['group']))}" if rule.get("group") else ""
         outcome = "skipped" if rule.get("skipped") else "" if rule["passed"] else "failure"
         words = quoted(message(rule))
-        yield _Test("gate.rules", f"{rule['rule']} {rule['evaluator']}{group}", outcome, words, (words,))
+        yield _Test("gate.rules", f"{rule_name(rule)} {rule['evaluator']}{group}", outcome, words, (words,))
 
 
 def _input(problem: Problem) -> _Test:

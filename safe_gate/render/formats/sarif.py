@@ -20,7 +20,7 @@ from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.report import NEWLY_FAILING, message, problems_in
+from safe_gate.render.report import NEWLY_FAILING, message, problems_in, rule_name
 from safe_gate.render.untrusted import address, plain, quoted, sarif
 
 _MOST = 5_000
@@ -188,7 +188,7 @@ def _state(report: JsonObject, case: JudgedCase) -> str:
 def _invocation(report: JsonObject, folder: str, left_out: int) -> dict[str, Any]:
     problems = problems_in(report)
     broken = [rule for rule in report["rules"] if not rule["passed"]]
-    said = [_notification("error", f"{quoted(message(rule))} ({rule['rule']})") for rule in broken]
+    said = [_notification("error", f"{quoted(message(rule))} ({rule_name(rule)})") for rule in broken]
     if left_out:
         words = f"{plural(left_out, 'more result')} left out, by what matters least: the JSON report has all."
         said = [_notification("warning", words), *said]
