@@ -1,67 +1,31 @@
 """The evaluators: each measures recorded outputs and shows what it measured; none judges.
 
 An evaluator is one folder here, or a package of its own, and implements `core.evaluator.Evaluator`. What scores is
-imported once it has cases.
+imported once it has cases. The names below are those of `registry`, which looks for installed packages. It is imported
+with the first of them: who scores a single text needs none.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.digests import stand_in
-from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Outcome
-from safe_gate.core.shown import Section
-from safe_gate.core.views import Lookup, View
-from safe_gate.evaluators.installed import installed
-from safe_gate.evaluators.safe_v0.evaluator import SafeV0
-from safe_gate.evaluators.synthesis.evaluator import Synthesis
+if TYPE_CHECKING:
+    from safe_gate.evaluators.registry import (
+        BUILT_IN,
+        EVALUATORS,
+        PROBLEMS,
+        outcomes_of,
+        present,
+        sections,
+        without_texts,
+    )
 
-BUILT_IN: Mapping[str, Evaluator] = {one.name: one for one in (SafeV0(), Synthesis())}
-"""The evaluators that ship, which every report has a key for."""
-
-_INSTALLED, PROBLEMS = installed(BUILT_IN)
-EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
-"""The evaluators by their keys in the report, in reading order: those that ship, and those of installed packages.
-
-`PROBLEMS` says of others why they cannot be used; settings are not read then.
-"""
+__all__ = ["BUILT_IN", "EVALUATORS", "PROBLEMS", "outcomes_of", "present", "sections", "without_texts"]
 
 
-def present(report: JsonObject) -> list[str]:
-    """Return the evaluators that have a part in a report, or in what is made of two, in reading order."""
-    return [name for name in EVALUATORS if report[name] is not None]
-
-
-def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
-    """Yield what two runs are compared by, of each case of an evaluator's part of the report, if there is a part."""
-    return map(EVALUATORS[name].outcome, part["results"] if part else ())
-
-
-def sections(report: JsonObject) -> tuple[Section, ...]:
-    """Return what a reader is shown of every evaluator that has a part in the report."""
-    return tuple(EVALUATORS[name].section(report[name]) for name in present(report))
-
-
-def without_texts(name: str, part: JsonObject) -> dict[str, Any]:
-    """Return an evaluator's part of the report with a stand-in for every recorded text."""
-    evaluator = EVALUATORS[name]
-
-    def strip(value: Any, *, is_text: bool = False) -> Any:
-        if isinstance(value, Lookup):
-            return Lookup(value, lambda key: strip(value[key]))
-        if isinstance(value, Mapping):
-            return {
-                key: strip(inner, is_text=key in evaluator.quotes)
-                for key, inner in value.items()
-                if key not in evaluator.gives_away or isinstance(inner, Mapping)  # a tag may have such a name
-            }
-        if isinstance(value, View):
-            return View(lambda: map(strip, value))
-        if isinstance(value, list):
-            return [strip(inner, is_text=is_text) for inner in value]
-        return stand_in(value) if is_text and isinstance(value, str) else value
-
-    stripped: dict[str, Any] = strip(part)
-    return stripped
+def __getattr__(name: str) -> Any:
+    """Return what `registry` has under one of the names above."""
+    if name not in __all__:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.registry"), name)

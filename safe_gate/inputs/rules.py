@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
-from functools import cache, lru_cache
-from importlib import import_module
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -14,26 +11,15 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.shipped import Package
+from safe_gate.evaluators.shipped import shipped as of_module
 from safe_gate.inputs import checked, disk, matching
 from safe_gate.inputs.disk import HERE
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _Package:
-    """The JSON files of a package: a `core.evaluator.Shipped`."""
-
-    folder: Path
-    names: Sequence[str]
-
-    def read(self, name: str) -> bytes:
-        return self.folder.joinpath(name).read_bytes()
-
-
-@cache
-def shipped(name: str) -> _Package:
+def shipped(name: str) -> Package:
     """Return the JSON files of an evaluator's package, which are read when they are asked for."""
-    folder = Path(import_module(type(EVALUATORS[name]).__module__).__file__ or "").parent
-    return _Package(folder, sorted(file.relative_to(folder).as_posix() for file in folder.glob("**/*.json")))
+    return of_module(type(EVALUATORS[name]).__module__)
 
 
 def load(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> Any:

@@ -144,7 +144,7 @@ class SafeV0(Modular):
         return report(totals, results, by, generated_at)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-        from safe_gate.evaluators.safe_v0.result import METRICS
+        from safe_gate.evaluators.safe_v0.metrics import METRICS
 
         parts = [f"{metric.lower()}_{part}" for metric in METRICS for part in ("pass", "review", "weight")]
         return json.dumps({name: settings[name] for name in (*parts, "strict_ah", "safe_match", "archetypes")})

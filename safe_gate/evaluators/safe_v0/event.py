@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Judgement, Label
-from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 
 RESULT = "safe.v0.result"
 """The type of the event of a case."""

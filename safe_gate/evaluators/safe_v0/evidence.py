@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from safe_gate.core.figures import plural, score
 from safe_gate.core.model import JsonObject, Phrase
 from safe_gate.core.shown import Mark, Side
-from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 
 FIELDS = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
 

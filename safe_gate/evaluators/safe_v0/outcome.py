@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Label, Metric, Outcome, Test
-from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.score import RANKS
 
 COMPARED = {

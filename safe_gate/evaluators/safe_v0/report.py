@@ -14,7 +14,7 @@ from typing import Any
 from safe_gate.core.figures import ExactSum, add_up, share
 from safe_gate.core.model import Failure, JsonObject, Label
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold
 
 WORST = 5

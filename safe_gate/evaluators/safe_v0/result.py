@@ -8,8 +8,7 @@ from typing import Any
 
 from safe_gate.core.error_lines import NoReply
 from safe_gate.core.model import JsonObject, Label, Place
-
-METRICS = ("CR", "AH", "AC")
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 
 
 @dataclass(frozen=True, slots=True)

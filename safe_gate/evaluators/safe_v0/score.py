@@ -14,7 +14,8 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Label, Place
 from safe_gate.core.no_reply import none_of
 from safe_gate.core.text import normalise
-from safe_gate.evaluators.safe_v0.result import METRICS, Result
+from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.result import Result
 
 UNUSED = ("min_signal_count", "required_themes")
 """The expectations that cases may have but SAFE v0 does not use."""

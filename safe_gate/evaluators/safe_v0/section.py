@@ -12,7 +12,7 @@ from safe_gate.core.model import JsonObject, Judgement, Label, Phrase, Place, Se
 from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.views import View
-from safe_gate.evaluators.safe_v0.result import METRICS
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.score import Threshold
 
 _TOP_ISSUES = 3

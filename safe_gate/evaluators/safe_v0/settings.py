@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.setting import option, renamed
+from safe_gate.evaluators.safe_v0.metrics import THRESHOLDS, WEIGHTS
 
 
 def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
@@ -14,11 +15,11 @@ def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
     return dict.fromkeys(("run", "score", "explain"), (f"--{name.lower()}",))
 
 
-def _threshold(metric: str, level: str, default: float) -> Any:
+def _threshold(metric: str, level: str) -> Any:
     return option(
         "gate",
         f"SAFE v0: {metric} at or above this is {'Pass' if level == 'pass' else 'Review, below it Fail'}.",
-        default,
+        THRESHOLDS[metric][level],
         env=(f"SAFE_V0_{metric}_{level.upper()}",),
         flags=_scoring(f"{metric}-{level}"),
         key=("thresholds", metric, level),
@@ -30,7 +31,7 @@ def _weight(metric: str) -> Any:
     return option(
         "gate",
         f"SAFE v0: weight of {metric} in the composite score.",
-        1.0,
+        WEIGHTS[metric],
         env=(f"SAFE_V0_{metric}_WEIGHT",),
         flags=_scoring(f"{metric}-weight"),
         key=("weights", metric),
@@ -72,12 +73,12 @@ class Settings:
     max_fail_labels: int | None = option(
         "gate", "Rule: at most this many SAFE v0 cases are labelled Fail. Off unless set.", None, limits=(0, None)
     )
-    cr_pass: float = _threshold("CR", "pass", 0.8)
-    cr_review: float = _threshold("CR", "review", 0.5)
-    ah_pass: float = _threshold("AH", "pass", 1.0)
-    ah_review: float = _threshold("AH", "review", 0.5)
-    ac_pass: float = _threshold("AC", "pass", 0.8)
-    ac_review: float = _threshold("AC", "review", 0.5)
+    cr_pass: float = _threshold("CR", "pass")
+    cr_review: float = _threshold("CR", "review")
+    ah_pass: float = _threshold("AH", "pass")
+    ah_review: float = _threshold("AH", "review")
+    ac_pass: float = _threshold("AC", "pass")
+    ac_review: float = _threshold("AC", "review")
     cr_weight: float = _weight("CR")
     ah_weight: float = _weight("AH")
     ac_weight: float = _weight("AC")

@@ -9,6 +9,9 @@ from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
 CHECKS: tuple[str, ...] = tuple(SHIPPED)
 """The shipped checks by the name cases use, in the order of the report."""
 
+DEFAULT_CHECKS = ("unverifiable_reassurance", "topic_pivot")
+"""The checks of a reply for which none are named."""
+
 
 def in_order(checks: Iterable[str]) -> list[str]:
     """Return checks in the order of the report: those that ship, then a team's own by name."""

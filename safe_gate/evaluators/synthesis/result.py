@@ -113,6 +113,11 @@ class Result:
     no_reply: NoReply | None = None
     disguised_letters: int = 0
 
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the checks that fail."""
+        return tuple(name for name, check in self.checks.items() if not check.passed)
+
     def to_json(self) -> dict[str, Any]:
         """Return the entry of `results[]`."""
         return {

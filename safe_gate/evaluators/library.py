@@ -1,0 +1,170 @@
+"""What Python code calls to score a single text: `safe_gate.score_reply` and `safe_gate.score_output`.
+
+Pure but for the shipped rules, which are read once for each way of scoring, and kept.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterable, Mapping
+from functools import cache, partial
+from typing import Literal
+
+from safe_gate.core.model import Place
+from safe_gate.core.validate import quote, suggestion
+from safe_gate.evaluators import synthesis
+from safe_gate.evaluators.safe_v0 import result as safe_result
+from safe_gate.evaluators.safe_v0 import score as safe_score
+from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
+from safe_gate.evaluators.shipped import shipped
+from safe_gate.evaluators.synthesis import packs
+from safe_gate.evaluators.synthesis import result as reply_result
+from safe_gate.evaluators.synthesis import score as reply_score
+from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
+from safe_gate.evaluators.synthesis.turn import Rules
+
+Profile = Literal["standard", "spec"]
+Sensitivity = Literal["strict", "balanced", "lenient"]
+Match = Literal["literal", "normalised"]
+
+
+def score_reply(
+    user: str,
+    assistant: str,
+    *,
+    checks: Iterable[str] = DEFAULT_CHECKS,
+    profile: Profile = "standard",
+    sensitivity: Sensitivity = "balanced",
+) -> reply_result.Result:
+    """Return what the Synthesis checks say of a reply to a message.
+
+    `checks` are the names of shipped checks, `profile` and `sensitivity` are the settings of these names.
+    `result.checks["topic_pivot"].passed` tells whether a check passes, `.hits` why: each hit has the rule, the words
+    and their place. Raises ValueError for another name than is known, TypeError for what is not text.
+
+    >>> score_reply("I failed my exam.", "I promise you'll be fine.").passed
+    False
+    """
+    _texts(user=user, assistant=assistant)
+    rules = _rules(_one_of("profile", profile, ("standard", packs.SPEC)), _sensitivity(sensitivity))
+    wanted = _several("checks", checks, rules.checks)
+    return reply_score.score_case(reply_score.Case("", user, assistant, wanted, {}, (), _NOWHERE), rules)
+
+
+def score_output(
+    *,
+    signals: Iterable[str],
+    summary: str,
+    followup_questions: Iterable[str],
+    must_find_signals: Iterable[str] = (),
+    forbidden_terms: Iterable[str] = (),
+    must_contain_phrases: Iterable[str] = (),
+    thresholds: Mapping[str, Mapping[str, float]] | None = None,
+    weights: Mapping[str, float] | None = None,
+    strict_ah: bool = False,
+    match: Match = "literal",
+) -> safe_result.Result:
+    """Return the SAFE v0 scores and the label of an output of a clinical pipeline.
+
+    The first three arguments are the output, the next three what its case expects. `thresholds` are from 0 to 1, such
+    as `{"CR": {"pass": 0.9}}`, `weights` such as `{"AH": 2}`; what they leave out is as by default. `strict_ah` and
+    `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
+    `result.scores["CR"]` a score from 0 to 1, `result.missing["CR"]` what was not found. Raises ValueError for another
+    name or number than is possible, TypeError for what is not text.
+
+    >>> score_output(signals=["Fever"], summary="", followup_questions=[], must_find_signals=["fever"]).label
+    <Label.PASS: 'Pass'>
+    """
+    _texts(summary=summary)
+    case = safe_score.Case(
+        test_id="",
+        concern_id="",
+        batch_id="",
+        archetype="Unknown",
+        must_find_signals=_list("must_find_signals", must_find_signals),
+        forbidden_terms=_list("forbidden_terms", forbidden_terms),
+        must_contain_phrases=_list("must_contain_phrases", must_contain_phrases),
+        signals=_list("signals", signals),
+        summary=summary,
+        followup_questions=_list("followup_questions", followup_questions),
+        place=_NOWHERE,
+    )
+    policy = safe_score.Policy(
+        thresholds=_thresholds(thresholds or {}),
+        weights=_weights(weights or {}),
+        strict_ah=strict_ah,
+        is_normalised=_one_of("match", match, ("literal", "normalised")) == "normalised",
+    )
+    return safe_score.score_case(case, policy)
+
+
+_NOWHERE = Place("")
+
+
+@cache
+def _rules(profile: str, sensitivity: str) -> Rules:
+    data = shipped(synthesis.__name__)
+    return packs.rules(packs.shipped(data), data, profile, sensitivity)
+
+
+def _sensitivity(name: str) -> str:
+    return _one_of("sensitivity", name, packs.LEAST_PRECISION)
+
+
+def _one_of(argument: str, name: str, known: Collection[str]) -> str:
+    """Return a name that is known. Raises ValueError for another."""
+    if name not in known:
+        words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
+        raise ValueError(f"{argument}: {words}")
+    return name
+
+
+def _several(argument: str, names: Iterable[str], known: Collection[str]) -> tuple[str, ...]:
+    """Return names that are known. Raises ValueError for another, and for none: that would pass without a check."""
+    several = tuple(_one_of(argument, name, known) for name in _list(argument, names))
+    if not several:
+        raise ValueError(f"{argument}: is empty, which would always pass; expected some of {', '.join(known)}")
+    return several
+
+
+def _texts(**texts: str) -> None:
+    """Raise TypeError for what is not text."""
+    for argument, text in texts.items():
+        if not isinstance(text, str):
+            raise TypeError(f"{argument}: is {type(text).__name__}; expected text")
+
+
+def _list(argument: str, texts: Iterable[str]) -> tuple[str, ...]:
+    """Return a list of texts. Raises TypeError for a single text, which is a list of letters to Python."""
+    if isinstance(texts, str):
+        raise TypeError(f"{argument}: is a text; expected a list of texts")
+    several = tuple(texts)
+    _texts(**{f"{argument}[{index}]": text for index, text in enumerate(several)})
+    return several
+
+
+def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, safe_score.Threshold]:
+    found = {}
+    for metric in map(partial(_one_of, "thresholds", known=METRICS), given):
+        _numbers(f"thresholds.{metric}", given[metric], ("pass", "review"), 1)
+    for metric, default in THRESHOLDS.items():
+        limits = {**default, **given.get(metric, {})}
+        if limits["pass"] < limits["review"]:
+            raise ValueError(f"thresholds.{metric}: pass is below review; expected pass >= review")
+        found[metric] = safe_score.Threshold(float(limits["pass"]), float(limits["review"]))
+    return found
+
+
+def _weights(given: Mapping[str, float]) -> dict[str, float]:
+    _numbers("weights", given, METRICS, 1_000_000)
+    found = {**WEIGHTS, **given}
+    if not any(found.values()):
+        raise ValueError("weights: are all zero; expected at least one weight above 0")
+    return found
+
+
+def _numbers(argument: str, given: Mapping[str, float], known: Collection[str], most: float) -> None:
+    """Raise ValueError for a name that is not known, and for what is no number from 0 to `most`."""
+    for name, value in given.items():
+        _one_of(argument, name, known)
+        if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
+            raise ValueError(f"{argument}.{name}: is {value!r}; expected a number from 0 to {most}")
