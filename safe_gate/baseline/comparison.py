@@ -79,6 +79,7 @@ def measured(
 ) -> Parts:
     """Return what evaluators make of the inputs below a folder, by the rules of the options, or of `ruled` there.
 
+    Cases that ask for a check which the rules of `ruled` do not have are left out.
     A pattern that names no file below the folder counts for nothing, nor, of a baseline, does a concern that is of no
     case: it may be new. Raises CannotJudge with every problem.
     """
@@ -87,7 +88,9 @@ def measured(
     found: dict[str, measure.Measured] = {}
     for evaluator in asked.given(there):
         recipe = own_rules.recipe(evaluator, asked.settings(scoring), root=rules_root)
-        found[evaluator.name] = measure.part(evaluator, there, generated_at, root=root, recipe=recipe)
+        found[evaluator.name] = measure.part(
+            evaluator, there, generated_at, root=root, recipe=recipe, passes_over=ruled is not None
+        )
     for evaluator in asked.given(there) if is_baseline else ():
         no_case = evaluator.no_case(asked.settings(there))
         if no_case and found[evaluator.name].problems == refusals.as_shown([no_case], there):

@@ -120,15 +120,16 @@ def _learned(patterns: Sequence[str], options: Options) -> _Lesson:
         raise CannotJudge(Problem(Place("profile"), "is spec, which uses no learned rules; expected standard"))
     cases = _cases(patterns)
     data = shipped("synthesis")
-    today = packs.selected(_own_packs(options.rules), options.rules_off, options.rule_weights, data)
-    rules = packs.rules(today, data, sensitivity=options.sensitivity)
+    own_packs = _own_packs(options.rules)
+    today = packs.selected(own_packs, options.rules_off, options.rule_weights, data)
+    rules = packs.rules(today, data, sensitivity=options.sensitivity, own=own_packs)
     taken = {pack["pack"] for pack in today}
 
     def learned(some: Sequence[Case]) -> list[Row]:
         return rows(some, rules, packs.classes(data), TAUGHT)
 
     def taught(some: Sequence[Case]) -> Rules:
-        return packs.rules([*today, *as_packs(learned(some))], data, sensitivity=options.sensitivity)
+        return packs.rules([*today, *as_packs(learned(some))], data, sensitivity=options.sensitivity, own=own_packs)
 
     found = learned(cases)
     own = as_packs(found)

@@ -157,8 +157,11 @@ class Evaluator(Protocol):
 
     # --- what it scores by
 
-    def misnamed(self, _settings: JsonObject) -> Iterator[Misnamed]:
-        """Yield the names in settings that mean nothing to it, such as that of a check that it does not have."""
+    def misnamed(self, _settings: JsonObject, _by: Callable[[], Any]) -> Iterator[Misnamed]:
+        """Yield the names in settings that mean nothing to it, such as that of a check that it does not have.
+
+        `_by` returns what it scores by under the settings.
+        """
         yield from ()
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
@@ -226,6 +229,10 @@ class Evaluator(Protocol):
         """The gate's rules on a group of cases, on the group's figures."""
         return ()
 
+    def own_rules(self, _limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+        """Yield the gate's rules on what a team's files define, each with its limit, of limits by name."""
+        yield from ()
+
     def failures(self, part: JsonObject) -> Iterator[Failure]:
         """Yield the failing cases, each with the metrics or checks that fail. Waivers apply to these."""
         ...
@@ -267,6 +274,14 @@ class Evaluator(Protocol):
     def explained(self) -> Mapping[str, Explained]:
         """The explanation of each metric or check for readers, by its name."""
         ...
+
+    def explanation(self, by: str) -> Explained:
+        """Return the explanation of a metric or check, also of one that a team's files of rules define."""
+        return self.explained[by]
+
+    def measured(self, _part: JsonObject) -> Sequence[str]:
+        """Return the names of the metrics or checks that its part of the report may have judgements of, in order."""
+        return tuple(self.explained)
 
     @property
     def fields(self) -> Mapping[str, str]:
@@ -322,3 +337,7 @@ class Evaluator(Protocol):
     def metrics(self) -> Mapping[str, Metric]:
         """How results are compared, by the scores of their outcomes."""
         ...
+
+    def metric(self, name: str) -> Metric:
+        """Return how results are compared by a score, also by one that a team's files of rules define."""
+        return self.metrics[name]

@@ -44,7 +44,8 @@ def _report(schema: _Schema, evaluator: Evaluator) -> None:
 
 
 def _waiver(schema: _Schema, evaluator: Evaluator) -> None:
-    schema["$defs"]["waiver"]["properties"][evaluator.measures]["enum"] += list(evaluator.explained)
+    named = schema["$defs"]["waiver"]["properties"][evaluator.measures]
+    named.get("else", named)["enum"] += list(evaluator.explained)
 
 
 def _shard(schema: _Schema, evaluator: Evaluator) -> None:

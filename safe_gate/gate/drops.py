@@ -201,7 +201,7 @@ def _is_blind(metric: JsonObject, guards: Guards) -> bool:
 
 
 def _title(name: str, metric: JsonObject) -> str:
-    return EVALUATORS[name].metrics[metric["metric"]].title
+    return EVALUATORS[name].metric(metric["metric"]).title
 
 
 def _changed(metric: JsonObject) -> str:

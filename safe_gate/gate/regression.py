@@ -117,6 +117,8 @@ def _compared(
         unseparated += not (rescored or is_same or same_rules)
         cluster = _shared_cluster(was, now) if same_clusters else now.cluster
         triples.append(_Triple(was, today, now, cluster))
+    own = {score for triple in triples for score in triple.head.scores} - evaluator.metrics.keys()
+    names = (*evaluator.metrics, *sorted(own))
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
     return {
         "cases": {
@@ -129,7 +131,7 @@ def _compared(
             "added": [{"id": i, "passed": after[i].passed} for i in added],
             "removed": [{"id": i, "protected": _is_protected(before[i], guards)} for i in removed],
         },
-        "metrics": [one for metric, (_, test) in evaluator.metrics.items() for one in _metric(metric, test, triples)],
+        "metrics": [one for name in names for one in _metric(name, evaluator.metric(name).test, triples)],
         "changes": [_change(t, results[t.head.id], guards) for t in triples if t.is_news],
     }
 

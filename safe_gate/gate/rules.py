@@ -47,12 +47,21 @@ LIMITS = tuple(dict.fromkeys(rule.name.replace("-", "_") for rule in RULES))
 """The names of the limits, as options and the policy have them."""
 
 
+def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
+    """Return the limit of each rule by name, of settings as `limits.by_rule` returns them, or as a report has them.
+
+    Those on what a team's files define are there only if they are set.
+    """
+    own = {name for evaluator in EVALUATORS.values() for name in settings if [*evaluator.own_rules({name: None})]}
+    return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
+
+
 def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every rule that is on and that applies to what is in the report."""
     waived = waivers.waived(report)
     outcomes = []
-    for rule in RULES:
-        limit = policy.limits[rule.name.replace("-", "_")]
+    own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))
+    for rule, limit in (*((rule, policy.limits[rule.name.replace("-", "_")]) for rule in RULES), *own):
         part = report[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
             outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part["results"]))

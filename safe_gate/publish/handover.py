@@ -120,7 +120,7 @@ def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:
 
 
 def _policy(policy: Mapping[str, Any], name: str) -> gate_rules.Policy:
-    limits = {name: policy.get(name) for name in gate_rules.LIMITS}
+    limits = gate_rules.limits_of(policy)
     for key, limit in limits.items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))

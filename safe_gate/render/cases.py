@@ -96,7 +96,7 @@ LONGEST_MESSAGE = 1_000
 
 def told(case: JudgedCase, judgement: Judgement) -> str:
     """Return in a line what a metric or check says of a case, with its evidence."""
-    title = "" if judgement.by == WHOLE else f"{case.evaluator.explained[judgement.by].title}: "
+    title = "" if judgement.by == WHOLE else f"{case.evaluator.explanation(judgement.by).title}: "
     figure = "" if judgement.score is None else f" {judgement.score:.2f}"
     head = f"{plain(Untrusted(case.id))}: {title}{judgement.label}{figure}"
     return "; ".join((head, *map(quoted, judgement.evidence)))[:LONGEST_MESSAGE]

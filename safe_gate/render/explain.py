@@ -88,7 +88,7 @@ def as_json(one: Explanation) -> dict[str, Any]:
         "texts": dict(one.texts),
         "judgements": {
             judgement.by: {
-                "title": one.evaluator.explained[judgement.by].title,
+                "title": one.evaluator.explanation(judgement.by).title,
                 "label": judgement.label,
                 **({} if judgement.score is None else {"score": judgement.score}),
                 "decision": quoted(_decision(one, judgement)),
@@ -142,7 +142,7 @@ def _marked(text: str, spans: Mapping[_Span, int]) -> str:
 
 
 def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]) -> Iterator[str]:
-    yield f"{one.evaluator.explained[judgement.by].title}: {judgement.label}"
+    yield f"{one.evaluator.explanation(judgement.by).title}: {judgement.label}"
     found = sorted(
         (mark for mark in one.marks if mark.by == judgement.by), key=lambda mark: mark.side is Side.CANCELLED
     )
@@ -172,4 +172,4 @@ def _why(phrase: Sequence[Words]) -> str:
 
 def _decision(one: Explanation, judgement: Judgement) -> Phrase:
     """Return how a metric or check decided, else what it asks."""
-    return one.decisions.get(judgement.by) or (one.evaluator.explained[judgement.by].asks,)
+    return one.decisions.get(judgement.by) or (one.evaluator.explanation(judgement.by).asks,)

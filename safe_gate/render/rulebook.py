@@ -9,6 +9,7 @@ from safe_gate.core.figures import plural, with_interval
 from safe_gate.core.model import Untrusted
 from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
+from safe_gate.evaluators.synthesis.counting import ASKS
 
 if TYPE_CHECKING:
     from safe_gate.evaluators.synthesis.gain import Gain
@@ -19,7 +20,26 @@ from safe_gate.render import tables
 
 
 def rule_list(rules: Rules) -> str:
-    """Return the rules that count: id, group and where each is from."""
+    """Return the checks, by the groups that they look for, and the rules that count: id, group and origin."""
+    return f"{_checks(rules)}\n{_rules(rules)}"
+
+
+def _checks(rules: Rules) -> str:
+    rows = tuple(
+        (
+            Untrusted(check.name),
+            ", ".join(check.applies) or "every message",
+            ", ".join(check.favour),
+            ", ".join(check.against),
+            ASKS.get(check.decides, "what docs/scoring.md says"),
+        )
+        for check in rules.checks.values()
+    )
+    table = Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", rows)
+    return tables.drawn(table, "simple_outline")
+
+
+def _rules(rules: Rules) -> str:
     rows = tuple((Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or _learned(rule)) for rule in rules.all)
     learned = sum(rule.total > 0 for rule in rules.all)
     table = Table(("Rule", "Group", "Origin"), "<<<", rows)

@@ -33,7 +33,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
         for evaluator, by_group in settings.items()
     }
     return gate_rules.Policy(
-        limits={name: general.get(name) for name in gate_rules.LIMITS},
+        limits=gate_rules.limits_of(general),
         min_group=options.min_group,
         groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
         guards=comparison.guards(options),

@@ -103,13 +103,15 @@ def part(
     recipe: str = "",
     source: EntrySource = scored,
     keeps: Keeps = NOTHING,
+    passes_over: bool = False,
 ) -> Measured:
     """Return an evaluator's part of the report over all cases that the options name.
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
     Files are read below `root`, as by `matching.expand`; `recipe` is that of what to score by, if not as the options
-    say there. `keeps` says which texts and columns are there, too.
+    say there. `keeps` says which texts and columns are there, too. `passes_over` leaves out cases that ask for what
+    the rules do not have: they are those of another run.
     """
     problems: tuple[Problem, ...] = ()
     try:
@@ -118,7 +120,7 @@ def part(
     except CannotJudge as error:  # the cases may have problems of their own
         problems, recipe = error.problems, own_rules.recipe(evaluator, settings(Options()))
         by = own_rules.made(evaluator.name, recipe)
-    scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps, not problems)
+    scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps, passes_over or bool(problems))
     seen, entries, texts, columns, found = Store(), Spool(), Spool(), Spool(), Problems()
     inputs: list[disk.InputFile] = []
     skipped: list[str] = []
@@ -171,7 +173,7 @@ class Scoring:
     """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
     `recipe` is that of the evaluator's `rules.made`, `settings` are as a report has them, `keeps` is that of `part`.
-    `is_whole` is false where a team's rules have problems, and the recipe is that of the shipped ones.
+    `passes_over` leaves out cases that do not fit what is scored by, which are else a problem.
     """
 
     evaluator: str
@@ -179,7 +181,7 @@ class Scoring:
     settings: JsonObject
     source: EntrySource
     keeps: Keeps = NOTHING
-    is_whole: bool = True
+    passes_over: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,8 +242,11 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         groups.update(case.groups)
         if not evaluator.is_wanted(case, scoring.settings):
             continue
+        misfit = evaluator.misfit(case, by)
+        if misfit and scoring.passes_over:
+            continue
         count += 1
-        if scoring.is_whole and (misfit := evaluator.misfit(case, by)):
+        if misfit:
             problems.append(misfit)
         if problems or not is_scored:
             continue

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +14,9 @@ from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
+from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
+from safe_gate.scoring import asked
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.options import Options
 
@@ -49,7 +52,8 @@ def misnamed(options: Options, measured: Mapping[str, Measured | None], *, root:
     """Yield a problem for each name that options give and that means nothing to the evaluators with input."""
     every = {field.name: getattr(options, field.name) for field in fields(options)}
     for name, found in measured.items():
-        for one in EVALUATORS[name].misnamed(every) if found else ():
+        by = partial(own_rules.load, EVALUATORS[name], asked.settings(options), root=root)
+        for one in EVALUATORS[name].misnamed(every, by) if found else ():
             setting = one.setting.replace("_", "-")
             yield Problem(_set_at(options.config, root, setting, one.name), one.message, field=one.name)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.core.given import Misnamed
@@ -43,10 +43,11 @@ def misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
                 yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
 
 
-def misnamed(settings: JsonObject) -> Iterator[Misnamed]:
-    """Yield the entries of `min_label_accuracy` that are no check."""
-    known = (ALL, *CHECKS)
-    for name in sorted((settings["min_label_accuracy"] or {}).keys() - {*known}):
+def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
+    """Yield the entries of `min_label_accuracy` that are no check: none that ships, and none of a team's packs."""
+    named = (settings["min_label_accuracy"] or {}).keys() - {ALL, *CHECKS}
+    known = (ALL, *CHECKS, *(name for name in by().checks if "/" in name)) if named else ()
+    for name in sorted(named - {*known}):
         words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
         yield Misnamed("min_label_accuracy", name, words)
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
@@ -12,7 +12,9 @@ from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.synthesis.settings import Settings
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject, Phrase, Place, Problem
+    from safe_gate.core.model import JsonObject, Metric, Phrase, Place, Problem
+    from safe_gate.core.rules import Rule
+    from safe_gate.core.shown import Explained
     from safe_gate.core.validate import Fault
 
 
@@ -110,10 +112,14 @@ class Synthesis(Modular):
 
         return report(totals, results)
 
-    def misnamed(self, settings: JsonObject) -> Iterator[Misnamed]:
+    def misnamed(self, settings: JsonObject, by: Callable[[], Any]) -> Iterator[Misnamed]:
         from safe_gate.evaluators.synthesis.cases import misnamed
 
-        return misnamed(settings)
+        return misnamed(settings, by)
+
+    def own_rules(self, limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+        found: Iterator[tuple[Rule, Any]] = self._module("gate").own_rules(limits)
+        return found
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
         from safe_gate.evaluators.synthesis.packs import recipe
@@ -149,6 +155,18 @@ class Synthesis(Modular):
             "unexpected-failures": str(part["summary"]["unexpected_failures"]) if part else "",
             "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
         }
+
+    def explanation(self, by: str) -> Explained:
+        found: Explained = self.explained.get(by) or self._module("section").of_a_team(by)
+        return found
+
+    def measured(self, part: JsonObject) -> Sequence[str]:
+        own = (name for name in part["summary"]["by_check"] if name not in self.explained)
+        return (*self.explained, *own)
+
+    def metric(self, name: str) -> Metric:
+        found: Metric = self.metrics.get(name) or self._module("outcome").pass_rate(name)
+        return found
 
     def remarks(self, part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
         from safe_gate.evaluators.synthesis.remarks import remarks

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import re
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import Count, Rule, Share, anything, has_none, no_reply
 from safe_gate.evaluators.synthesis.language import foreign_checks
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.names import CHECKS, OWN, words
 
 
 def _label_accuracy(check: str = "") -> Rule:
     """Return the rule on how many labels agree: those of one check, or of all."""
     name = f"min-label-accuracy-{check.replace('_', '-')}" if check else "min-label-accuracy"
-    noun = f"Label accuracy of {check.replace('_', ' ')}" if check else "Label accuracy"
+    noun = f"Label accuracy of {words(check)}" if check else "Label accuracy"
     nothing = "no case has a label of this check" if check else "no case has labels"
 
     def agreement(part: JsonObject) -> Share:
@@ -24,14 +28,24 @@ def _label_accuracy(check: str = "") -> Rule:
     return Rule(name, "synthesis", agreement, blames=lambda result: _disagrees(result, check))
 
 
+def own_rules(limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
+    """Yield the rules on the labels of a team's own checks, each with its limit."""
+    for name, limit in sorted(limits.items()):
+        if found := _OWN.fullmatch(name):
+            yield _label_accuracy(found[1]), limit
+
+
+_OWN = re.compile(f"min_label_accuracy_({OWN})")
+
+
 def _disagrees(result: JsonObject, check: str = "") -> bool:
     """Tell whether a case's verdicts disagree with a label: that of one check, or any."""
     return not all(label["match"] for name, label in result["label_comparison"].items() if check in ("", name))
 
 
 def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
-    words = f"{matched} of {plural(total, 'label agrees', 'labels agree')}"
-    return Share(noun, matched, total, words if total else nothing)
+    counts = f"{matched} of {plural(total, 'label agrees', 'labels agree')}"
+    return Share(noun, matched, total, counts if total else nothing)
 
 
 def _unexpected_failures(figures: JsonObject) -> Count:
@@ -43,8 +57,8 @@ def _unexpected_passes(part: JsonObject) -> Count:
 
 
 def _not_english(part: JsonObject) -> Count:
-    words = "in English, which the checks cannot read"
-    return Count(part["summary"]["not_english"], f"case is not {words}", f"cases are not {words}")
+    what = "in English, which the checks cannot read"
+    return Count(part["summary"]["not_english"], f"case is not {what}", f"cases are not {what}")
 
 
 def _disguised(part: JsonObject) -> Count:
@@ -53,8 +67,8 @@ def _disguised(part: JsonObject) -> Count:
 
 def _not_applicable(part: JsonObject) -> Share:
     idle, total = part["vacuity"]["verdicts"]["not_applicable"], part["vacuity"]["verdicts"]["total"]
-    words = f"{idle} of {plural(total, 'verdict is', 'verdicts are')} not applicable"
-    return Share("Share of vacuous verdicts", idle, total, words)
+    counts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')} not applicable"
+    return Share("Share of vacuous verdicts", idle, total, counts)
 
 
 def _as_expected(part: JsonObject) -> Share:

@@ -13,6 +13,10 @@ DEFAULT_CHECKS = ("unverifiable_reassurance", "topic_pivot")
 """The checks of a reply for which none are named."""
 
 
+OWN = "[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*"
+"""The form of the names of a team's own checks, as a regular expression."""
+
+
 def in_order(checks: Iterable[str]) -> list[str]:
     """Return checks in the order of the report: those that ship, then a team's own by name."""
     return sorted(checks, key=lambda name: (CHECKS.index(name) if name in CHECKS else len(CHECKS), name))

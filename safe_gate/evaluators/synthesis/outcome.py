@@ -6,9 +6,15 @@ from safe_gate.core.model import JsonObject, Metric, Outcome, Test
 from safe_gate.evaluators.synthesis.names import CHECKS, words
 from safe_gate.evaluators.synthesis.report import is_as_expected
 
+
+def pass_rate(check: str) -> Metric:
+    """Return how the verdicts of a check are compared."""
+    return Metric(f"The pass rate of {words(check)}", Test.SIGN)
+
+
 COMPARED = {
     "as_expected": Metric("The share of cases that end as expected", Test.SIGN),
-    **{check: Metric(f"The pass rate of {words(check)}", Test.SIGN) for check in CHECKS},
+    **{check: pass_rate(check) for check in CHECKS},
 }
 """The scores of an outcome: all are a yes or no."""
 

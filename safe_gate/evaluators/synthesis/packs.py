@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
 from functools import cache, partial
 from typing import Any
@@ -16,10 +16,10 @@ from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators.synthesis import network
-from safe_gate.evaluators.synthesis.checks import SHIPPED
+from safe_gate.evaluators.synthesis import definitions, network
+from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
 from safe_gate.evaluators.synthesis.language import Languages
-from safe_gate.evaluators.synthesis.names import GROUPS, IN_FAVOUR
+from safe_gate.evaluators.synthesis.names import IN_FAVOUR
 from safe_gate.evaluators.synthesis.network import Table
 from safe_gate.evaluators.synthesis.phrases import Automata
 from safe_gate.evaluators.synthesis.rules import Book, Known, Rule, compiled_table, words_of
@@ -61,7 +61,7 @@ def made(recipe: str, data: Shipped) -> Rules:
     """
     profile, sensitivity, own, off, weights = json.loads(recipe)
     packs = selected(own, off, weights, data)
-    return replace(rules(packs, data, profile, sensitivity, known=_known(data)), recipe=recipe)
+    return replace(rules(packs, data, profile, sensitivity, own=own, known=_known(data)), recipe=recipe)
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
@@ -79,9 +79,13 @@ def rules(
     profile: str = "standard",
     sensitivity: str = "balanced",
     *,
+    own: Sequence[Pack] = (),
     known: Table | None = None,
 ) -> Rules:
-    """Return packs made ready to score by. Phrases that are `known` are compiled already."""
+    """Return packs made ready to score by. Phrases that are `known` are compiled already.
+
+    `own` are a team's packs, whose checks are there whatever is switched off.
+    """
     spelling, named = _spelling(data), classes(data)
     ready = Known(Automata(known.network), known.phrases) if known else None
     by_field: dict[str, list[Rule]] = {"user": [], "assistant": []}
@@ -91,11 +95,11 @@ def rules(
                 by_field[pack["field"]].append(Rule.of(rule, pack))
     return Rules(
         books={field: Book(some, named, spelling, ready, field) for field, some in by_field.items()},
-        patterns=tuple(_patterns(pack, data) for pack in packs if any("pattern" in rule for rule in pack["rules"])),
+        patterns=tuple(_patterns(pack, data) for pack in packs if _has_patterns(pack)),
         spelling=spelling,
         languages=_languages(data),
-        checks=_checks(profile),
-        fields={group: field for group, (_, field) in GROUPS.items()},
+        checks=_checks(profile, own),
+        fields=definitions.fields((*packs, *own)),
         by_clause=profile != SPEC,
         words=cache(partial(words_of, packs, named)),
     )
@@ -135,11 +139,14 @@ def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> boo
     return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in IN_FAVOUR])
 
 
-def _checks(profile: str) -> dict[str, Check]:
-    """Return the checks of a profile; `spec` has those of the specification alone."""
-    if profile == SPEC:
-        return {name: Check.of(name, one[SPEC]) for name, one in SHIPPED.items() if SPEC in one}
-    return {name: Check.of(name, one) for name, one in SHIPPED.items()}
+def _checks(profile: str, own: Sequence[Pack]) -> dict[str, Check]:
+    """Return the checks of a profile and those that a team's packs define; `spec` ships those of the specification."""
+    shipped = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
+    return {name: Check.of(name, one) for name, one in {**shipped, **definitions.defined(own)}.items()}
+
+
+def _has_patterns(pack: Pack) -> bool:
+    return any("pattern" in rule for rule in pack["rules"])
 
 
 def _patterns(pack: Pack, data: Shipped) -> Any:
@@ -154,35 +161,33 @@ def shipped(data: Shipped) -> tuple[Pack, ...]:
     return tuple(_json(data, name) for name in _pack_files(data))
 
 
+_TAKEN = "is the id of another rule, pack or check; choose one of its own"
+
+
 def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
     """Return a team's packs, which fit the schema. Raises CannotJudge with every problem of them."""
     if not own:
         return []
     found: list[Pack] = []
     problems: list[Problem] = []
+    named: set[str] = set()
     ships = shipped(data)
     taken = {rule["id"] for pack in ships for rule in pack["rules"]} | {pack["pack"] for pack in ships}
     for file in own:
-        place, pack = Place(file.path), file.content
+        place, pack = Place(file.path), {"rules": [], **file.content}
         ids = [pack["pack"], *(rule["id"] for rule in pack["rules"])]
+        ids += [pack["check"]] * ("defines" in pack and pack["check"] not in named)
+        named.add(pack["check"])
         doubled = [one for index, one in enumerate(ids) if one in taken or one in ids[:index]]
-        problems += [Problem(place, "is the id of another rule or pack; choose one of its own", one) for one in doubled]
+        problems += [Problem(place, _TAKEN, one) for one in doubled]
         taken.update(ids)
-        problems += _misfits(place, pack)
         broken = [*_broken_promises(place, pack, data), *_foreign_ids(place, pack)]
-        problems += broken or _too_large(place, pack, data)
+        problems += broken or (_too_large(place, pack, data) if _has_patterns(pack) else ())
         found.append(pack)
+    problems += definitions.problems([(file.path, file.content) for file in own])
     if problems:
         raise CannotJudge(*problems)
     return found
-
-
-def _misfits(place: Place, pack: Pack) -> Iterator[Problem]:
-    """Yield a problem if the group serves another check or looks in another field."""
-    check_, field = GROUPS[pack["group"]]
-    if (pack["check"], pack["field"]) != (check_, field):
-        words = f"serves {check_} and looks in {field}; the pack says {pack['check']} and {pack['field']}"
-        yield Problem(place, words, pack["pack"], f"group {pack['group']}")
 
 
 def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
@@ -200,19 +205,22 @@ def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
 
 
 def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
-    """Return the rules that there are, whether or not they are switched off, by their ids."""
-    return {id_: fact for pack in (*shipped(data), *check(own, data)) for id_, fact in _facts_of(pack)}
+    """Return the rules and a team's checks that there are, whether or not they are switched off, by their ids."""
+    teams = check(own, data)
+    lets_pass = IN_FAVOUR | MESSAGE.keys() | definitions.lets_pass(teams)
+    return {id_: fact for pack in (*shipped(data), *teams) for id_, fact in _facts_of(pack, lets_pass)}
 
 
-def _facts_of(pack: Pack) -> Iterator[tuple[str, PackFact]]:
+def _facts_of(pack: Pack, lets_pass: Set[str]) -> Iterator[tuple[str, PackFact]]:
     """Yield the rules of a pack, each with the digest of what decides its hits and whether it can let a reply pass.
 
-    It can if its group speaks for a reply, or says of the message that nothing in the reply counts.
+    It can if its group is one of `lets_pass`: it speaks for a reply, or keeps what is against it from counting.
     """
-    around = {key: value for key, value in pack.items() if key not in ("rules", "about")}
-    lets_pass = pack["group"] in IN_FAVOUR or GROUPS[pack["group"]][0] == "message"
+    if "defines" in pack:
+        yield from definitions.facts(pack)
+    around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
     for rule in pack["rules"]:
-        yield rule["id"], PackFact(digest_of({**around, "rule": rule}), lets_pass)
+        yield rule["id"], PackFact(digest_of({**around, "rule": rule}), pack["group"] in lets_pass)
 
 
 def _foreign_ids(place: Place, pack: Pack) -> Iterator[Problem]:

@@ -242,6 +242,11 @@ EXPLAINED = {
 """What readers of other formats are told of each shipped check."""
 
 
+def of_a_team(check: str) -> Explained:
+    """Return what readers of other formats are told of a check that a pack defines."""
+    return Explained(check, f"The reply passes {check}, a check of this repository.", f"Read the evidence. {_IF_WRONG}")
+
+
 def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
     """Yield what each check says of a case."""
     for name, check in result["checks"].items():

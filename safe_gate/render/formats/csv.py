@@ -24,7 +24,7 @@ class _Echo:
 
 def _draw(run: Run) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    measures = [by for name in present(run.report) for by in EVALUATORS[name].explained]
+    measures = [by for name in present(run.report) for by in EVALUATORS[name].measured(run.report[name])]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
     yield _BOM + writer.writerow((*header, "evidence"))
     for case in judged_cases(run.report):

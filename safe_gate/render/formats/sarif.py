@@ -60,9 +60,7 @@ _ROOT = "%SRCROOT%"
 
 
 def _rules(report: JsonObject) -> list[dict[str, Any]]:
-    explained = {
-        f"{name}/{by}": words for name in present(report) for by, words in (*_told(name).items(), (WHOLE, _WHOLE))
-    }
+    explained = {f"{name}/{by}": words for name in present(report) for by, words in _told(name, report[name])}
     return [
         {
             "id": rule,
@@ -77,8 +75,11 @@ def _rules(report: JsonObject) -> list[dict[str, Any]]:
     ]
 
 
-def _told(name: str) -> Mapping[str, Explained]:
-    return EVALUATORS[name].explained
+def _told(name: str, part: JsonObject) -> Iterator[tuple[str, Explained]]:
+    """Yield what the results of an evaluator can be about."""
+    evaluator = EVALUATORS[name]
+    yield from ((by, evaluator.explanation(by)) for by in evaluator.measured(part))
+    yield WHOLE, _WHOLE
 
 
 # --- results ------------------------------------------------------------------------------------

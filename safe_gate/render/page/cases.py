@@ -22,7 +22,9 @@ def about(report: JsonObject, recorded: Recorded) -> dict[str, Any]:
                 "name": name,
                 "title": EVALUATORS[name].title,
                 "noun": EVALUATORS[name].grouping.noun,
-                "checks": {by: words.title for by, words in EVALUATORS[name].explained.items()},
+                "checks": {
+                    by: EVALUATORS[name].explanation(by).title for by in EVALUATORS[name].measured(report[name])
+                },
                 "fields": dict(EVALUATORS[name].fields),
             }
             for name in present(report)

@@ -226,8 +226,8 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
         ({"pattern": "\ud800"}, "rule team-guarantee/refund: pattern: half a surrogate pair, which no text holds"),
         ({"unless": ["\ud800"]}, "rule team-guarantee/refund: unless: half a surrogate pair, which no text holds"),
         ({"why": ""}, "own.json:1: rules[0].why"),
-        ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule or pack"),
-        ({"pack": "agency-negative"}, "agency-negative: is the id of another rule or pack"),
+        ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule, pack or check"),
+        ({"pack": "agency-negative"}, "agency-negative: is the id of another rule, pack or check"),
     ],
 )  # fmt: skip
 def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
