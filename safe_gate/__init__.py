@@ -10,12 +10,16 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from safe_gate.evaluators.library import score_output, score_reply
+    from safe_gate.runs.library import GateError, Run, run
 
 __version__ = "1.0.0"
 
-_HOMES = {"score_output": "evaluators.library", "score_reply": "evaluators.library"}
+_HOMES = {
+    **dict.fromkeys(("score_output", "score_reply"), "evaluators.library"),
+    **dict.fromkeys(("GateError", "Run", "run"), "runs.library"),
+}
 
-__all__ = ["score_output", "score_reply"]
+__all__ = ["GateError", "Run", "run", "score_output", "score_reply"]
 
 
 def __getattr__(name: str) -> Any:

@@ -15,7 +15,7 @@ from typing import Any
 import pytest
 
 import safe_gate as package
-from safe_gate import score_output, score_reply
+from safe_gate import GateError, Run, run, score_output, score_reply
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.blocks import Part
@@ -30,11 +30,12 @@ SAID = "I failed my exam and I feel awful about it."
 
 
 def test_the_public_names_are_those_of_the_page() -> None:
-    assert package.__all__ == ["score_output", "score_reply"]
+    assert package.__all__ == ["GateError", "Run", "run", "score_output", "score_reply"]
     assert set(package.__all__) <= set(dir(package))
     for name in package.__all__:
         assert f"`{name}" in PAGE
         assert getattr(package, name).__doc__
+        assert getattr(package, name) is getattr(package, name)
     with pytest.raises(AttributeError, match="no attribute 'score'"):
         _ = package.score
 
@@ -155,10 +156,98 @@ def test_a_reply_costs_no_more_than_a_case_of_eval() -> None:
     assert median(cost(called) / cost(evaluated) for _ in range(7)) < 1.1
 
 
+@pytest.fixture
+def inputs() -> dict[str, Any]:
+    """Return the inputs of a run that fails, as arguments."""
+    write_cases(Path("c.jsonl"), turn("good"), turn("bad", assistant=BAD))
+    write_batch(Path("b.json"), safe_case("a"))
+    return {"synthesis_cases": Path("c.jsonl"), "safe_batch": ["b.json"]}
+
+
+def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
+    safe_gate: SafeGate, inputs: dict[str, Any], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b.json", "--cr-pass", "0.9").code == 1
+    written = report()
+    before = sorted(Path().rglob("*"))
+    monkeypatch.setenv("SAFE_GATE_MAX_UNEXPECTED_FAILURES", "5")
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
+    done = run(**inputs, cr_pass=0.9)
+    assert (sorted(Path().rglob("*")), *capsys.readouterr()) == (before, "", "")
+    assert isinstance(done, Run)
+    assert (done.verdict, done.exit_code, done.passed) == ("fail", 1, False)
+    assert done.report == written
+    assert [rule.as_json() for rule in done.rules] == written["rules"]
+    assert {name: [one.to_json() for one in some] for name, some in done.results.items()} == {
+        name: written[name]["results"] for name in ("safe_v0", "synthesis")
+    }
+
+
+def test_a_run_writes_and_prints_what_it_is_asked_to(
+    inputs: dict[str, Any], capsys: pytest.CaptureFixture[str]
+) -> None:
+    Path("safe-gate.config.json").write_text('{"max-unexpected-failures": 5}', "utf-8")
+    assert run(**inputs, report_dir=Path("out"), reports=["json", "junit"], verbose=True, jobs=2).passed
+    assert {path.name for path in Path("out").iterdir()} == {"safe-gate.json", "safe-gate.junit.xml"}
+    assert "Gate: PASS" in capsys.readouterr().out
+    assert not run(**inputs, max_unexpected_failures=0).passed
+
+
+def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None:
+    limits: dict[str, Any] = {
+        "min_label_accuracy": {"topic_pivot": 0.5},
+        "archetypes": {"Unknown": {"min-pass-rate": 1}},
+    }
+    write_cases(Path("c.jsonl"), turn("a", expected={"topic_pivot": True}))
+    done = run(**inputs, **limits, max_no_reply="off", protect=("a",), profile=None)
+    assert done.passed
+    assert {"min-label-accuracy-topic-pivot", "min-pass-rate"} <= {rule.rule for rule in done.rules}
+    assert done.report["provenance"]["policy"]["archetypes"] == limits["archetypes"]
+
+
+@pytest.mark.parametrize(
+    ("settings", "words"),
+    [
+        ({}, "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
+        ({"synthesis_case": "c.jsonl"}, 'run(): synthesis_case: is not a setting (did you mean "synthesis_cases"?)'),
+        ({"mode": "merge"}, "run(): mode: is for commands; leave it out"),
+        ({"tags": {"a": {"min-pass-rat": 1}}}, "run(): tags.a.min-pass-rat: is not a known field (did you mean"),
+        ({"synthesis_cases": "nowhere.jsonl"}, "nowhere.jsonl: "),
+        ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "is 2; expected a number from 0 to 1"),
+        ({"synthesis_cases": "broken.jsonl"}, "broken.jsonl:1: a: checks: is an empty list"),
+        ({"config": "nowhere.json"}, "nowhere.json: cannot be read"),
+    ],
+    ids=str,
+)
+@pytest.mark.usefixtures("inputs")
+def test_a_run_without_a_verdict_raises_with_the_sentences_of_the_command(settings: dict[str, Any], words: str) -> None:
+    write_cases(Path("broken.jsonl"), turn("a", checks=[]))
+    with pytest.raises(GateError, match=re.escape(words)) as raised:
+        run(**settings)
+    assert raised.value.problems
+    assert str(raised.value).endswith("; correct the input and run again")
+    assert not Path("reports").exists()
+
+
+@pytest.mark.parametrize("settings", [{"min_pass_rate": 2}, {"synthesis_cases": "broken.jsonl"}], ids=str)
+def test_a_run_without_a_verdict_leaves_no_old_pass(inputs: dict[str, Any], settings: dict[str, Any]) -> None:
+    write_cases(Path("c.jsonl"), turn("good"))
+    assert run(**inputs, report_dir="reports").passed
+    assert report()["verdict"] == "pass"
+    write_cases(Path("broken.jsonl"), turn("a", checks=[]))
+    with pytest.raises(GateError):
+        run(**inputs | settings, report_dir="reports")
+    assert report()["verdict"] == "error"
+
+
 @pytest.mark.parametrize("block", [one for one in BLOCKS if not one.startswith("# test_")])
-def test_the_code_of_the_page_runs(block: str) -> None:
+def test_the_code_of_the_page_runs(block: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(REPOSITORY)
     printed = python(block)
-    if "print(" in block:
+    if "run(" in block:
+        assert printed.startswith("pass 0\nmax-unexpected-failures True 0 unexpected failures, 0 allowed\n")
+    elif "print(" in block:
         assert "stays: passes\n" in printed
         assert "promises: fails unverifiable_reassurance" in printed
 

@@ -6,10 +6,9 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from safe_gate.baseline import comparison
-from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Place, Problem, Recorded, Verdict
+from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, JsonObject, Place, Problem, Recorded, Verdict
 from safe_gate.inputs import disk, writing
 from safe_gate.publish import delivery, handover
 from safe_gate.publish.effects import Effects
@@ -29,9 +28,17 @@ def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt,
 
     Returns 0, 1 or 3. Raises CannotJudge as `judging.made` does.
     """
+    report, _ = finished(options, effects, options_at, merged)
+    return EXIT_CODES[Verdict(report["verdict"])]
+
+
+def finished(
+    options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None
+) -> tuple[JsonObject, Sequence[Problem]]:
+    """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options))
     report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
-    return conclude(report, problems, options, effects, recorded)
+    return _concluded(report, problems, options, effects, recorded)
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
@@ -58,19 +65,27 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
             read += [file for one in readers for file in read_by(one, str(path))]
         if not disk.is_among(str(path), read):
             writing.write_or_remove(path, draw(run))
-    if not options.shard:
+    if drawn and not options.shard:
         with suppress(OSError, ValueError):  # what cannot be removed is of another run, which `publish` finds out
             (Path(options.report_dir) / handover.NAME).unlink()
 
 
 def conclude(
-    report: dict[str, Any],
+    report: JsonObject,
     problems: Sequence[Problem],
     options: Options,
     effects: Effects,
     recorded: Recorded = NOTHING_RECORDED,
 ) -> int:
     """Print, write and publish a report; return the exit code of its verdict."""
+    report, _ = _concluded(report, problems, options, effects, recorded)
+    return EXIT_CODES[Verdict(report["verdict"])]
+
+
+def _concluded(
+    report: JsonObject, problems: Sequence[Problem], options: Options, effects: Effects, recorded: Recorded
+) -> tuple[JsonObject, Sequence[Problem]]:
+    """Conclude a run; return its report with its problems, which are others where the report cannot be written."""
     drawn, written = _reports(options), []
     try:
         run = formats.Run(report, effects.folder, recorded)
@@ -93,7 +108,7 @@ def conclude(
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
     delivery.tell(report, problems, options, written, effects, run.recorded)
-    return EXIT_CODES[Verdict(report["verdict"])]
+    return report, problems
 
 
 def _reports(options: Options) -> dict[Path, Draw]:

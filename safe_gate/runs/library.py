@@ -1,0 +1,147 @@
+"""What Python code calls to run the gate: `safe_gate.run`."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+import warnings
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextvars import copy_context
+from dataclasses import dataclass, replace
+from functools import partial
+from pathlib import Path
+from typing import Any, TextIO
+
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict
+from safe_gate.core.validate import suggestion
+from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.inputs import config_file, disk
+from safe_gate.inputs.schemas import load_schema
+from safe_gate.publish.effects import Effects
+from safe_gate.render import console, jsonreport
+from safe_gate.runs import world
+from safe_gate.runs.conclusion import finished, refuse
+from safe_gate.runs.exit_codes import EXIT_CODES
+from safe_gate.settings import sources
+from safe_gate.settings.options import Options
+from safe_gate.settings.options import settings as every_setting
+
+Path_ = str | os.PathLike[str]
+Value = Path_ | float | bool | Sequence[Path_] | Mapping[str, Any] | None
+"""What a setting may be: of a list, one entry stands for a list of it; None is as if it was not given."""
+
+_FOR_COMMANDS = frozenset({"mode", "shard", "shards", "report_formats", "import_map"})
+"""Settings that mean nothing to a call."""
+
+
+class GateError(Exception):
+    """A run has no verdict: its arguments, its settings or its inputs are wrong, or there is nothing to judge.
+
+    Its text is what `safe-gate run` prints, a sentence for each problem. `problems` has them as values.
+    """
+
+    def __init__(self, problems: Sequence[Problem]) -> None:
+        super().__init__(console.problems(problems))
+        self.problems = tuple(problems)
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run of the gate comes to.
+
+    `verdict` is pass or fail, `exit_code` that of `safe-gate run`: 0 or 1. `rules` has the outcome of each rule of the
+    gate. `results` has the results of each evaluator that has inputs, by its name in the report. `report` is the whole
+    report, in the shape of `safe-gate.json`.
+    """
+
+    verdict: Verdict
+    exit_code: int
+    rules: tuple[RuleOutcome, ...]
+    results: Mapping[str, tuple[Any, ...]]
+    report: JsonObject
+
+    @property
+    def passed(self) -> bool:
+        """Tell whether the gate passed."""
+        return self.verdict is Verdict.PASS
+
+
+def run(*, verbose: bool = False, **settings: Value) -> Run:
+    """Run the gate, and return its verdict with the report.
+
+    The arguments are settings by name, such as `synthesis_cases="evals/*.jsonl"` or `min_pass_rate=0.9`
+    (docs/settings.md). They outrank the config file, which is read as by `safe-gate run`; variables of the environment
+    are not. Nothing is written without `report_dir`, nothing is printed unless `verbose`, and nothing is posted to
+    GitHub. Cases are scored in this process unless `jobs` is set. Raises GateError if there is no verdict.
+    """
+    try:
+        return copy_context().run(_run, settings, verbose)
+    except CannotJudge as error:
+        raise GateError(error.problems) from None
+
+
+def _run(given: Mapping[str, Value], verbose: bool) -> Run:
+    out, err = (_printer(stream, verbose) for stream in (sys.stdout, sys.stderr))
+    effects = world.effects({}, world.time_of(os.environ), out, err)
+    writes = given.get("report_dir") is not None
+    flags = {"jobs": "1", **{name: _plain(value) for name, value in given.items() if value is not None}}
+    flags["jobs"] = str(flags["jobs"])
+    try:
+        if problems := tuple(_misplaced(flags)):
+            raise CannotJudge(*problems)
+        resolved = sources.resolve(flags, {}, config_file.read_config)
+        for text in resolved.warnings:
+            warnings.warn(text, DeprecationWarning, stacklevel=4)
+        return _judged(resolved.options, effects, flags, writes=writes)
+    except CannotJudge as error:
+        if writes:  # an old report must not say that the gate passed
+            refuse(error.problems, sources.reporting_options(flags, {}, _unchecked), effects)
+        raise
+
+
+_unchecked = partial(config_file.read_config, is_checked=False)
+
+
+def _printer(stream: TextIO, verbose: bool) -> Callable[[str], None]:
+    return partial(print, file=stream) if verbose else lambda _: None
+
+
+def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
+    def options_at(root: Path) -> Options:
+        return sources.read(flags, {}, partial(config_file.read_config, root=root))
+
+    disk.follow_links(is_on=options.follow_links)
+    report, problems = finished(options if writes else replace(options, reports=()), effects, options_at)
+    if problems:
+        raise GateError(problems)
+    held = json.loads(jsonreport.to_json(report))
+    verdict = Verdict(held["verdict"])
+    return Run(
+        verdict=verdict,
+        exit_code=EXIT_CODES[verdict],
+        rules=tuple(RuleOutcome(**{**rule, "names": tuple(rule.get("names", ()))}) for rule in held["rules"]),
+        results={name: tuple(map(EVALUATORS[name].value, held[name]["results"])) for name in present(held)},
+        report=held,
+    )
+
+
+def _plain(value: Any) -> Any:
+    """Return a value as the command line or a config file has it."""
+    if isinstance(value, os.PathLike):
+        return os.fspath(value)
+    if isinstance(value, Mapping):
+        return {key: _plain(one) for key, one in value.items()}
+    return [_plain(one) for one in value] if isinstance(value, list | tuple | set | frozenset) else value
+
+
+def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem for each name that is no setting of a call, and for what a setting without a flag holds."""
+    known = {one.name: one for one in every_setting() if one.name not in _FOR_COMMANDS}
+    for name in sorted(flags.keys() - known):
+        words = f"is not a setting{suggestion(name, [*known])}"
+        words = "is for commands; leave it out" if name in _FOR_COMMANDS else words
+        yield Problem(Place("run()"), words, field=name)
+    nested = {one.key[0]: flags[name] for name, one in known.items() if name in flags and one.key and not one.flags}
+    for fault in load_schema("config").faults(nested):
+        yield Problem(Place("run()"), fault.message, field=fault.field, text_free=fault.text_free)
