@@ -127,6 +127,9 @@ class Evaluator(Protocol):
     guards: frozenset[str] = frozenset()
     """The rules on single compared cases that mean something to it: `new-violations`, `label-drops`."""
 
+    compared_on: str = ""
+    """Which cases the metrics of a comparison are over, for readers, if not all that both runs have."""
+
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
 

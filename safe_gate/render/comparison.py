@@ -32,13 +32,16 @@ def comparison_section(report: JsonObject) -> Section:
             "<" + ">" * 9,
             rows,
         ),
-        footer="Baseline: as judged then. Today's rules: its outputs judged by them. p: after Holm's correction.",
+        footer=" ".join((_FOOTER, *filter(None, (EVALUATORS[name].compared_on for name in parts)))),
         cases_title="",
         cases=Table((), "", ()),
         issues=tuple(_issues(parts)),
         findings=tuple(_changed(parts, report)),
         notes=tuple(notes(comparison)),
     )
+
+
+_FOOTER = "Baseline: as judged then. Today's rules: its outputs judged by them. p: after Holm's correction."
 
 
 def baseline_words(comparison: JsonObject) -> Phrase:
@@ -237,6 +240,6 @@ def _score(value: float | None) -> str:
 def _told(when: str, name: str, result: JsonObject) -> Iterator[Phrase]:
     evaluator = EVALUATORS[name]
     is_feigned = not evaluator.outcome(result).passed and result.get("is_negative_example", False)
-    nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "no complaint",)
+    nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
     for phrase in evaluator.finding(result).evidence or (nothing,):
         yield (f"{when}: ", *phrase)

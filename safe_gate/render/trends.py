@@ -18,7 +18,7 @@ from safe_gate.render.page.markup import folded, paragraphs, phrase, table
 from safe_gate.render.untrusted import html
 
 _SHOWN, _CHARTED = 30, 100  # runs that a table and a chart in Markdown have: the latest
-_AGREEMENT = "Agreement with labels"
+_AGREEMENT = "Agreement with human labels"
 
 
 @dataclass(frozen=True, slots=True)

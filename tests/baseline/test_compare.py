@@ -84,7 +84,7 @@ def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callabl
     assert (change["id"], change["because"], change["passed"]) == ("T-3", ["output"], [True, True, False])
     assert change["before"]["pass"] is True
     assert "  T-3 (c.jsonl:4) newly failing by output" in done.out
-    assert "    before: no complaint" in done.out
+    assert "    before: nothing found" in done.out
     assert (
         "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
         in Path("reports/safe-gate.md").read_text()
@@ -128,7 +128,7 @@ def test_a_negative_example_that_passes_is_said_to(safe_gate: Callable[..., Ran]
     lines = [line.strip() for line in done.out.splitlines()]
     now = "now: passes, although it is a negative example"
     (became,) = (i for i, line in enumerate(lines) if line.startswith("became (c.jsonl:2) newly failing by exp"))
-    assert lines[became + 1 : became + 3] == ["before: no complaint", now]
+    assert lines[became + 1 : became + 3] == ["before: nothing found", now]
     assert lines.count(now) == 2
     back = safe_gate("compare", ".", base, "--synthesis-cases", "c.jsonl", "--verbose")
     assert back.out.count(now.replace("now:", "before:")) == 2

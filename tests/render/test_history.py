@@ -78,7 +78,11 @@ def test_rule_changes_are_marked_in_every_format(runs: Callable[[], Ran]) -> Non
     titles = [str(one.text) for one in picture.findall(f"{space}text")]
     assert titles == [
         *("SAFE v0: labelled Pass", "SAFE v0: passes by metric", "SAFE v0: labels", "Synthesis: as expected"),
-        *("Synthesis: passes, where a check applies", "Synthesis: agreement with labels", "Synthesis: labels"),
+        *(
+            "Synthesis: passes where the check applies, negative examples too",
+            "Synthesis: agreement with human labels",
+            "Synthesis: labels",
+        ),
     ]
     assert len(charts) == len(titles)
     for chart in charts:

@@ -96,7 +96,7 @@ def test_the_page_opens_from_disk_and_asks_for_nothing(safe_gate: SafeGate, brow
     assert browser.requests() == [PAGE.absolute().as_uri()]
     assert browser.complaints() == []
     first = browser.run("document.querySelector('main h2').textContent + document.querySelector('h1').textContent")
-    assert first == "RulesFailed"
+    assert first == "Rules of the gateFailed"
     assert shown(browser) == ["S2", "bad", "S1", "good", "calm", "negative"]
     assert browser.run("document.getElementById('shown').textContent") == "All 6 cases"
 
@@ -225,7 +225,7 @@ def test_without_the_old_text_its_evidence_stands_alone(changed: Callable[..., N
     browser.open(PAGE)
     choose(browser, change="newly failing")
     words = opened(browser)
-    assert "The old text is not available. What was found in it: No complaint." in " ".join(words.split())
+    assert "The old text is not available. What was found in it: Nothing." in " ".join(words.split())
     assert texts_of(browser, ".words")[1:] == [BAD]
 
 
@@ -539,20 +539,19 @@ def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser
     draw = dict(formats.files(["html"]))["safe-gate.html"]
     page = Path("large.html")
     page.write_text("".join(draw(formats.Run(found, recorded=Recorded({"synthesis": texts})))), "utf-8")
-    opening, filtering = [], []
-    for _ in range(3):  # a busy machine may be slow once
-        browser.open(page)
-        assert browser.run("document.getElementById('shown').textContent") == "All 10,000 cases"
-        opening.append(browser.run("performance.getEntriesByType('navigation')[0].loadEventEnd"))
-        filtering.append(
-            browser.run(
-                "(() => { const field = document.getElementById('filters').elements.tag;"
-                "const start = performance.now(); field.value = 'tag 7';"
-                "field.dispatchEvent(new Event('input', { bubbles: true })); document.body.offsetHeight;"
-                "return performance.now() - start; })()"
-            )
-        )
-        assert browser.run("document.getElementById('shown').textContent") == "500 of 10,000 cases"
-        if opening[-1] < 2_000 and filtering[-1] < 100:
-            return
-    raise AssertionError((opening, filtering))
+    browser.call("Performance.enable", timeDomain="threadTicks")  # processor time: the machine may be busy
+    browser.open(page)
+    assert browser.run("document.getElementById('shown').textContent") == "All 10,000 cases"
+    opening = busy(browser)
+    assert choose(browser, tag="tag 7")
+    browser.run("document.body.offsetHeight")
+    filtering = busy(browser) - opening
+    assert browser.run("document.getElementById('shown').textContent") == "500 of 10,000 cases"
+    assert (opening < 2, filtering < 0.1) == (True, True), (opening, filtering)
+
+
+def busy(browser: Browser) -> float:
+    """Return how many seconds of processor time the page has taken."""
+    found = browser.call("Performance.getMetrics")["metrics"]
+    taken: float = next(one["value"] for one in found if one["name"] == "TaskDuration")
+    return taken

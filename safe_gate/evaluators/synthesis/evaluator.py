@@ -25,6 +25,7 @@ class Synthesis(Modular):
     title = "Synthesis"
     id_key = "id"
     measures = "check"
+    compared_on = "Checks: without negative examples; a check that does not apply passes."
     reply = "assistant"
     groups_key = "tags"
     settings = Settings

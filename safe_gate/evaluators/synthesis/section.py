@@ -202,11 +202,11 @@ def rates(part: JsonObject) -> Iterator[Rate]:
     for check in in_order(summary["by_check"]):
         counts = summary["by_check"][check]
         judged = counts["passed"] + counts["failed"]
-        yield Rate("Passes, where a check applies", title(check), counts["passed"], judged)
+        yield Rate("Passes where the check applies, negative examples too", title(check), counts["passed"], judged)
     for check in in_order(summary["label_accuracy_by_check"]):
         counts = summary["label_accuracy_by_check"][check]
         rule = f"min-label-accuracy-{check.replace('_', '-')}"
-        yield Rate("Agreement with labels", title(check), counts["matched"], counts["total"], rule)
+        yield Rate("Agreement with human labels", title(check), counts["matched"], counts["total"], rule)
     sizes = {tag: group["cases"] for tag, group in summary["by_tag"].items() if group["cases"] >= _LEAST}
     for tag in sorted(sizes, key=lambda tag: -sizes[tag]):
         passed = summary["by_tag"][tag]["passed_as_expected"]

@@ -97,7 +97,7 @@ def _problems(report: JsonObject) -> Iterator[str]:
 
 def _rules(report: JsonObject) -> Iterator[str]:
     if report["rules"]:
-        yield '<section><h2>Rules</h2>\n<ul class="rules">\n'
+        yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
         for rule in sorted(report["rules"], key=lambda one: _ORDER.index(state(one))):
             became = state(rule)
             said = f"{phrase(about(rule))}{html(rule['message'])}{_links(rule)}"

@@ -9,7 +9,7 @@ const SIGNS = { fail: "✕", review: "!", expected: "≈", pass: "✓", none: "�
 function heading(one, about) {
   const badges = [make("span", { className: "badge " + one.kind }, stateOf(one))];
   if (one.news) badges.push(make("span", { className: "badge " + (NEWS[one.news] || "none") }, one.news));
-  if (one.waivers) badges.push(make("span", { className: "badge none" }, "waived"));
+  if (one.waivers) badges.push(make("span", { className: "badge none" }, one.kind === "fail" ? "partly waived" : "waived"));
   const line = (one.evidence || []).map(plain).join("; ");
   return [
     make("span", { className: "sign " + one.kind, ariaHidden: "true" }, SIGNS[one.kind]),
@@ -101,7 +101,7 @@ function texts(one, about, evaluator) {
   }
   if (!one.old && one.before) {
     const why = about.withheld ? "Texts are hidden." : "The old text is not available.";
-    const evidence = one.before.length ? listOf(one.before) : make("p", {}, "No complaint.");
+    const evidence = one.before.length ? listOf(one.before) : make("p", {}, "Nothing.");
     const isKnown = !about.withheld && !(one.because || []).includes("output");
     nodes.push(make("section", { className: "before" }, make("h3", {}, "Before"), isKnown ? "" : make("p", { className: "muted" }, why + " What was found in it:"), evidence));
   }

@@ -38,7 +38,7 @@ const ORDERS = {
   importance: ["What matters first", (a, b) => a.rank - b.rank],
   report: ["As in the report", () => 0],
   id: ["Id", (a, b) => (a.id < b.id ? -1 : a.id > b.id ? 1 : 0)],
-  label: ["Label", (a, b) => (a.state_ < b.state_ ? -1 : a.state_ > b.state_ ? 1 : 0)],
+  label: ["Result", (a, b) => (a.state_ < b.state_ ? -1 : a.state_ > b.state_ ? 1 : 0)],
   score: ["Lowest score", (a, b) => lowest(a) - lowest(b)],
 };
 
@@ -53,9 +53,9 @@ function choices(evaluators) {
   const nouns = [...new Set(evaluators.map((each) => each.noun))];
   return {
     evaluator: ["Evaluator", (one) => [one.evaluator], (name) => evaluators.find((each) => each.name === name).title],
-    label: ["Label", (one) => [one.state_]],
+    label: ["Result", (one) => [one.state_]],
     check: ["Check", (one) => one.judged_, checkTitle],
-    rule: ["Rule", (one) => one.rules_],
+    rule: ["Matched rule", (one) => one.rules_],
     ...Object.fromEntries(nouns.map((noun) => [noun, [noun[0].toUpperCase() + noun.slice(1), groups(noun)]])),
     ...(about.compared ? { change: ["Since the baseline", (one) => (one.news ? [one.news] : [])] } : {}),
   };
