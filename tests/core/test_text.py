@@ -12,16 +12,10 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.core.text import (
-    _LATIN,
-    _MARKS,
-    _REPLACEMENTS,
-    _SIGNS,
-    _joins_previous,
-    normalise,
-    similarity,
-    words,
-)
+from safe_gate.core.text.characters import MARKS, REPLACEMENTS
+from safe_gate.core.text.latin import _LATIN
+from safe_gate.core.text.normalising import _SIGNS, _joins_previous, normalise
+from safe_gate.core.text.similarity import similarity, words
 
 WHITE = " \t\n\r\x0b\x0c\x85\xa0\u1680\u2003\u2009\u2028\u2029\u202f\u3000"
 INVISIBLE = "\xad\u034f\u200b\u200c\u200d\u200e\u2060\ufeff"
@@ -124,8 +118,8 @@ def test_white_space_with_or_without_invisible_characters_becomes_one_blank(run:
 def test_what_is_passed_over_as_plain_is_what_normalising_would_not_change() -> None:
     for char in filter(re.compile(_SIGNS).fullmatch, map(chr, range(0x110000))):
         assert unicodedata.normalize("NFC", char) == char
-        assert char.translate(_REPLACEMENTS) == char
-        assert char not in _MARKS
+        assert char.translate(REPLACEMENTS) == char
+        assert char not in MARKS
         assert not _joins_previous(char)
 
 

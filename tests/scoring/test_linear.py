@@ -23,7 +23,8 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.core.text import normalise, similarity
+from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.safe_v0.score import _look_for
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, score_case

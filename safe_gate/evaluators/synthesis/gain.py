@@ -8,7 +8,7 @@ from hashlib import sha256
 from itertools import compress
 
 from safe_gate.core.stats import wilson
-from safe_gate.core.text import normalise
+from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators.synthesis.turn import Rules
 

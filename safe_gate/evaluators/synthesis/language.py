@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.text import parts
+from safe_gate.core.text.similarity import parts
 from safe_gate.evaluators.synthesis.checks import SHIPPED
 
 

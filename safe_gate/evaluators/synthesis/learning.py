@@ -14,7 +14,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.text import normalise
+from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.names import GROUPS
 from safe_gate.evaluators.synthesis.network import Classes
 from safe_gate.evaluators.synthesis.score import Case

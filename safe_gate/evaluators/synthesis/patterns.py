@@ -16,7 +16,8 @@ from typing import Any
 import re2
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.text import Normalised, asks
+from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.sentences import asks
 from safe_gate.evaluators.synthesis.rules import Match, Rule, is_inside
 from safe_gate.evaluators.synthesis.tokens import Reading
 

@@ -16,7 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
-from safe_gate.core.text import Normalised
+from safe_gate.core.text.normalised import Normalised
 from safe_gate.evaluators.synthesis.network import Classes, Table, compiled
 from safe_gate.evaluators.synthesis.phrases import Automata, Automaton, Found, automaton
 from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling

@@ -15,7 +15,7 @@ from typing import Any
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.no_reply import no_reply
-from safe_gate.core.text import similarity
+from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.counting import counted
 from safe_gate.evaluators.synthesis.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.leaving import NOTHING_FOUND, leaves_because, leaving_evidence

@@ -16,7 +16,8 @@ from itertools import accumulate, chain, pairwise
 from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.text import LONGEST_SENTENCE, Normalised, may_end_at_emoji, sentence_ends, without_links
+from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.sentences import LONGEST_SENTENCE, may_end_at_emoji, sentence_ends, without_links
 
 BOUNDARY = frozenset(',;:—!?."\n')
 """The tokens that end a clause."""

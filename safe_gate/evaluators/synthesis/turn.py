@@ -9,7 +9,7 @@ from operator import add
 from typing import Any
 
 from safe_gate.core.model import Hit, JsonObject
-from safe_gate.core.text import normalise
+from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, content, read

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.core.text import normalise
+from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.language import Language
 from tests.support import packs
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases

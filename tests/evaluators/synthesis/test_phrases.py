@@ -10,7 +10,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from safe_gate.core.text import normalise
+from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis import phrases, tokens
 from safe_gate.evaluators.synthesis.notation import Gap, Sequence_, parsed
 from safe_gate.evaluators.synthesis.phrases import Found, automaton

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
-from safe_gate.core.text import similarity
+from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import Totals

@@ -12,9 +12,9 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.lookalikes import LOOK_ALIKES
 from safe_gate.core.model import Place
-from safe_gate.core.text import normalise
+from safe_gate.core.text.lookalikes import LOOK_ALIKES
+from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from tests.support import packs

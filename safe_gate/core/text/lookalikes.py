@@ -2,7 +2,7 @@
 
 Source: Unicode's confusables.txt (UTS #39), version 15.0.0, as the package confusable-homoglyphs 3.3.1 ships it.
 It holds single letters, and numerals that are written as letters, that look like one ASCII letter. Full-width
-letters and those of mathematics are left out: `text.py` knows them by their ranges.
+letters and those of mathematics are left out: `latin.py` knows them by their ranges.
 Copyright (c) 1991-2022 Unicode, Inc. All rights reserved. Distributed under the terms in LICENSE-UNICODE.
 """
 

@@ -1,0 +1,49 @@
+"""Characters that are replaced, or cannot be seen; and text composed a segment at a time. Pure and linear."""
+
+from __future__ import annotations
+
+import unicodedata
+from functools import lru_cache
+
+REPLACEMENTS = (
+    dict.fromkeys(map(ord, "‘’‚‛ʼ＇´`′ʹˈ"), "'")  # noqa: RUF001 - the point is that they look alike
+    | dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')  # noqa: RUF001
+    | dict.fromkeys(map(ord, "‐‑⁃﹣－"), "-")  # noqa: RUF001
+    | dict.fromkeys(map(ord, "–—―‒"), "—")  # noqa: RUF001
+    | {ord("…"): "..."}
+    | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
+    | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
+    # bold, script and other letters "of mathematics" that people dress words up with
+    | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
+    # letters in circles and squares, and the ligatures that PDF files leave behind
+    | {
+        code: unicodedata.normalize("NFKC", chr(code))
+        for code in (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0xFB00, 0xFB07))
+    }
+)
+STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "—"))  # noqa: RUF001 - what most texts have of them
+# Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
+IGNORED = (
+    "ad-ad 34f-34f 61c-61c 115f-1160 17b4-17b5 180b-180f 200b-200f 202a-202e 2060-206f 3164-3164 fe00-fe0f feff-feff "
+    "ffa0-ffa0 fff9-fffb 1bca0-1bca3 1d173-1d17a e0000-e0fff "
+    # Not of that property, and as little to be seen: control characters, a braille blank, strokes through or below.
+    "0-8 e-1b 7f-84 86-9f 2800-2800 332-332 335-337"
+)
+INVISIBLE = frozenset(
+    chr(code)
+    for first, _, last in (span.partition("-") for span in IGNORED.split())
+    for code in range(int(first, 16), int(last, 16) + 1)
+)
+_LINE_BREAKS = frozenset("\n\r\x0b\x0c\x85\u2028\u2029")
+# Canonical ordering is quadratic in a run of combining marks; UAX #15 (stream-safe text) allows 30.
+LONGEST_SEGMENT, MOST_SEGMENTS = 32, 4_096
+MARKS = frozenset("*_`~")
+
+
+@lru_cache(maxsize=MOST_SEGMENTS)
+def uniform(segment: str) -> tuple[str, str]:
+    """Return the visible characters of a segment, or of a run of blanks, and what they become."""
+    visible = "".join(c for c in segment if c not in INVISIBLE)
+    if visible.isspace():
+        return visible, " " if _LINE_BREAKS.isdisjoint(visible) else "\n"
+    return visible, unicodedata.normalize("NFC", visible).translate(REPLACEMENTS)

@@ -1,0 +1,88 @@
+"""Letters of other scripts that stand for Latin ones. Pure."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections.abc import Callable, Iterator, Sequence, Set
+from dataclasses import replace
+from functools import lru_cache
+
+from safe_gate.core.text.characters import MOST_SEGMENTS
+from safe_gate.core.text.lookalikes import LOOK_ALIKES
+from safe_gate.core.text.normalised import Normalised
+
+# Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
+_LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))
+# Full-width letters, those in circles and squares, those of mathematics.
+_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f149\U0001d400-\U0001d7cb]")
+_MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
+_STRANGE = re.compile(
+    "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
+)  # what may be such a letter or mark
+_STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
+_WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # which Unicode does not decompose
+_ASCII_LETTER, _OF_ANOTHER_SCRIPT = re.compile("[a-zA-Z]"), re.compile("[\u0250-\u1cff\u2c00-\ud7ff]")
+
+
+def in_latin(text: Normalised, known: Callable[[], Set[str]]) -> Normalised:
+    """Return a normalised text in which letters that look like ASCII ones are these (see `normalise`)."""
+    if text.original.isascii() and text.text.isascii():
+        return text
+    disguised = len(_STYLED.findall(text.original))
+    letters: dict[int, str] = {}
+    if _STRANGE.search(text.text):
+        words = list(_STRANGE_WORD.finditer(text.text))
+        for word, read in zip(words, _read([word[0] for word in words], known, text.text), strict=True):
+            for place, (letter, was) in enumerate(zip(read, word[0], strict=True), word.start()):
+                if letter != was:
+                    letters[place] = letter
+    if not letters:
+        return replace(text, disguised=disguised) if disguised else text
+    disguised += sum(map(bool, letters.values()))
+    kept = [place for place in range(len(text.text)) if letters.get(place, "a")]
+    ends = (text.ends[after - 1] for after in (*kept[1:], len(text.text)))  # marks that go are their letter's
+    return Normalised(
+        text.original,
+        "".join(letters.get(place, text.text[place]) for place in kept),
+        array("I", (text.starts[place] for place in kept)),
+        array("I", ends),
+        disguised,
+    )
+
+
+def _read(words: Sequence[str], known: Callable[[], Set[str]], text: str) -> Iterator[Sequence[str]]:
+    """Yield for each word of a text what its letters are read as, nothing for a mark that goes.
+
+    Where most words with diacritics are known without them, all lose them: rules look across words, too.
+    """
+    is_latin = _is_latin(text, words)
+    alike = [word.translate(_LATIN) if is_latin or _ASCII_LETTER.search(word) else word for word in words]
+    bare = {word: [_bare(letter) for letter in word] for word in {*alike} if not word.isascii()}
+    bare = {word: letters for word, letters in bare.items() if "".join(letters).isascii()} if is_latin else {}
+    familiar = {word for word, letters in bare.items() if "".join(letters).lower() in known()}
+    long = [word in familiar for word in alike if word in bare and len(word) > 1]
+    is_all = 2 * sum(long) > len(long)
+    for word in alike:
+        yield bare[word] if word in familiar or (is_all and word in bare) else word
+
+
+@lru_cache(maxsize=MOST_SEGMENTS)
+def _bare(letter: str) -> str:
+    """Return a letter without its diacritics, nothing for a mark alone."""
+    base = unicodedata.normalize("NFD", letter)[0]
+    if found := _WITH_A_STROKE.fullmatch(unicodedata.name(base, "")):
+        return found[2] if found[1] == "CAPITAL" else found[2].lower()
+    return "" if unicodedata.category(base)[0] == "M" else base.translate(_LATIN)
+
+
+def _is_latin(text: str, words: Sequence[str]) -> bool:
+    """Tell whether nearly all letters of a text are ASCII ones or look like them: of Greek too many do not.
+
+    `words` are those with letters that are not ASCII.
+    """
+    foreign = len(_OF_ANOTHER_SCRIPT.findall("".join(words).translate(_LATIN)))
+    if not foreign:
+        return len(text) > 1  # a letter alone may be anything
+    return len(_ASCII_LETTER.findall(text.translate(_LATIN))) >= 4 * foreign

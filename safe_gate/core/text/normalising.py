@@ -1,0 +1,123 @@
+"""Normalises a text, with a map back to the original. Pure: positions are code points, and no locale matters."""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from array import array
+from collections.abc import Callable, Sequence, Set
+from functools import cache
+
+from safe_gate.core.text.characters import INVISIBLE, LONGEST_SEGMENT, MARKS, STRAIGHT, uniform
+from safe_gate.core.text.latin import in_latin
+from safe_gate.core.text.markup import markup_at, opening_after, uncommented, unescaped
+from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.unwrapping import goes_on, unwrapped
+
+_SMALL = 16_384
+# Signs that normalising would not change, words with single blanks between them: most of any text.
+_SIGNS = (
+    r"[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\u024f\u0388-\u03ff\u0400-\u0482\u048a-\u052f\u2014"
+    r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]"
+)
+# The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
+_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
+_BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
+
+
+def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalised:
+    """Return `text` with look-alike characters made one, and a map back to every code point.
+
+    Curly and full-width quotes become straight, long dashes `—`, `…` three dots; runs of white
+    space one blank (one newline if they hold a line break that ends more than a wrapped line);
+    invisible characters and Markdown's marks of emphasis, code and strike-through vanish, as do comments
+    and tags of HTML, or become a newline where they begin a line; its entities become what they stand for;
+    the rest is composed (NFC, UAX #15). A letter that looks like an ASCII one becomes it in a word with
+    ASCII letters, and in a text that is mostly of such words. There a word loses its diacritics, too, if
+    that makes it one of the words that `known` returns: in lower case, without apostrophes.
+    """
+    straight = text
+    if not text.isascii():
+        for typed, plain in STRAIGHT:
+            straight = straight.replace(typed, plain)
+    may_be_markup = "<" in text or "&" in text or "\\" in text or "](" in text
+    if not may_be_markup and _PLAIN.fullmatch(straight) and not goes_on(straight):
+        identity = range(len(text) + 1)
+        return in_latin(Normalised(text, straight, identity[:-1], identity[1:]), known)
+    original, text = text, unwrapped(unescaped(uncommented(text)))
+    out: list[str] = []  # plain runs, which end in no blank, and single characters
+    starts, ends = array("I"), array("I")  # a list takes ten times the memory
+    before = ""  # the visible characters of the segment before
+    position = 0
+    opening = opening_after(text, 0)
+    while position < len(text):
+        start, markup = position, None
+        if opening <= start:
+            markup = markup_at(text, start) if opening == start else None
+            opening = opening_after(text, markup[0] if markup else start + 1)
+        if markup:
+            position, visible, pieces = markup
+        else:
+            position = _run_end(text, start, opening)
+            if position - start > 1 and not text[start].isspace():
+                out.append(text[start:position])
+                starts.extend(_counting(start, position))
+                ends.extend(_counting(start + 1, position + 1))
+                before = text[position - 1]
+                continue
+            position = max(position, _segment_end(text, start))
+            visible, pieces = uniform(text[start:position])
+        if visible.isspace():
+            if out and out[-1] in " \n":
+                out[-1] = max(out[-1], pieces, key=" \n".index)
+                ends[-1] = position
+                continue
+        elif visible in MARKS and _is_markup(visible, before, text[position : position + 1]):
+            before = visible if visible == "~" else before
+            continue
+        before = visible or before
+        out += pieces
+        starts.extend([start] * len(pieces))
+        ends.extend([position] * len(pieces))
+    return in_latin(Normalised(original, "".join(out), starts, ends), known)
+
+
+def _counting(start: int, end: int) -> Sequence[int]:
+    """Return the numbers from `start` to before `end`, quickly if they are small."""
+    return _small_numbers()[start:end] if end <= _SMALL else range(start, end)
+
+
+@cache
+def _small_numbers() -> Sequence[int]:
+    return array("I", range(_SMALL))
+
+
+def _run_end(text: str, start: int, limit: int) -> int:
+    """Return the end of a run of plain text or of blanks, less its last character if something joins it."""
+    run = _PLAIN.match(text, start, limit) or _BLANKS.match(text, start, limit)
+    if run is None:
+        return start
+    end = run.end()
+    return end - (end < len(text) and _joins_previous(text[end]))
+
+
+def _segment_end(text: str, start: int) -> int:
+    """Return the end of what normalises on its own: a character and what composes with it."""
+    end = start + 1
+    while end < len(text) and end - start < LONGEST_SEGMENT and _joins_previous(text[end]):
+        end += 1
+    return end
+
+
+def _joins_previous(char: str) -> bool:
+    if char < "\u00ad":
+        return False
+    # Marks, invisible characters and Hangul vowels and finals: all else starts a segment of its own.
+    return char in INVISIBLE or "\u1160" <= char <= "\u11ff" or unicodedata.category(char)[0] == "M"
+
+
+def _is_markup(sign: str, before: str, after: str) -> bool:
+    """Tell marks around words from bullets, arithmetic, names_with_underscores and don`t."""
+    if sign == "*":
+        return bool((before and not before.isspace()) or (after and not after.isspace()))
+    return "~" in (before, after) if sign == "~" else not (before[:1].isalnum() and after.isalnum())
