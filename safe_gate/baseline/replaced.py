@@ -13,7 +13,7 @@ from safe_gate.baseline import comparison, source
 from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.model import CannotJudge, Outcome
 from safe_gate.evaluators import EVALUATORS, outcomes_of
-from safe_gate.gate.weakening import Weakening, What
+from safe_gate.gate.weakened_cases import Weakening, What
 from safe_gate.inputs import disk
 from safe_gate.inputs.named import narrowed
 from safe_gate.scoring import asked

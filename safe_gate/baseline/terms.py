@@ -14,7 +14,8 @@ from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate import weakening
 from safe_gate.gate.waivers import FATES
-from safe_gate.gate.weakening import WEAKER, Asked, Terms, settings_of
+from safe_gate.gate.weakened_cases import Asked, Weakening
+from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.inputs import checked, disk, named, rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import asked, intake, measure, refusals
@@ -29,7 +30,7 @@ def held_against(
     generated_at: str,
     *,
     root: Path = HERE,
-    left_out: Sequence[weakening.Weakening] = (),
+    left_out: Sequence[Weakening] = (),
 ) -> dict[str, Any]:
     """Return in what a run's terms ask for less than those of its base, in the shape of the report.
 

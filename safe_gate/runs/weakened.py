@@ -11,7 +11,7 @@ from safe_gate.baseline import source, terms
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate.weakening import Weakening, What
+from safe_gate.gate.weakened_cases import Weakening, What
 from safe_gate.inputs import disk, matching, named
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base

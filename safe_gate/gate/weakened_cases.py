@@ -1,0 +1,131 @@
+"""Where less is asked of single cases than before. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+from safe_gate.core.model import JsonObject
+from safe_gate.evaluators import EVALUATORS
+
+
+class What(StrEnum):
+    """What became of a part of the terms."""
+
+    LOOSER = "looser"
+    CHANGED = "changed"
+    DROPPED = "dropped"
+    ADDED = "added"
+
+
+@dataclass(frozen=True, slots=True)
+class Weakening:
+    """One way in which the gate asks for less.
+
+    `kind` is `setting`, `rule`, `waiver`, or the evaluator of a case; `id` names the setting (as the
+    action's input), the rule or the case, `field` the part of it, "" for all of it. `before` and `after`
+    are JSON values, None where there is none to show.
+    """
+
+    kind: str
+    id: str
+    field: str
+    what: What
+    before: Any = None
+    after: Any = None
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """What is asked of a case: the digest of the case, and `Case.asks()`, None where only the digest is known.
+
+    With that comes what of a case is given to it, or says which cases it counts with, and is in no `asks()`.
+    """
+
+    digest: str
+    asks: JsonObject | None
+
+
+Cases = Mapping[str, Mapping[str, Asked]]
+"""What is asked of cases, by evaluator and id."""
+
+
+def of_cases(before: Cases, after: Cases, settings: Sequence[Mapping[str, Any]]) -> Iterator[Weakening]:
+    """Yield in what less is asked of cases than before; `settings` are those of both runs, the earlier first."""
+    named = {group for one in settings for key in ("protect", "archetypes", "tags") for group in one.get(key) or ()}
+    for name in EVALUATORS:
+        now = after.get(name, {})
+        for case_id, was in sorted(before.get(name, {}).items(), key=lambda case: case[0]):
+            if case_id not in now:
+                yield Weakening(name, case_id, "", What.DROPPED)
+            elif was != now[case_id]:
+                yield from _asked(name, case_id, was, now[case_id], settings, named)
+
+
+def _asked(
+    name: str,
+    case_id: str,
+    before: Asked,
+    after: Asked,
+    settings: Sequence[Mapping[str, Any]],
+    named: Set[str],
+) -> Iterator[Weakening]:
+    """Yield in what less is asked of a case; `named` are the groups that either's settings name."""
+    if before.asks is None or after.asks is None:
+        if before.digest != after.digest:
+            yield Weakening(name, case_id, "", What.CHANGED)
+        return
+    keys = {one.get("cluster_key") for one in settings}
+    for key, was in before.asks.items():
+        is_ = after.asks[key]
+        if key == "cluster" and len(keys) > 1:  # the setting itself is reported
+            continue
+        if key == EVALUATORS[name].groups_key:
+            yield from (Weakening(name, case_id, key, *how) for how in _groups(name, was, is_, settings, named))
+        elif isinstance(was, Mapping):
+            for part in sorted(was):
+                if part not in is_ or was[part] != is_[part]:
+                    what = What.CHANGED if part in is_ else What.DROPPED
+                    yield Weakening(name, case_id, f"{key}.{part}", what, was[part], is_.get(part))
+        elif isinstance(was, list):
+            if gone := _less(was, is_):
+                new = _less(is_, was)
+                yield Weakening(name, case_id, key, What.CHANGED if new else What.DROPPED, gone, new)
+        elif was is not None and was != is_:
+            yield Weakening(name, case_id, key, What.CHANGED)
+
+
+def _groups(
+    name: str, before: Any, after: Any, settings: Sequence[Mapping[str, Any]], named: Set[str]
+) -> Iterator[tuple[What, Any, Any]]:
+    """Yield the groups that a case joined or left, where less is asked of it or of them then.
+
+    A joined group may excuse the case, or have a rate that the base limits: one case more dilutes its failures. A left
+    one may be named by the settings, or say that the case is meant to fail, where such cases that pass are counted.
+    """
+    if isinstance(before, str):  # its one group, left for another
+        if before != after and named & {before, after}:
+            yield What.CHANGED, before, after
+        return
+    is_excused, (theirs, ours) = EVALUATORS[name].is_excused, settings
+    limits, excuses = theirs.get("tags") or {}, not is_excused(before, ours)  # another profile is reported itself
+    counts = any(one.get(limit) is not None for one in settings for limit in _COUNT_PASSES)
+    counts = counts and not is_excused(after, ours)
+    gone, new = _less(before, after), _less(after, before)
+    rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}
+    if joined := [group for group in new if group in rated or (excuses and is_excused([group], ours))]:
+        yield What.ADDED, None, joined
+    if left := [group for group in gone if group in named or (counts and is_excused([group], theirs))]:
+        yield What.DROPPED, left, None
+
+
+_COUNT_PASSES = ("max_unexpected_passes", "min_synthesis_pass_rate")
+"""The limits of rules that count the negative examples that pass."""
+
+
+def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:
+    """Return what is left of texts when others are taken out of them, each as often as it occurs there."""
+    return sorted((Counter(these) - Counter(those)).elements())
