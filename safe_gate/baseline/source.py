@@ -79,8 +79,10 @@ def patterns_of(options: Options) -> tuple[Pattern, ...]:
     named = (pattern for one, _ in settings() if one not in documented for pattern in getattr(options, one))
     beside = (*config_paths(options), options.waivers or WAIVERS_FILE)
     report = [path] if (path := committed(options.baseline)) else []
-    others = (*named, *beside, *report)
-    return (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, others))
+    found = (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, (*named, *beside, *report)))
+    folder = f"{PurePath(options.config).parent.as_posix()}/"  # a config there may name paths from the working folder
+    older = (one._replace(path=one.path.removeprefix(folder)) for one in found if one.path.startswith(folder))
+    return (*found, *older)
 
 
 @contextmanager

@@ -8,7 +8,7 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from enum import StrEnum
+from enum import Enum, StrEnum, auto
 from typing import Any, NamedTuple, NoReturn
 
 JsonObject = Mapping[str, Any]
@@ -76,12 +76,32 @@ class Place:
         return "" if path.startswith(("/", "../")) or path in (".", "..") else path
 
 
+class PathKind(Enum):
+    """What a path of the config file names: files, by a path or a glob; a folder to read; or a folder to write to."""
+
+    FILES = auto()
+    FOLDER = auto()
+    OUTPUT = auto()
+
+
+class Located(NamedTuple):
+    """A path of the config file from the working folder, with a warning of it, or why it cannot be told; "" if none."""
+
+    path: str
+    warning: str = ""
+    problem: str = ""
+
+
 class Config(NamedTuple):
-    """The config file: its path as reports show it, what it sets by the schema's keys, and the line of a key there."""
+    """The config file: its path as reports show it, what it sets by the schema's keys, and the line of a key there.
+
+    `locate` tells what a path stands for that the file names.
+    """
 
     path: str
     content: Mapping[str, Any]
     line_of: Callable[[Sequence[str]], int] = lambda _: 0
+    locate: Callable[[str, PathKind], Located] = lambda path, _: Located(path)
 
 
 @dataclass(frozen=True, slots=True)

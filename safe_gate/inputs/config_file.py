@@ -1,10 +1,11 @@
-"""Shell: the config file, and files that are almost called as it is."""
+"""Shell: the config file, the paths that it names, and files that are almost called as it is. Looks for files."""
 
 from __future__ import annotations
 
 import os
+import posixpath
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Set
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -13,11 +14,11 @@ from safe_gate.core.jsontext import (
     blank_comments,
     places,
 )
-from safe_gate.core.model import CannotJudge, Config, Place, Problem
+from safe_gate.core.model import CannotJudge, Config, Located, PathKind, Place, Problem
 from safe_gate.core.validate import Fault
 from safe_gate.inputs import globs
 from safe_gate.inputs.checked import line_of, problems_of
-from safe_gate.inputs.disk import HERE, exists, parsed, text_of, unreadable
+from safe_gate.inputs.disk import HERE, exists, location, parsed, text_of, unreadable
 from safe_gate.inputs.matching import named_or_default
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.settings.options import CONFIG_FILES, settings
@@ -49,7 +50,8 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
     problems = problems_of(faults, name, bare, original=original)
     if problems:
         raise CannotJudge(*problems)
-    return Config(name, content, partial(line_of, lines=dict(places(bare)), original=original))
+    lines = partial(line_of, lines=dict(places(bare)), original=original)
+    return Config(name, content, lines, partial(_located, config=name, root=root))
 
 
 def in_a_parent_folder() -> str:
@@ -123,3 +125,53 @@ def _of_setting(fault: Fault) -> Fault:
 
 def _bare(key: str) -> str:
     return key.replace("-", "").replace("_", "").lower()
+
+
+def _located(path: str, kind: PathKind, *, config: str, root: Path) -> Located:
+    """Return where a path leads that a config file names; `config` is the file's own path below `root`.
+
+    Paths once started from the working folder: one that names something there alone still does. The files of a commit,
+    below another root than the working folder, are those of the config's folder in doubt.
+    """
+    folder = posixpath.dirname(config)
+    there = joined(folder, path)
+    if there == path or posixpath.isabs(path):
+        return Located(path)
+    ours, theirs = _named(there, kind, root), _named(path, kind, root)
+    if not theirs or theirs == ours or (ours and (kind is PathKind.OUTPUT or root != HERE)):
+        return Located(there)
+    from_config = posixpath.relpath(path, folder)
+    if not ours:
+        advice = f"paths of a config file start from its folder: write {from_config}"
+        return Located(path, warning=f"{path} is found from the working folder only; {advice}")
+    ours_written = posixpath.join("..", (root / folder).resolve().name, path)
+    words = f"{path} is both in this file's folder and in the working folder; write {ours_written} or {from_config}"
+    return Located(there, problem=words)
+
+
+def joined(folder: str, path: str) -> str:
+    """Return a path below a folder; each `..` that the path begins with takes a name off the folder.
+
+    >>> joined("evals/gate", "../cases/*.jsonl"), joined("evals", "./a.json"), joined("..", "../b.json")
+    ('evals/cases/*.jsonl', 'evals/a.json', '../../b.json')
+    >>> joined("evals", "../../c.json"), joined("", "a.json"), joined("evals", "/a.json")
+    ('../c.json', 'a.json', '/a.json')
+    >>> joined("evals", "."), joined("evals", ".."), joined("evals", "./reports/")
+    ('evals/', '.', 'evals/reports/')
+    """
+    if not folder or posixpath.isabs(path):
+        return path
+    names = path.split("/")
+    while names and names[0] in (".", ".."):
+        folder = posixpath.normpath(posixpath.join(folder, names.pop(0)))
+    below = "/".join(names)
+    return posixpath.join(folder, below) if folder != "." else below or "."
+
+
+def _named(path: str, kind: PathKind, root: Path) -> Set[Path]:
+    """Return where the files, or the folder, are that a path or a glob names; a batch may lack its suffix."""
+    if kind is not PathKind.FILES:
+        return {Path(os.path.realpath(root / path))} if globs.is_folder(root / path) else frozenset()
+    candidates = (path, f"{path}.json")
+    found = [*(root / one for one in candidates), *globs.matches(candidates, root)[0]]
+    return {location(one) for one in found if exists(one) and not globs.is_folder(one)}

@@ -14,8 +14,9 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from safe_gate.core.model import CannotJudge, Config, Place
+from safe_gate.core.model import CannotJudge, Config, PathKind, Place
 from safe_gate.evaluators import PROBLEMS
+from safe_gate.settings.config_paths import moves
 from safe_gate.settings.contradictions import ADDRESSES, contradictions, unfit_address, unfit_addresses
 from safe_gate.settings.environment import from_environ, unknown_names
 from safe_gate.settings.misplaced import misplaced
@@ -31,7 +32,7 @@ _NO_CONFIG = Config(CONFIG_FILES[0], {})
 
 @dataclass(frozen=True, slots=True)
 class Resolved:
-    """The settings of a run, the origin of each that is not a default, and a warning for each old name."""
+    """The settings of a run, the origin of each that is not a default, and warnings of what is out of date in them."""
 
     options: Options
     origins: Mapping[str, Source]
@@ -66,10 +67,13 @@ def resolve(
     except CannotJudge as error:
         problems += error.problems
         config, is_known = _NO_CONFIG, False
+    of_config = {name: (_of_key(config, key), value) for name, key, value in _from_config(config.content)}
+    moved = moves(config, of_config, others={*flags, *inputs})
+    problems += moved.problems
     sources: list[Given] = [
         {name: (_of_flag(name, command), value) for name, value in flags.items()},
         inputs,
-        {name: (_of_key(config, key), value) for name, key, value in _from_config(config.content)},
+        {**of_config, **moved.settings},
     ]
     old = dict.fromkeys(origin for source in sources for origin, _ in source.values() if origin.instead)
     sources.insert(0, dict(by_entry(sources, problems)))
@@ -84,7 +88,8 @@ def resolve(
         problems += contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
         raise CannotJudge(*problems)
-    return Resolved(options, origins, tuple(f"{one.name} is an old name: use {one.instead}" for one in old))
+    renamed = (f"{one.name} is an old name: use {one.instead}" for one in old)
+    return Resolved(options, origins, (*renamed, *moved.warnings))
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read_config: ConfigReader) -> Options:
@@ -99,6 +104,8 @@ def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str], read
         kinds = {setting.name: setting.kind for setting in settings()}
         set_there = {name: value for name, _, value in _from_config(config.content)}
         given = {name: one for name, one in set_there.items() if type(one) is kinds.get(name) or name == "reports"}
+        if "report_dir" in given:
+            given["report_dir"] = config.locate(given["report_dir"].strip(), PathKind.OUTPUT).path
     given |= {name: value for name, (_, value) in from_environ(environ).items()}
     given |= {name: value for name, value in flags.items() if not _is_blank(value)}
     texts: dict[str, Any] = {name: str(value).strip() for name, value in given.items()}

@@ -1,0 +1,69 @@
+"""The settings of a config file that name paths, from the working folder: the file has them from its own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Set
+from functools import cache
+from pathlib import PurePosixPath
+from typing import NamedTuple
+
+from safe_gate.core.given import Documents
+from safe_gate.core.model import Config, PathKind, Problem
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.settings.origins import Given
+
+
+class Moved(NamedTuple):
+    """Settings of a config file with their paths from the working folder, and what is out of date or wrong there."""
+
+    settings: Given
+    warnings: tuple[str, ...]
+    problems: tuple[Problem, ...]
+
+
+def moves(config: Config, given: Given, others: Set[str]) -> Moved:
+    """Return the settings of a config file, as `given` has them, that name paths.
+
+    `others` are the settings that something else sets, which wins. The path of a document starts from their folder, if
+    that is set anywhere.
+    """
+    settings, warnings, problems = {}, [], []
+    is_elsewhere = "/" in config.path
+    for name, kind in _kinds().items() if is_elsewhere else ():
+        folder = _STARTS_FROM.get(name)
+        if name not in given or name in others or (folder and (folder in given or folder in others)):
+            continue
+        origin, value = given[name]
+        paths = []
+        for path in [value] if isinstance(value, str) else value:
+            found = config.locate(path.strip(), kind) if path.strip() and not _is_ref(name, path) else None
+            paths.append(found.path if found else path)
+            if found and found.warning:
+                warnings.append(f"{origin.name}: {found.warning}")
+            if found and found.problem:
+                problems.append(origin.problem(found.problem))
+        settings[name] = origin, paths[0] if isinstance(value, str) else paths
+    return Moved(settings, tuple(warnings), tuple(problems))
+
+
+@cache
+def _kinds() -> Mapping[str, PathKind]:
+    """Return the options that name paths, each with what it names."""
+    kinds = {"waivers": PathKind.FILES, "baseline": PathKind.FILES, "report_dir": PathKind.OUTPUT}
+    for evaluator in EVALUATORS.values():
+        form = evaluator.input
+        kinds[form.setting] = PathKind.FILES
+        if isinstance(form, Documents):
+            kinds |= {form.outputs: PathKind.FILES, form.folder: PathKind.FOLDER}
+        if evaluator.rule_files:
+            kinds[evaluator.rule_files.setting] = PathKind.FILES
+    return kinds
+
+
+_STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values() if isinstance(one.input, Documents)}
+"""The options whose paths start from a folder that another option names."""
+
+
+def _is_ref(name: str, value: str) -> bool:
+    """Tell a baseline that is no path: a git ref, or a word such as `base`."""
+    return name == "baseline" and PurePosixPath(value.strip()).suffix not in (".json", ".jsonl")

@@ -1,0 +1,238 @@
+"""Paths in a config file start from its folder: found there, from the working folder alone, or from both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.inputs.config_file import joined
+from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, git
+
+SafeGate = Callable[..., Ran]
+CONFIG = "evals/safe-gate.config.json"
+RUN = ("run", "--config", CONFIG)
+PACK: dict[str, Any] = {
+    "pack": "team",
+    "check": "agency_language",
+    "field": "assistant",
+    "group": "positive",
+    "about": "The team's own.",
+    "rules": [
+        {
+            "id": "team/yours",
+            "pattern": "purple llamas",
+            "why": "A choice.",
+            "hit": ["Purple llamas."],
+            "miss": ["Purple cows."],
+        }
+    ],
+}
+
+
+def configure(path: str = CONFIG, **settings: Any) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    content = {name.replace("_", "-"): value for name, value in settings.items()}
+    Path(path).write_text(json.dumps(content), "utf-8")
+
+
+def cases(path: str, *ids: str) -> None:
+    Path(path).parent.mkdir(parents=True, exist_ok=True)
+    write_cases(Path(path), *map(turn, ids))
+
+
+def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(Path(path).read_text("utf-8"))
+    return loaded
+
+
+def files(found: dict[str, Any]) -> list[str]:
+    return [file["path"] for file in found["provenance"]["inputs"]]
+
+
+def test_every_path_of_a_config_starts_from_its_folder(safe_gate: SafeGate) -> None:
+    cases("evals/replies/a.jsonl", "a")
+    cases("shared/b.jsonl", "b")
+    Path("evals/clinical").mkdir()
+    case = safe_case("s")
+    output = case.pop("output")
+    write_batch(Path("evals/clinical/one.json"), case)
+    Path("evals/recorded.jsonl").write_text(json.dumps({"test_id": "s", "output": output}) + "\n", "utf-8")
+    Path("evals/team.json").write_text(json.dumps(PACK), "utf-8")
+    Path("evals/known.json").write_text('{"waivers": []}', "utf-8")
+    configure(
+        synthesis_cases=["replies/*.jsonl", "../shared/b.jsonl"],
+        safe_batch=["one"],
+        safe_test_dir="clinical",
+        safe_outputs=["recorded.jsonl"],
+        rules=["team.json"],
+        waivers="known.json",
+        report_dir="out",
+        min_pass_rate=0,
+        max_no_reply="off",
+        max_unexpected_failures="off",
+    )
+    ran = safe_gate(*RUN)
+    assert (ran.code, "warning" in ran.err) == (0, False), ran.err
+    found = report("evals/out/safe-gate.json")
+    assert files(found) == [
+        "evals/clinical/one.json",
+        "evals/recorded.jsonl",
+        "evals/replies/a.jsonl",
+        "shared/b.jsonl",
+    ]
+    assert found["provenance"]["policy"]["rules"] == ["evals/team.json"]
+    assert found["waivers"]["path"] == "evals/known.json"
+    assert safe_gate("verify", "evals/out/safe-gate.json").code == 0
+    shown = safe_gate("doctor", "--config", CONFIG).out
+    assert "evals/replies/*.jsonl" in shown
+    assert "1 file of evals/team.json" in shown
+
+
+def test_batches_start_from_the_config_or_from_the_test_folder_that_anything_sets(safe_gate: SafeGate) -> None:
+    for folder in ("evals", "clinical"):
+        Path(folder).mkdir()
+        write_batch(Path(folder, "one.json"), safe_case(folder))
+    configure(safe_batch=["one"])
+    assert safe_gate(*RUN).code == 0
+    assert files(report()) == ["evals/one.json"]
+    assert safe_gate(*RUN, "--safe-test-dir", "clinical").code == 0
+    assert files(report()) == ["clinical/one.json"]
+
+
+def test_a_path_that_exists_only_from_the_working_folder_works_and_warns(safe_gate: SafeGate) -> None:
+    cases("data/a.jsonl", "a")
+    Path("reports").mkdir()
+    configure(synthesis_cases=["data/*.jsonl"], report_dir="./reports")
+    ran = safe_gate(*RUN)
+    assert ran.code == 0
+    assert files(report()) == ["data/a.jsonl"]
+    advice = "is found from the working folder only; paths of a config file start from its folder: write"
+    assert f"safe-gate: warning: {CONFIG}: synthesis-cases: data/*.jsonl {advice} ../data/*.jsonl\n" in ran.err
+    assert f"safe-gate: warning: {CONFIG}: report-dir: ./reports {advice} ../reports\n" in ran.err
+    configure(synthesis_cases=["../data/*.jsonl"], report_dir="../reports")
+    ran = safe_gate(*RUN)
+    assert (ran.code, ran.err, files(report())) == (0, "", ["data/a.jsonl"])
+
+
+@pytest.mark.parametrize("pattern", ["a.jsonl", "*.jsonl", "./a.jsonl"])
+def test_a_path_that_exists_from_both_folders_exits_3(safe_gate: SafeGate, pattern: str) -> None:
+    cases("evals/a.jsonl", "a")
+    cases("a.jsonl", "b")
+    configure(synthesis_cases=[pattern])
+    ran = safe_gate(*RUN)
+    assert ran.code == 3
+    first, second = f"../evals/{pattern}", f"../{Path(pattern).as_posix()}"
+    words = f"{pattern} is both in this file's folder and in the working folder; write {first} or {second}"
+    assert f"{CONFIG}:1: synthesis-cases: {words}\n" in ran.err
+    assert report()["verdict"] == "error"
+    assert safe_gate("validate", CONFIG).code == 3
+    assert safe_gate("doctor", "--config", CONFIG).code == 3
+    for clear, expected in ((first, "evals/a.jsonl"), (second, "a.jsonl")):
+        configure(synthesis_cases=[clear])
+        assert safe_gate(*RUN).code == 0
+        assert files(report())[0].endswith(expected)
+    configure(synthesis_cases=[pattern])
+    assert safe_gate(*RUN, "--cases", "a.jsonl").code == 0, "a flag replaces what is not clear"
+    Path("a.jsonl").unlink()
+    Path("a.jsonl").hardlink_to("evals/a.jsonl")
+    assert safe_gate(*RUN).code == 3, "two names of the same bytes are two files"
+
+
+def test_a_missing_path_is_named_where_it_should_be(safe_gate: SafeGate) -> None:
+    configure(synthesis_cases=["nowhere.jsonl"])
+    ran = safe_gate(*RUN)
+    assert (ran.code, "evals/nowhere.jsonl: matches no file" in ran.err) == (3, True)
+
+
+def test_a_config_in_a_parent_folder_and_by_an_absolute_path(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases("work/a.jsonl", "a")
+    cases("b.jsonl", "b")
+    configure("gate.json", synthesis_cases=["work/a.jsonl", "b.jsonl"])
+    top = Path.cwd()
+    monkeypatch.chdir("work")
+    for config in ("../gate.json", str(top / "gate.json")):
+        ran = safe_gate("run", "--config", config)
+        assert (ran.code, ran.err) == (0, "")
+        assert {Path(path).name for path in files(report())} == {"a.jsonl", "b.jsonl"}
+
+
+def test_a_refused_run_reports_beside_its_config(safe_gate: SafeGate) -> None:
+    configure(synthesis_cases=["nowhere.jsonl"], report_dir="out", min_pass_rat=1)
+    assert safe_gate(*RUN).code == 3
+    assert report("evals/out/safe-gate.json")["verdict"] == "error"
+
+
+def test_a_baseline_is_a_path_or_a_ref(safe_gate: SafeGate) -> None:
+    git("init", "-q", "-b", "main")
+    cases("evals/a.jsonl", "a", "b")
+    configure(synthesis_cases=["a.jsonl"], baseline="main", on_weakened="fail")
+    commit(Path())
+    assert safe_gate(*RUN, "--report-dir", "evals/before").code == 0
+    assert report("evals/before/safe-gate.json")["comparison"]["baseline"]["name"] == "main"
+    cases("evals/a.jsonl", "a")
+    assert safe_gate(*RUN).code == 1
+    assert [one["id"] for one in report()["comparison"]["synthesis"]["cases"]["removed"]] == ["b"]
+    configure(synthesis_cases=["a.jsonl"], baseline="before/safe-gate.json")
+    assert safe_gate(*RUN).code == 1
+    assert report()["comparison"]["baseline"]["name"] == "evals/before/safe-gate.json"
+
+
+@pytest.mark.parametrize("is_moved", [True, False])
+def test_a_baseline_with_paths_from_the_working_folder_keeps_its_cases(safe_gate: SafeGate, *, is_moved: bool) -> None:
+    """A change that writes the paths anew, and may rename the file, compares with what the base judged."""
+    git("init", "-q", "-b", "main")
+    cases("evals/old.jsonl", "a", "b")
+    configure(synthesis_cases=["evals/old.jsonl"])
+    commit(Path())
+    new = "new.jsonl" if is_moved else "old.jsonl"
+    Path("evals/old.jsonl").unlink()
+    cases(f"evals/{new}", "a")
+    configure(synthesis_cases=[new])
+    assert safe_gate(*RUN, "--baseline", "main").code == 1
+    compared = report()["comparison"]["synthesis"]["cases"]
+    assert (compared["both"], [one["id"] for one in compared["removed"]]) == (1, ["b"])
+
+
+def test_packs_and_waivers_of_the_base_commit_judge_from_its_config(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    git("init", "-q", "-b", "main")
+    Path("evals").mkdir()
+    write_cases(Path("evals/a.jsonl"), turn("a", assistant="Purple llamas.", checks=["agency_language"]))
+    Path("evals/team.json").write_text(json.dumps(PACK), "utf-8")
+    configure(synthesis_cases=["a.jsonl"], rules=["team.json"])
+    base = commit(Path())
+    assert safe_gate(*RUN).code == 0
+    Path("event.json").write_text(json.dumps({"before": base, "after": base}), "utf-8")
+    for name, value in {
+        "GITHUB_ACTIONS": "true",
+        "GITHUB_EVENT_NAME": "push",
+        "GITHUB_EVENT_PATH": "event.json",
+        "GITHUB_WORKSPACE": str(Path.cwd()),
+    }.items():
+        monkeypatch.setenv(name, value)
+    Path("evals/team.json").unlink()
+    configure(synthesis_cases=["a.jsonl"])
+    assert safe_gate(*RUN).code == 1
+    assert safe_gate(*RUN, "--policy-ref", "base").code == 0
+
+
+NAMES = st.sampled_from([".", "..", "a", "b", "*"])
+
+
+@given(st.lists(st.sampled_from(["..", "x", "y"]), min_size=1, max_size=3), st.lists(NAMES, min_size=1, max_size=4))
+def test_a_path_below_a_folder_leads_where_a_shell_there_would(folder: list[str], names: list[str]) -> None:
+    import posixpath
+
+    start, path = "/".join(folder), "/".join(names)
+    assert posixpath.normpath(joined(start, path)) == posixpath.normpath(posixpath.join(start, path))
+    assert joined(start, f"/{path}") == f"/{path}"
