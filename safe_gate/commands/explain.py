@@ -91,7 +91,7 @@ def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Itera
     def explained(case: Case) -> Explanation:
         return explanation(evaluator, part, evaluator.score(case, by), case.texts())
 
-    left, alike = dict(wanted.ids), dict[str, Case]()
+    left, alike, place = dict(wanted.ids), dict[str, Case](), Place("")
     for item in intake.cases(evaluator, options):
         if isinstance(item, Problem):
             wanted.problems.append(item)
@@ -102,13 +102,14 @@ def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Itera
             if any(evaluator.failures({**part, "results": [one.result]})):
                 yield one
         else:
+            if not left and item.place != place:
+                break
             wanted.seen.append(item.id)
-            if item.id in left:
-                del left[item.id]
+            if named := [one for one in evaluator.ids(item) if one in wanted.ids]:
+                left = {one: None for one in left if one not in named}
+                place = item.place  # the other turns of a conversation are there, too
                 yield explained(item)
             elif (as_shown := plain(Untrusted(item.id), len(item.id))) in left:
                 alike.setdefault(as_shown, item)
-            if not left:
-                break
     yield from (explained(alike[one]) for one in left if one in alike)
     wanted.met.update(one for one in wanted.ids if one not in left or one in alike)

@@ -154,7 +154,7 @@ def _own_packs(patterns: Sequence[str]) -> list[packs.Pack]:
 
 
 def _cases(patterns: Sequence[str]) -> list[Case]:
-    taken = intake.Intake(recorded.cases(EVALUATORS["synthesis"], patterns))
+    taken = intake.Intake(recorded.cases(EVALUATORS["synthesis"], patterns, settings=asked.settings(Options())))
     cases: list[Any] = list(taken.cases())
     if taken.problems:
         raise CannotJudge(*taken.problems)

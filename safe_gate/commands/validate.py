@@ -15,7 +15,8 @@ from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import intake, shards
+from safe_gate.scoring import asked, intake, shards
+from safe_gate.settings.options import Options
 from safe_gate.settings.sources import read
 
 COMMAND = Command(
@@ -60,7 +61,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
         if isinstance(form, Documents):
             yield from _joined(evaluator, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
         elif cases := by_kind.pop(form.kind, []):
-            yield from recorded.cases(evaluator, cases)
+            yield from recorded.cases(evaluator, cases, settings=asked.settings(Options()))
     for kind, others in by_kind.items():
         for path in others:
             try:

@@ -146,6 +146,14 @@ class Evaluator(Protocol):
         """Return the case of an object of `Lines`, which has no fault."""
         raise TypeError(f"{self.name} reads no lines")
 
+    def cases(self, value: JsonObject, place: Place, cluster: str, _settings: JsonObject) -> Iterator[Case]:
+        """Yield the cases of an object of `Lines`, which has no fault: several if it holds several replies to judge."""
+        yield self.case(value, place, cluster)
+
+    def ids(self, case: Any) -> tuple[str, ...]:
+        """Return the ids that no case of another line may have."""
+        return (case.id,)
+
     def case_in(self, _document: JsonObject, _index: int, _output: JsonObject, _at: CaseAt) -> Case:
         """Return a case of `Documents`: that with this index, and the output that was recorded for it."""
         raise TypeError(f"{self.name} reads no documents")
@@ -290,6 +298,10 @@ class Evaluator(Protocol):
     def fields(self) -> Mapping[str, str]:
         """The fields of a case's recorded texts in reading order, each with its title."""
         ...
+
+    def fields_of(self, _result: JsonObject, _texts: JsonObject) -> Mapping[str, str]:
+        """Return the fields of one result's texts with their titles, if not those of `fields`; the reply is last."""
+        return self.fields
 
     def marks(self, _result: JsonObject, _texts: JsonObject) -> Iterator[Mark]:
         """Yield what one result says was found in the case's texts, given by field as far as they are known."""

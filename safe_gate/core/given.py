@@ -17,10 +17,10 @@ def _never(_: Any) -> bool:
 class FileKind(NamedTuple):
     """A kind of input file: its schema, what it is called, and how its objects differ from others.
 
-    `called` names what it holds, `file` one file of it. An object that has all keys of `needed` and one of `own` is
-    meant as one of these, however many faults it has. A file whose first object has a key of `hints` is of lines of
-    this kind or its like, whatever its suffix; `claims` tells whether the object is of this kind for sure. `sides`
-    are the fields that `import --map` must fill.
+    `called` names what it holds, `file` one file of it. An object that has all keys of `needed`, or all of
+    `instead`, and one of `own` is meant as one of these, however many faults it has. A file whose first object has
+    a key of `hints` is of lines of this kind or its like, whatever its suffix; `claims` tells whether the object is
+    of this kind for sure. `sides` are the fields that `import --map` must fill.
     """
 
     name: str
@@ -29,6 +29,7 @@ class FileKind(NamedTuple):
     needed: frozenset[str]
     own: frozenset[str]
     hints: frozenset[str] = frozenset()
+    instead: frozenset[str] = frozenset()
     claims: Callable[[Any], bool] = _never
     sides: tuple[str, ...] = ()
 

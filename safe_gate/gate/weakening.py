@@ -114,7 +114,7 @@ def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
             return settings.get(f"{metric.lower()}_weight")
         case "archetypes", _, "thresholds", metric, level:
             return settings.get(f"{metric.lower()}_{level}")
-        case ("archetypes" | "tags", _, "optional") | ("protect" | "rules_off", _):
+        case ("archetypes" | "tags", _, "optional") | ("protect" | "rules_off" | "default_checks", _):
             return False
     return None
 

@@ -142,7 +142,26 @@ def long_text(case: Any, most: int) -> str | None:
     """
     fields = case if isinstance(case, dict) else {}
     found = (_long_text(fields[name], most, name) for name in _READ if name in fields)
-    return next((field for field in found if field is not None), None)
+    return next((field for field in found if field is not None), None) or _long_turn(fields.get("messages"), most)
+
+
+def _long_turn(messages: Any, most: int) -> str | None:
+    """Return the messages of a conversation that are read as one text, up to the next reply, if that is too long."""
+    first = size = 0
+    for place, message in enumerate(messages if isinstance(messages, list) else ()):
+        one = message if isinstance(message, dict) else {}
+        if one.get("role") == "assistant":
+            first, size = place + 1, 0
+        elif (size := size + _size(one.get("content"))) > most:
+            return f"messages[{first}] to messages[{place}]"
+    return None
+
+
+def _size(value: Any) -> int:
+    """Return how many bytes of UTF-8 a text has, or the text parts of a list."""
+    if isinstance(value, str):
+        return len(value.encode("utf-8", "surrogatepass"))
+    return sum(_size(part.get("text")) for part in value if isinstance(part, dict)) if isinstance(value, list) else 0
 
 
 def _long_text(value: Any, most: int, field: str) -> str | None:

@@ -27,6 +27,7 @@ from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE
 OUTPUTS = ".outputs.jsonl"
 """How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
 
+_OURS = ("lines", "columns")  # the shapes of files that hold our own conversations
 _LARGEST_DOCUMENT = 16 << 20  # bytes
 
 
@@ -152,8 +153,9 @@ def is_meant_as(value: Any, kind: str) -> bool:
     """Tell whether a value is meant as one of a kind, however many faults it has."""
     if not isinstance(value, dict):
         return False
-    needed, own = _FILES[kind].needed, _FILES[kind].own
-    return "checks" in value or (needed <= value.keys() and bool(own & value.keys()))
+    meant = _FILES[kind]
+    is_whole = any(keys and keys <= value.keys() for keys in (meant.needed, meant.instead))
+    return "checks" in value or (is_whole and bool(meant.own & value.keys()))
 
 
 def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem | None:
@@ -168,7 +170,8 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
             guess = shapes.guess(file)
     except (OSError, records.NotReadable, ModuleNotFoundError):
         return None
-    if is_meant_as(dict.fromkeys(guess.fields), kind):
+    is_of_a_tool = guess.shape not in _OURS and "messages" in guess.fields
+    if is_meant_as(dict.fromkeys(guess.fields), kind) and not is_of_a_tool:
         return None
     meant, owner = _FILES[kind], OWNERS[kind]
     if not owner.imported_as:

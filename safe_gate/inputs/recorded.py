@@ -15,7 +15,7 @@ from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import Place, Problem
+from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.blocks import (
     BOUNDS,
@@ -56,21 +56,23 @@ def cases(
     patterns: Sequence[str],
     *,
     root: Path = HERE,
-    cluster_key: str = "",
+    settings: JsonObject,
     bounds: Bounds = BOUNDS,
 ) -> Iterator[Case | Problem | InputFile]:
     """Yield the cases of JSONL and Parquet files, a problem for each thing wrong, and each file at its end.
 
-    The evaluator's input is `Lines`; `cluster_key` is that of `cluster_of`.
+    The evaluator's input is `Lines`; `settings` are by the names of options, `cluster_key` and those it scores by.
     """
     seen = Store()
     for item in parts(evaluator, patterns, root=root, bounds=bounds):
         if not isinstance(item, Part):
             yield item
             continue
-        found = list(cases_of(evaluator, item, cluster_key))
+        found = list(cases_of(evaluator, item, settings))
         twins = {
-            place: twin for case_id, place in ids_of(found) if (twin := twin_of(seen, case_id, place, evaluator.id_key))
+            place: twin
+            for case_id, place in ids_of(evaluator, found)
+            if (twin := twin_of(seen, case_id, place, evaluator.id_key))
         }
         yield from twins.values()
         yield from (one for one in found if isinstance(one, Problem) or one.place not in twins)
@@ -100,11 +102,8 @@ def parts(
             yield Problem(Place(shown(path, root)), f"is empty: no cases; expected {expected}")
 
 
-def cases_of(evaluator: Evaluator, part: Part, cluster_key: str = "") -> Iterator[Case | Problem]:
-    """Yield the cases of a part and its problems, as `cases` does but for ids that stand elsewhere too.
-
-    `cluster_key` is that of `cluster_of`.
-    """
+def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator[Case | Problem]:
+    """Yield the cases of a part and its problems, as `cases` does but for ids that stand elsewhere too."""
     for item in _objects(part, evaluator.input.kind):
         if isinstance(item, Problem):
             yield item
@@ -114,13 +113,18 @@ def cases_of(evaluator: Evaluator, part: Part, cluster_key: str = "") -> Iterato
             for fault in faults:
                 yield Problem(place, fault.message, value[evaluator.id_key], fault.field, fault.text_free)
             continue
-        yield evaluator.case(value, place, cluster_of(value, cluster_key))
+        yield from evaluator.cases(value, place, cluster_of(value, settings["cluster_key"]), settings)
 
 
-def ids_of(found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
-    """Return the id of each line of some cases and problems with its place, those of lines with problems too."""
-    by_place = {one.place: one.case_id if isinstance(one, Problem) else one.id for one in found}
-    return tuple((case_id, place) for place, case_id in by_place.items() if case_id)
+def ids_of(evaluator: Evaluator, found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
+    """Return the ids of each line of some cases and problems with its place, those of lines with problems too."""
+    ids = (
+        (case_id, one.place)
+        for one in found
+        for case_id in ((one.case_id,) if isinstance(one, Problem) else evaluator.ids(one))
+        if case_id
+    )
+    return tuple(dict.fromkeys(ids))
 
 
 def cluster_of(case: Mapping[str, Any], key: str) -> str:

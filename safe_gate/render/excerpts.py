@@ -42,7 +42,8 @@ def _line(evaluator: Evaluator, result: JsonObject, texts: JsonObject) -> str:
     against = (one for one in evaluator.marks(result, texts) if one.side is Side.AGAINST)
     if mark := next(against, None):
         return around(texts[mark.field], mark.start, mark.end)
-    return around(texts[evaluator.reply], 0, 0)
+    reply = evaluator.reply if evaluator.reply in texts else [*evaluator.fields_of(result, texts)][-1]
+    return around(texts[reply], 0, 0)
 
 
 def around(text: str, start: int, end: int) -> str:

@@ -47,7 +47,7 @@ def explanation(evaluator: Evaluator, part: JsonObject, result: JsonObject, text
     judgements = tuple(evaluator.judgements(part, result))
     told = {phrase for one in judgements for phrase in one.evidence}
     outcome = evaluator.outcome(result)
-    fields = {field: str(texts[field]) for field in evaluator.fields if field in texts}
+    fields = {field: str(texts[field]) for field in evaluator.fields_of(result, texts) if field in texts}
     return Explanation(
         evaluator=evaluator,
         result=result,
@@ -66,10 +66,10 @@ def shown(one: Explanation) -> str:
     source = one.result["source"]
     lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(source['path']))}:{source['line']}): {one.words}"]
     lines += [f"  {quoted(note)}" for note in one.notes]
-    numbers = _numbers(one)
+    numbers, titles = _numbers(one), one.evaluator.fields_of(one.result, one.texts)
     for field, text in one.texts.items():
         spans = {span: number for span, number in numbers.items() if span[0] == field}
-        lines += ["", f"{one.evaluator.fields[field]}:", f"  {_marked(text, spans)}"]
+        lines += ["", f"{titles[field]}:", f"  {_marked(text, spans)}"]
     for judgement in one.judgements:
         lines += ["", *_judged(one, judgement, numbers)]
     return "\n".join([*lines, ""])

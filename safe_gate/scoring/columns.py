@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count
 
-from safe_gate.core.jsontext import Path, offsets, units
+from safe_gate.core.jsontext import Path, units
 from safe_gate.core.shown import Mark, Side
 
 Span = tuple[int, int]
@@ -22,19 +22,20 @@ _CHARACTER = re.compile(
 )
 
 
-def deciding(line: str, reply: str, marks: Iterable[Mark]) -> dict[str, Span]:
+def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[Mark]) -> dict[str, Span]:
     r"""Return where the first words against a case stand in its line, by metric or check, and by "" its reply.
 
-    `reply` is the field of the reply. A field that the line does not hold is left out.
+    `places` are the `jsontext.offsets` of the line, `reply` is the field of the reply. A field that the line does not
+    hold is left out.
 
-    >>> deciding('{"reply": "a\\nbad"}', "reply", [Mark("reply", 2, 5, "bad", Side.AGAINST, "tone", "is rude")])
+    >>> line = '{"reply": "a\\nbad"}'
+    >>> deciding(line, dict(offsets(line)), "reply", [Mark("reply", 2, 5, "bad", Side.AGAINST, "tone", "is rude")])
     {'': (12, 18), 'tone': (15, 18)}
     """
     wanted: dict[str, tuple[str, int, int | None]] = {"": (reply, 0, None)}
     for mark in marks:
         if mark.side is Side.AGAINST:
             wanted.setdefault(mark.by, (mark.field, mark.start, mark.end))
-    places = dict(offsets(line))
     found = {by: _span(line, places, *where) for by, where in wanted.items()}
     return {by: span for by, span in found.items() if span}
 

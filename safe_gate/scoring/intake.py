@@ -66,7 +66,7 @@ def cases(evaluator: Evaluator, options: Options, *, root: Path = HERE) -> Itera
     found: Iterator[Case | Other]
     if isinstance(evaluator.input, Lines):
         patterns, bounds = getattr(options, evaluator.input.setting), blocks.Bounds.of(options)
-        found = recorded.cases(evaluator, patterns, root=root, cluster_key=options.cluster_key, bounds=bounds)
+        found = recorded.cases(evaluator, patterns, root=root, settings=settings(options), bounds=bounds)
     else:
         found = _of_documents(evaluator, options, "", root)
     own = settings(options)

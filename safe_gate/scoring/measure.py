@@ -10,12 +10,14 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from functools import partial
+from itertools import groupby
 from pathlib import Path
 from typing import Any, Literal, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import add_up
 from safe_gate.core.given import Case, Lines
+from safe_gate.core.jsontext import offsets
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS, without_texts
@@ -62,13 +64,22 @@ def _texts(evaluator: Evaluator, case: Case, entry: JsonObject, keeps: Keeps) ->
     return case.texts() if is_kept else {}
 
 
-def _columns(evaluator: Evaluator, case: Case, entry: JsonObject, lines_by_number: Mapping[int, bytes]) -> JsonObject:
-    """Return where in its line a case's reply stands and what decides, as `Recorded` has it."""
-    if case.place.column:
-        return {"": (case.place.column, case.place.column + 1)}
-    if (line := lines_by_number.get(case.place.line)) is None:
-        return {}
-    return deciding(line.decode("utf-8"), evaluator.reply, evaluator.marks(entry, case.texts()))
+def _columns(
+    evaluator: Evaluator, scored: Iterable[tuple[Case, JsonObject]], lines_by_number: Mapping[int, bytes]
+) -> Iterator[JsonObject]:
+    """Yield where in its line each case's reply stands and what decides, as `Recorded` has it."""
+    for number, cases in groupby(scored, lambda one: one[0].place.line):  # a line is read once for all its cases
+        line = lines_by_number.get(number, b"").decode("utf-8")
+        places = dict(offsets(line))
+        for case, entry in cases:
+            if case.place.column:
+                yield {"": (case.place.column, case.place.column + 1)}
+            elif line:
+                texts = case.texts()
+                reply = evaluator.reply if evaluator.reply in texts else [*texts][-1]
+                yield deciding(line, places, reply, evaluator.marks(entry, texts))
+            else:
+                yield {}
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,8 +237,8 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
     texts: Mapping[int, bytes] = {}
     if isinstance(part, blocks.Part):
         texts = blocks.lines_of(part) if keeps.columns else {}
-        found = [*recorded.cases_of(evaluator, part, scoring.settings["cluster_key"])]
-        ids = recorded.ids_of(found)
+        found = [*recorded.cases_of(evaluator, part, scoring.settings)]
+        ids = recorded.ids_of(evaluator, found)
         most = part.bounds.tags
         if any(not isinstance(one, Problem) and len(one.groups) > most < len(set(one.groups)) for one in found):
             return Tally(evaluator.totals((), by), b"", b"", b"", 0, (), (too_many_tags(most),), frozenset())
@@ -259,7 +270,7 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         evaluator.totals(scored, by),
         lines(entry for _, entry in scored),
         lines(_texts(evaluator, case, entry, keeps) for case, entry in scored) if keeps.texts else b"",
-        lines(_columns(evaluator, case, entry, texts) for case, entry in scored) if keeps.columns else b"",
+        lines(_columns(evaluator, scored, texts)) if keeps.columns else b"",
         count,
         ids,
         (*problems, *unsound),

@@ -220,7 +220,7 @@ def test_the_gate_names_no_evaluator_outside_its_package() -> None:
         ("own.gone:EVALUATOR", "cannot be loaded: No module named"),
         ("own_evaluator:NAMELESS", "has no name in lower case with underscores"),
         ("own_evaluator:TAKEN", "has the name synthesis, which is taken"),
-        ("own_evaluator:DOUBLED", "has the setting max_not_english, which is one of synthesis"),
+        ("own_evaluator:DOUBLED", "has the setting context, which is one of synthesis"),
         ("own_evaluator:GOOD", ""),
     ],
 )

@@ -98,6 +98,8 @@ def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
         ("baseline_required", True, False, "looser"),
         ("sensitivity", "strict", "balanced", "looser"),
         ("sensitivity", "balanced", "lenient", "looser"),
+        ("turns", "all", "last", "looser"),
+        ("context", 2, 1, "looser"),
         ("on_weakened", "fail", "warn", "looser"),
         ("policy_ref", "base", "head", "looser"),
         ("baseline", "main", "", "dropped"),
@@ -193,6 +195,7 @@ def test_a_group_that_may_be_absent_is_told(name: str) -> None:
 _VALUES: dict[str, st.SearchStrategy[Any]] = {
     "profile": st.sampled_from(["standard", "spec"]),
     "sensitivity": st.sampled_from(["strict", "balanced", "lenient"]),
+    "turns": st.sampled_from(["last", "all"]),
     "safe_match": st.sampled_from(["literal", "normalised"]),
     "on_weakened": st.sampled_from(["warn", "fail"]),
     "policy_ref": st.sampled_from(["head", "base"]),

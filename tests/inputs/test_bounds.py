@@ -109,13 +109,13 @@ def test_more_tags_than_max_tags_exit_3_and_name_the_setting(safe_gate: SafeGate
 
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe_gate: SafeGate, jobs: str) -> None:
-    Path("a.jsonl").write_text("{}\n" * 700, "utf-8")  # each lacks four fields
+    Path("a.jsonl").write_text('{"checks": []}\n' * 700, "utf-8")  # each has four faults
     write_cases(Path("b.jsonl"), *(turn(f"b{n}", user=1) for n in range(30)))
     ran = safe_gate("run", "--synthesis-cases", "a.jsonl", "b.jsonl", "--jobs", jobs)
     assert ran.code == 3
     assert ran.err.splitlines() == [
         "a.jsonl:1: assistant: is missing; expected text: the reply to judge (250 times)",
-        "a.jsonl:1: checks: is missing; expected a list of at least one check, each once (250 times)",
+        "a.jsonl:1: checks: is an empty list; expected a list of at least one check, each once (250 times)",
         "a.jsonl:1: id: is missing; expected text of 1 to 200 characters, unique in the run (250 times)",
         "a.jsonl:1: user: is missing; expected text: what the person wrote (250 times)",
         "... and 1800 more in a.jsonl",
@@ -131,7 +131,7 @@ def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe
 
 
 def test_few_problems_are_all_in_the_report(safe_gate: SafeGate) -> None:
-    Path("a.jsonl").write_text("{}\n" * 250, "utf-8")
+    Path("a.jsonl").write_text('{"checks": []}\n' * 250, "utf-8")
     assert safe_gate("run", "--synthesis-cases", "a.jsonl").code == 3
     assert len(report()["problems"]) == 1000
     assert "problem_count" not in report()

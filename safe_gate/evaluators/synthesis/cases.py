@@ -2,45 +2,94 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
-from typing import Any
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.core.setting import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
+from safe_gate.evaluators.synthesis import conversation
 from safe_gate.evaluators.synthesis.checks import SHIPPED
+from safe_gate.evaluators.synthesis.conversation import Talk
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.report import Totals
-from safe_gate.evaluators.synthesis.score import Case
+from safe_gate.evaluators.synthesis.score import Case, is_negative
 from safe_gate.evaluators.synthesis.turn import Rules
 
 
-def case_of(value: JsonObject, place: Place, cluster: str) -> Case:
-    """Return the case of a line."""
-    return Case(
+def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject) -> Iterator[Case]:
+    """Yield the cases of a line: one, or with `turns: all` one for each assistant message, as `ID@N`.
+
+    Labels, and tags that mark a negative example, are about the last message. A cluster holds all of a conversation.
+    """
+    case = Case(
         id=value["id"],
-        user=value["user"],
-        assistant=value["assistant"],
-        checks=tuple(value["checks"]),
+        user=value.get("user", ""),
+        assistant=value.get("assistant", ""),
+        checks=tuple(value.get("checks", settings["default_checks"])),
         expected=value.get("expected", {}),
         tags=tuple(value.get("tags", ())),
         place=place,
         cluster=cluster,
         marks=value.get("marks", {}),
     )
+    if "messages" not in value:
+        yield case
+        return
+    turns = value.get("turns", settings["turns"])
+    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"]))
+    for talk in conversation.talks(value, turns, settings["context"]):
+        is_last = talk.reply.number == len(value["messages"]) - 1
+        yield replace(
+            case,
+            id=f"{talk.id}@{talk.reply.number}" if turns == conversation.ALL else talk.id,
+            user=talk.user,
+            assistant=talk.reply.text,
+            expected=value["messages"][talk.reply.number].get("expected", case.expected if is_last else {}),
+            tags=case.tags if is_last else others,
+            cluster=cluster or (talk.id if turns == conversation.ALL else ""),
+            marks=_quoted_in(case.marks, talk),
+            talk=talk,
+        )
 
 
-def misquoted(case: Mapping[str, Any]) -> Iterator[Fault]:
-    """Yield a fault for each mark of a valid case that does not occur in its text."""
+def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list[str]]:
+    """Return the marks of a conversation that quote a reply or what it answers."""
+    texts = {"user": [one.text for one in talk.asked], "assistant": [talk.reply.text]}
+    known = [group for group in marks if not group.startswith("x_")]
+    found = {group: [one for one in marks[group] if _occurs(one, texts[_side(group)])] for group in known}
+    return {group: quotes for group, quotes in found.items() if quotes}
+
+
+def faults(case: JsonObject) -> Iterator[Fault]:
+    """Yield what is wrong with a case that fits its schema."""
+    found = [*conversation.faults(case)]
+    yield from found or _misquoted(case)
+
+
+def _misquoted(case: JsonObject) -> Iterator[Fault]:
+    """Yield a fault for each mark of a case that does not occur in its text."""
+    said = case.get("messages", [{"role": side, "content": case.get(side, "")} for side in ("user", "assistant")])
     for group, quotes in case.get("marks", {}).items():
         if group.startswith("x_"):
             continue
-        field = "user" if group == "vulnerability" else "assistant"
+        side = _side(group)
+        where = f'in "{side}"' if "messages" not in case else f"in a message of role {side}"
+        texts = [conversation.text_of(one["content"]) for one in said if one["role"] == side]
         for number, words in enumerate(quotes):
-            if words not in case[field]:
-                end = f', which is not in "{field}"; expected words copied from it exactly'
+            if not _occurs(words, texts):
+                end = f", which is not {where}; expected words copied from it exactly"
                 yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
+
+
+def _side(group: str) -> str:
+    """Return who says the words that marks of a group quote."""
+    return "user" if group == "vulnerability" else "assistant"
+
+
+def _occurs(words: str, texts: Iterable[str]) -> bool:
+    return any(words in text for text in texts)
 
 
 def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:

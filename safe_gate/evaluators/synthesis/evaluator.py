@@ -29,7 +29,17 @@ class Synthesis(Modular):
     reply = "assistant"
     groups_key = "tags"
     settings = Settings
-    scoring = ("profile", "sensitivity", "rules", "rules_off", "rule_weights", "tags")
+    scoring = (
+        "profile",
+        "sensitivity",
+        "rules",
+        "rules_off",
+        "rule_weights",
+        "default_checks",
+        "turns",
+        "context",
+        "tags",
+    )
     weaker = MappingProxyType(
         {
             "min_synthesis_pass_rate": Way.LOWER,
@@ -42,6 +52,9 @@ class Synthesis(Modular):
             "sensitivity": ("strict", "balanced", "lenient"),
             "rules_off": Way.HIGHER,
             "rule_weights": Way.ANY,
+            "default_checks": Way.LOWER,
+            "turns": ("all", "last"),
+            "context": Way.LOWER,
         }
     )
     input = Lines(setting="synthesis_cases", kind="synthesis-case", plural="Synthesis cases")
@@ -52,7 +65,8 @@ class Synthesis(Modular):
             file="a file of Synthesis cases",
             needed=frozenset({"user", "assistant"}),
             own=frozenset({"id", "checks", "expected"}),
-            hints=frozenset({"user", "assistant"}),
+            instead=frozenset({"messages"}),
+            hints=frozenset({"user", "assistant", "messages"}),
             sides=("user", "assistant"),
         ),
     )
@@ -72,14 +86,17 @@ class Synthesis(Modular):
     rule_files = RuleFiles("rules", "rule-pack")
 
     def faults(self, value: JsonObject) -> Iterator[Fault]:
-        from safe_gate.evaluators.synthesis.cases import misquoted
+        from safe_gate.evaluators.synthesis.cases import faults
 
-        return misquoted(value)
+        return faults(value)
 
-    def case(self, value: JsonObject, place: Place, cluster: str) -> Case:
-        from safe_gate.evaluators.synthesis.cases import case_of
+    def cases(self, value: JsonObject, place: Place, cluster: str, settings: JsonObject) -> Iterator[Case]:
+        from safe_gate.evaluators.synthesis.cases import cases_of
 
-        return case_of(value, place, cluster)
+        return cases_of(value, place, cluster, settings)
+
+    def ids(self, case: Any) -> tuple[str, ...]:
+        return (case.id,) if case.talk is None else (case.talk.id, case.id)
 
     def score(self, case: Any, by: Any) -> JsonObject:
         from safe_gate.evaluators.synthesis.score import score_case
@@ -148,7 +165,8 @@ class Synthesis(Modular):
         return is_negative(tags, policy.get("profile", "standard"))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        return [policy["profile"], policy["sensitivity"]]
+        context = policy.get("context", 1)  # no setting of earlier versions, in which nothing followed from it
+        return [policy["profile"], policy["sensitivity"], *([] if context == 1 else [context])]
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
         labels = part["summary"]["label_accuracy"] if part else {"total": 0}
@@ -156,6 +174,11 @@ class Synthesis(Modular):
             "unexpected-failures": str(part["summary"]["unexpected_failures"]) if part else "",
             "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
         }
+
+    def fields_of(self, result: JsonObject, texts: JsonObject) -> Mapping[str, str]:
+        from safe_gate.evaluators.synthesis.evidence import fields_of
+
+        return fields_of(result, texts)
 
     def explanation(self, by: str) -> Explained:
         found: Explained = self.explained.get(by) or self._module("section").of_a_team(by)

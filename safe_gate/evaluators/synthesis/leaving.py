@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from safe_gate.evaluators.synthesis.tokens import Sentence, stem
+from safe_gate.evaluators.synthesis.checks import MESSAGE
+from safe_gate.evaluators.synthesis.tokens import Sentence, content, stem
 from safe_gate.evaluators.synthesis.turn import Found, Turn
 
 NOTHING_FOUND: Mapping[str, Any] = {"shared": [], "comes_back": False, "only_acknowledges": False, "addresses": False}
 """The evidence of a reply that nobody asks about."""
 _ADDRESS = frozenset({"you", "your", "yourself"})
+_BACK = frozenset("he him his she her hers".split())
+_ASKS = frozenset({"?", "please"})
+_ASKED = tuple(MESSAGE)
+_ENOUGH_OF_ITS_OWN = 2
 _PERSONS = _ADDRESS | frozenset("yours i me my we us our he him his she her hers they them their theirs".split())
 
 
@@ -51,6 +56,21 @@ def _touched(sentence: Sentence, shared: Set[str]) -> Set[str]:
     asks, brief = "?" in sentence.words, sum(map(str.isalpha, sentence.words)) <= _LONGEST_REMARK
     counts = len(shared) >= _ENOUGH_AT_LARGE or asks or brief or not _PERSONS.isdisjoint(sentence.words)
     return shared if counts else frozenset()
+
+
+def moves_on(turn: Turn, told: Turn) -> bool:
+    """Tell whether a message asks about something else than an earlier one, that of `told`, discloses.
+
+    Its questions and requests hold at least two content words, fewer than a third of the message's are in the
+    earlier one, and no word such as "her" points back.
+    """
+    words = turn.read("user").words
+    own = content(words)
+    if not _BACK.isdisjoint(words) or 3 * len(own & content(told.read("user").words)) >= len(own):
+        return False
+    requests = {match.clause[0] for group in _ASKED for match in turn.matches(group) if not match.by}
+    asking = (one.words for n, one in enumerate(turn.sentences("user")) if n in requests or _ASKS & {*one.words})
+    return len(set[str]().union(*map(content, asking))) >= _ENOUGH_OF_ITS_OWN
 
 
 def leaves_because(details: Mapping[str, Any]) -> str:

@@ -49,8 +49,23 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     pack: its shape, a phrase that cannot be read, an id that is taken, a text that a rule promises to hit or miss
     and does not.
     """
-    off, weights = list(settings["rules_off"]), dict(settings["rule_weights"] or {})
-    return json.dumps([settings["profile"], settings["sensitivity"], check(own, data), off, weights])
+    packs, off, weights = check(own, data), list(settings["rules_off"]), dict(settings["rule_weights"] or {})
+    _refuse_no_checks(settings["default_checks"], [*SHIPPED, *definitions.defined(packs)])
+    return json.dumps([settings["profile"], settings["sensitivity"], packs, off, weights])
+
+
+def _refuse_no_checks(names: Sequence[str], checks: Sequence[str]) -> None:
+    """Raise CannotJudge for names of `default-checks` that are no check, and for no name at all."""
+    place, known = Place("default-checks"), ", ".join(checks)
+    problems = [
+        Problem(place, f"{quote(name)} is no check{suggestion(name, checks)}; expected {known}")
+        for name in names
+        if name not in checks
+    ]
+    if not names:
+        problems = [Problem(place, f"is empty, and a case without checks would pass; expected {known}")]
+    if problems:
+        raise CannotJudge(*problems)
 
 
 def made(recipe: str, data: Shipped) -> Rules:

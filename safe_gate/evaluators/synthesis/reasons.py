@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted
+from safe_gate.evaluators.synthesis.conversation import FIELDS
 from safe_gate.evaluators.synthesis.counting import hits, is_counted
 from safe_gate.evaluators.synthesis.leaving import (
     ELSEWHERE_ONLY,
@@ -141,13 +142,15 @@ def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:
 
 
 def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
-    """Return the hits that hold no other, as they stand in the text: the exact words, not their sentence as well."""
+    """Return the hits that hold no other, as they stand in the texts: the exact words, not their sentence as well."""
     found: list[JsonObject] = []
-    latest = -1
-    for hit in sorted(hits, key=lambda hit: (hit["end"], -hit["start"])):
-        if hit["start"] > latest:  # else it holds the hit that starts there, which ends no later
-            found.append(hit)
-            latest = hit["start"]
+    for field in dict.fromkeys(hit["field"] for hit in hits):
+        latest = -1
+        here = (hit for hit in hits if hit["field"] == field)
+        for hit in sorted(here, key=lambda hit: (hit["end"], -hit["start"])):
+            if hit["start"] > latest:  # else it holds the hit that starts there, which ends no later
+                found.append(hit)
+                latest = hit["start"]
     return found
 
 
@@ -156,7 +159,8 @@ def _quote(hit: JsonObject, what: str) -> Phrase:
     text, rule = Untrusted(hit["text"]), Untrusted(hit["rule"])
     if is_stand_in(hit["text"]):
         return rule, f" at {hit['field']} {hit['start']} to {hit['end']} ", text
+    where = "" if hit["field"] in FIELDS else f" in {hit['field']}"
     if "learned" in hit:
         inside, total = hit["learned"]
-        return text, f" (learned: {inside} of {total} marked clauses {what}) by ", rule
-    return text, " by ", rule
+        return text, f"{where} (learned: {inside} of {total} marked clauses {what}) by ", rule
+    return text, f"{where} by ", rule

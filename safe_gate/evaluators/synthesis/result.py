@@ -96,8 +96,9 @@ class Result:
     """A case scored. `passed` tells whether every check passed, `is_negative_example` whether one is meant to fail.
 
     `language` is that of each text by field, `checks` and `labels` are by the names of checks. `no_reply` says why
-    the reply is none, None for one. `disguised_letters` counts the reply's letters that are read as the ASCII letters
-    they look like, 0 where there are only a few. `digests` tell whether the `case` or the `output` changes.
+    the reply is none, None for one. `disguised_letters` counts the reply's letters that are read as the ASCII
+    letters they look like, 0 where there are only a few. Of a conversation, `message` is the index of the reply.
+    `digests` tell whether the `case` or the `output` changes.
     """
 
     id: str
@@ -109,6 +110,7 @@ class Result:
     labels: Mapping[str, Agreement]
     place: Place
     digests: Mapping[str, str]
+    message: int | None = None
     cluster: str = ""
     no_reply: NoReply | None = None
     disguised_letters: int = 0
@@ -133,6 +135,7 @@ class Result:
             },
             "source": {"path": self.place.path, "line": self.place.line},
             "digests": dict(self.digests),
+            **({} if self.message is None else {"message": self.message}),
             **({"cluster": self.cluster} if self.cluster else {}),
             **({"no_reply": self.no_reply.value} if self.no_reply else {}),
             **({"disguised_letters": self.disguised_letters} if self.disguised_letters else {}),
@@ -151,6 +154,7 @@ class Result:
             labels={name: Agreement(**one) for name, one in entry["label_comparison"].items()},
             place=Place(**entry["source"]),
             digests=entry["digests"],
+            message=entry.get("message"),
             cluster=entry.get("cluster", ""),
             no_reply=NoReply(entry["no_reply"]) if "no_reply" in entry else None,
             disguised_letters=entry.get("disguised_letters", 0),

@@ -9,16 +9,17 @@ check decides is data (`checks`).
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.no_reply import no_reply
 from safe_gate.core.text.similarity import similarity
+from safe_gate.evaluators.synthesis.conversation import Message, Talk, joined, placed
 from safe_gate.evaluators.synthesis.counting import counted
 from safe_gate.evaluators.synthesis.language import Language, is_foreign
-from safe_gate.evaluators.synthesis.leaving import NOTHING_FOUND, leaves_because, leaving_evidence
+from safe_gate.evaluators.synthesis.leaving import NOTHING_FOUND, leaves_because, leaving_evidence, moves_on
 from safe_gate.evaluators.synthesis.result import CheckResult, Result
 from safe_gate.evaluators.synthesis.turn import Check, Found, Rules, Turn
 
@@ -31,7 +32,7 @@ class Case:
     """A recorded turn and the checks to run on it.
 
     `expected` holds the labels that were given, `marks` quotes the clauses that decide, by group. No verdict looks at
-    either.
+    either. Of a conversation, `talk` says where the turn stands in it, and `user` has the messages that it answers.
     """
 
     id: str
@@ -43,6 +44,7 @@ class Case:
     place: Place
     cluster: str = ""
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    talk: Talk | None = None
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -50,20 +52,27 @@ class Case:
         return self.tags
 
     def given(self) -> dict[str, Any]:
-        """Return the digest of the message."""
-        return {"user": digest(self.user)}
+        """Return the digest of the message, and of what a conversation has before it."""
+        return {"user": digest(self.user), "before": self.talk.before or None if self.talk else None}
 
     def asks(self) -> dict[str, Any]:
         """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
-        return {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}
+        context = self.talk.context if self.talk else None
+        asked = {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}
+        return {**asked, "context": context}
 
     def texts(self) -> dict[str, str]:
-        """Return the recorded texts by field."""
+        """Return the recorded texts by field, in reading order, as far as they are read."""
+        if self.talk:
+            read = (*reversed(self.talk.earlier), *self.talk.asked, self.talk.reply)
+            return {one.field: one.text for one in read}
         return {"user": self.user, "assistant": self.assistant}
 
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
-        return {"case": digest({"user": self.user, **self.asks()}), "output": digest(self.assistant)}
+        asked = {**self.asks(), "before": self.given()["before"]}
+        known = {name: value for name, value in asked.items() if value is not None}  # few cases have all
+        return {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
 
 
 _FAIL_TAGS = (
@@ -161,13 +170,47 @@ def score_case(case: Case, rules: Rules) -> Result:
         {
             name: _not_judged(check, rules)
             if rules.by_clause and is_foreign(check.reads, language)
-            else judged(check, turn)
+            else _judged_in(case.talk, check, turn)
             for name, check in rules.checks.items()
             if name in case.checks
         },
         is_negative(case.tags, "standard" if rules.by_clause else "spec"),
         turn.texts["assistant"].disguised,
     )
+
+
+def _judged_in(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:
+    """Return what a check finds in a turn, with its hits in the messages of the conversation, if it is of one.
+
+    A check that applies to some messages alone looks further back where it does not apply to those that are answered.
+    """
+    found = judged(check, turn)
+    if talk is None:
+        return found
+    if check.decides in _DECIDES and not found.applicable:
+        for message in talk.earlier:
+            told = Turn(message.text, "", turn.rules)
+            if not told.each(check, check.applies).count(check.applies):
+                continue
+            if moves_on(turn, told):
+                break
+            read = (message, *talk.asked)
+            asked_from = len(joined((message, Message(0, ""))))
+            again = judged(check, Turn(joined(read), talk.reply.text, turn.rules, asked_from))
+            if again.applicable:
+                return _placed(replace(again, details={**again.details, "earlier": True}), talk, read)
+    return _placed(found, talk, talk.asked)
+
+
+def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckResult:
+    """Return a result with its hits in the messages that they are in; `read` are the user messages it was found in."""
+
+    def moved(value: Any) -> Any:
+        if isinstance(value, Mapping):
+            return {group: moved(hits) for group, hits in value.items()}
+        return tuple(placed(hit, talk.reply, read) for hit in value) if isinstance(value, tuple) else value
+
+    return replace(found, details={name: moved(value) for name, value in found.details.items()})
 
 
 def result_of(
@@ -188,6 +231,7 @@ def result_of(
         labels={name: check.agreement(case.expected[name]) for name, check in checks.items() if name in case.expected},
         place=case.place,
         digests=case.digests(),
+        message=case.talk.reply.number if case.talk else None,
         cluster=case.cluster,
         no_reply=no_reply(case.assistant),
         disguised_letters=disguised if disguised > _FEW_LETTERS else 0,

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.setting import ALL, option, renamed
+from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -52,6 +53,27 @@ class Settings:
         None,
         limits=(0, 1000),
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--rule-weights",)),
+    )
+    default_checks: tuple[str, ...] = option(
+        "gate",
+        "Synthesis: the checks of cases that name none, one per line.",
+        DEFAULT_CHECKS,
+        flags=dict.fromkeys(("run", "eval", "explain"), ("--default-checks",)),
+    )
+    turns: str = option(
+        "gate",
+        "Synthesis: which replies of a conversation are judged: the `last` one, or `all` assistant messages, each as "
+        "a case `ID@N`.",
+        "last",
+        flags=dict.fromkeys(("run", "eval", "explain"), ("--turns",)),
+        choices=("last", "all"),
+    )
+    context: int = option(
+        "gate",
+        "Synthesis: how many user messages further back in a conversation `topic_pivot` looks for a disclosure.",
+        1,
+        limits=(0, 100),
+        flags=dict.fromkeys(("run", "eval", "explain"), ("--context",)),
     )
     min_synthesis_pass_rate: float | None = option(
         "gate",

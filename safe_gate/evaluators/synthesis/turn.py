@@ -72,14 +72,17 @@ class Rules:
 
 
 class Turn:
-    """A turn with both texts normalised and read, and what the rules find in them, looked for once."""
+    """A turn with both texts normalised and read, and what the rules find in them, looked for once.
 
-    def __init__(self, user: str, assistant: str, rules: Rules) -> None:
-        self.rules = rules
+    The reply answers the message from the character `asked_from` on; what comes before was said earlier.
+    """
+
+    def __init__(self, user: str, assistant: str, rules: Rules, asked_from: int = 0) -> None:
+        self.rules, self.asked_from = rules, asked_from
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
         self._matches: dict[str, dict[str, list[Match]]] = {}
-        self._held_of: dict[str, dict[int, Match]] = {}
+        self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
 
     def read(self, field: str) -> Reading:
         """Return a text as tokens."""
@@ -161,15 +164,16 @@ class Turn:
             groups = () if match.rule.is_crisis else check.only_crisis_after
         else:
             groups = (*check.void_after, *match.rule.unless_message)
-        found = next((group for group in groups if self._held(group)), "")
-        return (found, self._words(self._held(found)[min(self._held(found))])) if found else ("", "")
+        asked = {group: self._held(group, self.asked_from) for group in groups}
+        found = next((group for group in groups if asked[group]), "")
+        return (found, self._words(asked[found][min(asked[found])])) if found else ("", "")
 
-    def _held(self, group: str) -> Mapping[int, Match]:
-        """Return what in the message is of a group, the first of each sentence by the sentence's number."""
-        if group not in self._held_of:
-            live = [match for match in self.matches(group) if not match.by]
-            self._held_of[group] = {match.clause[0]: match for match in reversed(live)}
-        return self._held_of[group]
+    def _held(self, group: str, since: int = 0) -> Mapping[int, Match]:
+        """Return what in the message is of a group since a character, the first of each sentence by its number."""
+        if (group, since) not in self._held_of:
+            live = [match for match in self.matches(group) if not match.by and match.start >= since]
+            self._held_of[group, since] = {match.clause[0]: match for match in reversed(live)}
+        return self._held_of[group, since]
 
     def _words(self, match: Match) -> str:
         """Return the words of a match, as they are read."""

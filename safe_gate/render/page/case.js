@@ -93,7 +93,7 @@ function hit([, , , side, , says, rule, why, text]) {
 
 function texts(one, about, evaluator) {
   const nodes = [];
-  for (const [field, title] of Object.entries(evaluator.fields)) {
+  for (const [field, title] of Object.entries(one.fields || evaluator.fields)) {
     const now = (one.texts || {})[field] || "";
     const old = (one.old || {})[field];
     if (old !== undefined) nodes.push(sideBySide(title, old, now, one, field));

@@ -56,6 +56,7 @@ def _case(
     """Return what the page shows of a case; what is empty is left out."""
     evaluator, finding = case.evaluator, case.finding
     decided = evaluator.decisions(part, case.result)
+    fields = evaluator.fields_of(case.result, {**now, **old})
     shown = {
         "evaluator": evaluator.name,
         "id": case.id,
@@ -70,7 +71,8 @@ def _case(
         "evidence": [_told(one) for one in finding.evidence] if finding else [],
         "checks": [_judged(one, decided.get(one.by, ())) for one in case.judgements],
         "waivers": {by: _waived(waiver) for by, waiver in case.waivers.items()},
-        "texts": {field: now[field] for field in evaluator.fields if now.get(field)},
+        "fields": {} if fields == evaluator.fields else dict(fields),
+        "texts": {field: now[field] for field in fields if now.get(field)},
         "marks": [_mark(one) for one in evaluator.marks(case.result, now)],
     }
     if change:

@@ -40,8 +40,9 @@ def test_rules_that_are_well_written_have_no_faults() -> None:
 
 
 def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
-    inner, outer = {"start": 3, "end": 5}, {"start": 0, "end": 9}
-    assert _innermost([outer, inner]) == [inner]
+    inner, outer = ({"field": "user", "start": start, "end": end} for start, end in ((3, 5), (0, 9)))
+    other = inner | {"field": "assistant"}
+    assert _innermost([outer, inner, other]) == [inner, other]
 
 
 def test_a_check_that_no_case_asks_for_has_no_rate() -> None:
