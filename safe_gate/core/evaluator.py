@@ -7,7 +7,6 @@ names none. An evaluator does no IO: it is given bytes and values, and returns v
 from __future__ import annotations
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -16,6 +15,7 @@ from safe_gate.core.given import (
     CaseAt,
     Documents,
     FileKind,
+    Grouping,
     Lines,
     Misnamed,
     OwnFile,
@@ -30,22 +30,6 @@ if TYPE_CHECKING:
     from safe_gate.core.rules import Rule
     from safe_gate.core.shown import Explained, Finding, Mark, Rate, Section
     from safe_gate.core.validate import Fault
-
-
-@dataclass(frozen=True, slots=True)
-class Grouping:
-    """What an evaluator groups cases by, and where its part of the report has them.
-
-    `noun` is the word for a group; `setting` the option with limits of rules on groups, by their names, "" for none.
-    `figures` are those of each group by name, with the number of its cases as `size`; `groups_of` names
-    the groups of a case by its entry of `results[]`.
-    """
-
-    noun: str
-    setting: str
-    size: str
-    figures: Callable[[JsonObject], Mapping[str, JsonObject]]
-    groups_of: Callable[[JsonObject], Sequence[str]]
 
 
 class Evaluator(Protocol):

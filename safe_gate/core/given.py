@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import Place
+    from safe_gate.core.model import JsonObject, Place
 
 
 def _never(_: Any) -> bool:
@@ -173,3 +174,19 @@ class PackFact(NamedTuple):
 
     sha256: str
     lets_pass: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Grouping:
+    """What an evaluator groups cases by, and where its part of the report has them.
+
+    `noun` is the word for a group; `setting` the option with limits of rules on groups, by their names, "" for none.
+    `figures` are those of each group by name, with the number of its cases as `size`; `groups_of` names
+    the groups of a case by its entry of `results[]`.
+    """
+
+    noun: str
+    setting: str
+    size: str
+    figures: Callable[[JsonObject], Mapping[str, JsonObject]]
+    groups_of: Callable[[JsonObject], Sequence[str]]

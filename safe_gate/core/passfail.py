@@ -9,9 +9,9 @@ from types import MappingProxyType
 from typing import Any
 
 from safe_gate.core.digests import digest
-from safe_gate.core.evaluator import Evaluator, Grouping
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
-from safe_gate.core.given import OwnFile, Shipped
+from safe_gate.core.given import Grouping, OwnFile, Shipped
 from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Place, Severity, Test, Untrusted
 from safe_gate.core.rules import Rule, Share, anything
 from safe_gate.core.shown import Finding, Rate, Section, Table

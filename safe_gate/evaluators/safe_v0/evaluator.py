@@ -7,8 +7,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.evaluator import Grouping
-from safe_gate.core.given import Case, CaseAt, Documents, FileKind, OwnFile, Shipped, Way
+from safe_gate.core.given import Case, CaseAt, Documents, FileKind, Grouping, OwnFile, Shipped, Way
 from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.safe_v0.settings import Settings
 

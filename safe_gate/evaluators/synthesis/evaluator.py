@@ -6,8 +6,7 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.evaluator import Grouping
-from safe_gate.core.given import Case, FileKind, Lines, Misnamed, OwnFile, PackFact, RuleFiles, Shipped, Way
+from safe_gate.core.given import Case, FileKind, Grouping, Lines, Misnamed, OwnFile, PackFact, RuleFiles, Shipped, Way
 from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.synthesis.settings import Settings
 
