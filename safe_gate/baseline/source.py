@@ -27,7 +27,8 @@ from safe_gate.inputs.git import Clone
 from safe_gate.inputs.named import settings
 from safe_gate.inputs.trees import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.proof import differences
-from safe_gate.settings.options import WAIVERS_FILE, Options, config_paths
+from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.options import Options, config_paths
 
 _MOST_BYTES = 2_000_000_000
 _LFS = b"version https://git-lfs.github.com/spec/"

@@ -16,7 +16,8 @@ from safe_gate.core.model import Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, globs, kinds, matching
 from safe_gate.inputs.disk import HERE, shown
-from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE
+from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.options import CONFIG_FILES
 
 # How what we write begins, two keys deep: a batch may begin with one of them, and be told that the schema knows it not.
 _REPORT = re.compile(

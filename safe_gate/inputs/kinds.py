@@ -22,7 +22,8 @@ from safe_gate.inputs import globs
 from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_columnar, numbered
 from safe_gate.inputs.disk import HERE, decode, open_regular, parsed, shown, text_of, unreadable
 from safe_gate.inputs.matching import no_match
-from safe_gate.settings.options import CONFIG_FILES, WAIVERS_FILE
+from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.options import CONFIG_FILES
 
 OUTPUTS = ".outputs.jsonl"
 """How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""

@@ -9,7 +9,8 @@ from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github.checkout import foreign_checkout
 from safe_gate.inputs import disk, matching, named
 from safe_gate.publish.effects import Effects
-from safe_gate.settings.options import WAIVERS_FILE, Options, config_paths
+from safe_gate.settings.judging import WAIVERS_FILE
+from safe_gate.settings.options import Options, config_paths
 
 
 def read_by(options: Options, output: str = "") -> Iterator[Path]:

@@ -1,0 +1,114 @@
+"""What a run is judged by and compared with: a field for each setting of the gate and of its baseline. Pure data."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from safe_gate.core.setting import POWER, option
+
+WAIVERS_FILE = "safe-gate.waivers.json"
+
+
+@dataclass(frozen=True, kw_only=True)
+class Judging:
+    """The settings that judge, and are of no evaluator."""
+
+    max_no_reply: int | None = option(
+        "gate",
+        "Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` for any number.",
+        0,
+        limits=(0, None),
+    )
+    max_disguised: int | None = option(
+        "gate",
+        "Rule: at most this many replies have disguised letters: more than three that only look like ASCII "
+        "letters. Off unless set.",
+        None,
+        limits=(0, None),
+    )
+    max_vacuous: float | None = option(
+        "gate",
+        "Rule: at most this share (0 to 1) of results is empty: scores that expect nothing, verdicts that do not "
+        "apply. Off unless set.",
+        None,
+        limits=(0, 1),
+    )
+    baseline: str = option(
+        "baseline",
+        "What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the pull "
+        "request, merge group or push. Off unless set.",
+        "",
+        flags={"run": ("--baseline",), "bless": ("--baseline",)},
+    )
+    baseline_required: bool = option(
+        "baseline",
+        "Baseline: a missing .json file is an error. Set `false` for the first run of a new gate.",
+        True,
+    )
+    allow_removed: bool = option(
+        "baseline",
+        "Baseline: cases may be removed, except protected ones.",
+        False,
+    )
+    protect: tuple[str, ...] = option(
+        "baseline",
+        "Baseline: cases that must not newly fail or be removed, by id, tag or archetype; one per line.",
+        (),
+    )
+    max_regressions: int | None = option(
+        "baseline",
+        "Rule: at most this many cases newly fail against the baseline. Off unless set.",
+        None,
+        limits=(0, None),
+        flags=dict.fromkeys(POWER, ("--max-regressions",)),
+    )
+    max_score_drop: float | None = option(
+        "baseline",
+        "Rule: no mean score or pass rate falls by more than this (0 to 1) against the baseline. Off unless set.",
+        None,
+        limits=(0, 1),
+    )
+    min_drop: float = option(
+        "baseline",
+        "Baseline: a drop smaller than this never counts as real; a share of cases or of a mean score (0 to 1).",
+        0.02,
+        limits=(0, 1),
+        flags=dict.fromkeys(POWER, ("--min-drop",)),
+    )
+    alpha: float = option(
+        "baseline",
+        "Baseline: a drop counts as real if its p-value, after Holm's correction, is at most this (0 to 1).",
+        0.05,
+        limits=(0, 1),
+        excluded=True,
+        flags=dict.fromkeys(POWER, ("--alpha",)),
+    )
+    cluster_key: str = option(
+        "baseline",
+        "Baseline: the field, such as x_topic, whose value groups cases that change together.",
+        "",
+    )
+    on_weakened: str = option(
+        "gate",
+        "What happens if the change makes the gate itself weaker: `warn` shows it, `fail` fails the run.",
+        "warn",
+        choices=("warn", "fail"),
+    )
+    policy_ref: str = option(
+        "gate",
+        "Whose config, rule packs and waivers judge: the checkout's (`head`) or the base commit's (`base`).",
+        "head",
+        choices=("head", "base"),
+        key=(),
+    )
+    waivers: str = option(
+        "gate",
+        f"Known failures to let pass, as in schemas/waivers.schema.json. Default: {WAIVERS_FILE} if there is one.",
+        "",
+    )
+    min_group: int = option(
+        "gate",
+        "Rules on a rate of an archetype or a tag apply from this many cases on; the report shows skipped rules.",
+        1,
+        limits=(1, None),
+    )
