@@ -155,6 +155,17 @@ def test_a_broken_rule_links_to_the_cases_that_broke_it(changed: Callable[..., N
     assert shown(browser) == ["worse"]
 
 
+def test_no_link_leads_to_a_case_that_is_gone(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), turn("stays"), turn("gone"))
+    safe_gate("run", "--synthesis-cases", "c.jsonl")
+    Path("reports/safe-gate.json").rename("old.json")
+    write_cases(Path("c.jsonl"), turn("stays"))
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--baseline", "old.json")
+    browser.open(PAGE)
+    assert texts_of(browser, ".rules .broken code") == ["gone"]
+    assert texts_of(browser, ".rules a") == []
+
+
 def test_a_case_shows_its_texts_with_what_was_found(safe_gate: SafeGate, browser: Browser) -> None:
     reply = "\U0001f600 You should rest. \u201cYou must go,\u201d she said. Would you like to talk?"
     write_cases(

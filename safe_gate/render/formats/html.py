@@ -5,7 +5,7 @@ What a case shows stands in the page as JSON, a case a line; the page's scripts 
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Set
 from itertools import chain
 
 from safe_gate.core.figures import plural
@@ -98,9 +98,10 @@ def _problems(report: JsonObject) -> Iterator[str]:
 def _rules(report: JsonObject) -> Iterator[str]:
     if report["rules"]:
         yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
+        gone = _gone(report)
         for rule in sorted(report["rules"], key=lambda one: _ORDER.index(state(one))):
             became = state(rule)
-            said = f"{phrase(about(rule))}{html(rule['message'])}{_links(rule)}"
+            said = f"{phrase(about(rule))}{html(rule['message'])}{_links(rule, gone)}"
             yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
@@ -109,12 +110,18 @@ def _rules(report: JsonObject) -> Iterator[str]:
         yield "</section>\n"
 
 
-def _links(rule: JsonObject) -> str:
-    """Return the first cases that broke a rule, each as a link to itself in the list."""
+def _gone(report: JsonObject) -> Set[tuple[str, str]]:
+    """Return the cases of the baseline that are gone, by evaluator and id: no link leads to them."""
+    parts = {name: report["comparison"][name]["cases"] for name in EVALUATORS if is_compared(report, name)}
+    return {(name, one["id"]) for name, cases in parts.items() for one in cases["removed"]}
+
+
+def _links(rule: JsonObject, gone: Set[tuple[str, str]]) -> str:
+    """Return the first cases that broke a rule, each as a link to itself in the list if it is there."""
     return "".join(
         f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{phrase((one,))}</a>'
-        if isinstance(one, Untrusted)
-        else html(one)
+        if isinstance(one, Untrusted) and (rule["evaluator"], one.text) not in gone
+        else phrase((one,))
         for one in names(rule)
     )
 

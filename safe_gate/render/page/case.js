@@ -43,7 +43,7 @@ function body(one, about) {
     const path = then === today ? [then, now] : [then, today + " by today’s rules", now];
     nodes.push(make("p", {}, `Since the baseline: ${one.news || "no change"}${because} (${path.join(" → ")})`));
   }
-  for (const waiver of Object.values(one.waivers || {})) nodes.push(make("p", { className: "note" }, ...told(waiver)));
+  for (const [by, waiver] of Object.entries(one.waivers || {})) nodes.push(make("p", { className: "note" }, evaluator.checks[by] + ": ", ...told(waiver)));
   const extra = (one.evidence || []).filter((phrase) => !(one.checks || []).some((check) => (check.evidence || []).some((each) => plain(each) === plain(phrase))));
   if (extra.length) nodes.push(listOf(extra));
   nodes.push(...texts(one, about, evaluator));

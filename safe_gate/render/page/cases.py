@@ -133,7 +133,7 @@ _LONGEST_QUOTE = 300
 
 def _waived(waiver: JsonObject) -> list[Any]:
     words: Phrase = (
-        "Waived until ",
+        "waived until ",
         Untrusted(waiver["expires"]),
         " by ",
         Untrusted(waiver["owner"]),

@@ -12,7 +12,14 @@ from safe_gate.render.untrusted import LONGEST, html
 
 def words(one: Words, longest: int = LONGEST) -> str:
     """Return our own words as text, recorded ones as code."""
-    return f"<code>{html(one, longest) or ' '}</code>" if isinstance(one, Untrusted) else html(one)
+    if not isinstance(one, Untrusted):
+        return html(one)
+    kind = ' class="whole"' if len(one.text) <= _WHOLE else ""
+    return f"<code{kind}>{html(one, longest) or ' '}</code>"
+
+
+_WHOLE = 24
+"""So long a name may be and still stand on one line: an id or a day is not broken at its hyphens."""
 
 
 def phrase(parts: Phrase) -> str:
