@@ -78,11 +78,11 @@ _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "help of a command": (["score", "--help"], set()),
     "score": (["score", "--batch", "b"], {"jsonschema_rs", "safe_v0", *_TABLES}),
     "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "safe_v0"}),
-    "eval": (["eval", "--cases", "c.jsonl"], {"jsonschema_rs", "synthesis", *_TABLES}),
+    "eval": (["eval", "--cases", "c.jsonl"], {"jsonschema_rs", "synthesis"}),
     "run": (["run", "--batch", "b", "--cases", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis", *_TABLES}),
     "a number is set": (
         ["eval", "--cases", "c.jsonl", "--fail-on", "1"],
-        {"jsonschema_rs", "synthesis", *_TABLES, *_SETTINGS},
+        {"jsonschema_rs", "synthesis", *_SETTINGS},
     ),
     "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "synthesis"}),
     "rows of Parquet": (

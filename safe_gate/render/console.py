@@ -229,14 +229,12 @@ def _place(path: str, line: int) -> str:
 def _box(section: Section) -> Iterator[str]:
     title = sentence(section.title)
     counts = "    ".join(section.counts)
-    metrics = tables.drawn(section.metrics, tables.box_format()).split("\n")
+    metrics = tables.boxed(section.metrics)
     lacking = max(tables.width(line) for line in (title, counts, section.footer)) + 4 - tables.width(metrics[0])
     if lacking > 0:  # the last column takes up what the longest line needs
         widths = section.metrics.min_widths or (0,) * len(section.metrics.header)
         last = max(tables.width(str(row[-1])) for row in (section.metrics.header, *section.metrics.rows))
-        metrics = tables.drawn(
-            section.metrics, tables.box_format(), (*widths[:-1], max(widths[-1], last) + lacking)
-        ).split("\n")
+        metrics = tables.boxed(section.metrics, (*widths[:-1], max(widths[-1], last) + lacking))
     inner = tables.width(metrics[0]) - 2
     if 0 < tables.most_columns() < inner + 2:
         metrics = tables.drawn(section.metrics, "simple_outline").split("\n")

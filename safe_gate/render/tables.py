@@ -1,40 +1,30 @@
-"""Tables of text, drawn with `tabulate`, as wide as a terminal is if it is known. Pure."""
+"""Tables of text, most of them drawn with `tabulate`, as wide as a terminal is if it is known. Pure."""
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from contextvars import ContextVar
-from functools import cache
-from typing import TYPE_CHECKING
 
 from safe_gate.core.shown import Table
 from safe_gate.render.untrusted import plain
 
-if TYPE_CHECKING:
-    from tabulate import TableFormat
-
-
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
+_NARROW = re.compile("[ -~\u2500-\u257f]*")  # signs of one column: ASCII and lines
 _NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for a table
 _columns: ContextVar[int] = ContextVar("columns", default=0)
 
 
-def drawn(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = ()) -> str:
+def drawn(table: Table, form: str) -> str:
     """Return a table in a format of `tabulate`, as wide as `fit` allows. A cell that is longer is broken."""
-    widths = min_widths or table.min_widths or (0,) * len(table.header)
     import tabulate  # takes as long to import as a hundred cases to score
 
     tabulate.MIN_PADDING = 0  # a column as wide as its widest text, header or not, as the spec draws it
     alignments = [_ALIGN[sign] for sign in table.align]
-    rows = [[plain(cell, 60) for cell in row] for row in table.rows]
-    headers = [
-        centre(name, columns) if sign == "^" else fill(name, columns)
-        for name, columns, sign in zip(table.header, widths, table.align, strict=True)
-    ]
-    is_framed = not isinstance(form, str)  # as wide as it is: what does not fit gets no frame
-    if not (is_framed or _fits([headers, *rows])):
+    headers, *rows = _cells(table, table.min_widths)
+    if not _fits([headers, *rows]):
         headers = list(table.header)
-    widest = None if is_framed else _fitting([headers, *rows])
+    widest = _fitting([headers, *rows])
     return tabulate.tabulate(
         rows,
         headers=headers,
@@ -46,6 +36,29 @@ def drawn(table: Table, form: str | TableFormat, min_widths: tuple[int, ...] = (
         disable_numparse=True,
         preserve_whitespace=True,
     )
+
+
+def boxed(table: Table, min_widths: Sequence[int] = ()) -> list[str]:
+    """Return the lines of a table in a box, but for the box's top and bottom, as wide as they are.
+
+    Every `eval` shows one, so it is drawn without `tabulate`.
+    """
+    cells = _cells(table, min_widths or table.min_widths)
+    widths = _widths(cells)
+    header, *rows = (
+        f"║ {' │ '.join(_PAD[sign](cell, size) for cell, size, sign in zip(row, widths, table.align, strict=True))} ║"
+        for row in cells
+    )
+    return [header, f"╠{'┼'.join('─' * (size + 2) for size in widths)}╣", *rows]
+
+
+def _cells(table: Table, min_widths: Sequence[int]) -> list[list[str]]:
+    """Return the cells of a table, its header first, which is as wide as its columns must be."""
+    header = [
+        centre(name, columns) if sign == "^" else fill(name, columns)
+        for name, columns, sign in zip(table.header, min_widths or (0,) * len(table.header), table.align, strict=True)
+    ]
+    return [header, *([plain(cell, 60) for cell in row] for row in table.rows)]
 
 
 def fit(columns: int) -> None:
@@ -81,25 +94,10 @@ def _fitting(rows: Sequence[Sequence[str]]) -> list[int] | None:
     return widths
 
 
-@cache
-def box_format() -> TableFormat:
-    """Return the frame of a table in a box."""
-    from tabulate import DataRow, Line, TableFormat
-
-    return TableFormat(
-        lineabove=None,
-        linebelowheader=Line("╠", "─", "┼", "╣"),
-        linebetweenrows=None,
-        linebelow=None,
-        headerrow=DataRow("║", "│", "║"),
-        datarow=DataRow("║", "│", "║"),
-        padding=1,
-        with_header_hide=None,
-    )
-
-
 def width(text: str) -> int:
     """Return how many columns a text takes on a terminal."""
+    if _NARROW.fullmatch(text):
+        return len(text)
     from wcwidth import wcswidth
 
     return max(wcswidth(text), 0)
@@ -114,3 +112,10 @@ def centre(text: str, columns: int) -> str:
     """Return a text with blanks around it, so many columns wide."""
     room = columns - width(text)
     return " " * (room // 2) + text + " " * (room - room // 2)
+
+
+def _fill_left(text: str, columns: int) -> str:
+    return " " * (columns - width(text)) + text
+
+
+_PAD = {"<": fill, ">": _fill_left, "^": centre}

@@ -12,7 +12,7 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.core.text.characters import MARKS, REPLACEMENTS
+from safe_gate.core.text.characters import MARKS, replacements
 from safe_gate.core.text.latin import _LATIN
 from safe_gate.core.text.normalising import _SIGNS, _joins_previous, normalise
 from safe_gate.core.text.similarity import similarity, words
@@ -118,7 +118,7 @@ def test_white_space_with_or_without_invisible_characters_becomes_one_blank(run:
 def test_what_is_passed_over_as_plain_is_what_normalising_would_not_change() -> None:
     for char in filter(re.compile(_SIGNS).fullmatch, map(chr, range(0x110000))):
         assert unicodedata.normalize("NFC", char) == char
-        assert char.translate(REPLACEMENTS) == char
+        assert char.translate(replacements()) == char
         assert char not in MARKS
         assert not _joins_previous(char)
 
@@ -253,7 +253,7 @@ def test_lines_of_chats_and_lists_stay_apart(text: str) -> None:
     ],
 )
 def test_a_disguised_word_is_read_and_its_letters_are_counted(original: str, normal: str, disguised: int) -> None:
-    normalised = normalise(original, lambda: {"i", "promise"})
+    normalised = normalise(original, {"i", "promise"})
     assert (normalised.text, normalised.disguised) == (normal, disguised)
     assert normalised.span(0, len(normalised.text)) == (0, len(original))
 

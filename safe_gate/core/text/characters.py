@@ -3,24 +3,9 @@
 from __future__ import annotations
 
 import unicodedata
-from functools import lru_cache
+from collections.abc import Mapping
+from functools import cache, lru_cache
 
-REPLACEMENTS = (
-    dict.fromkeys(map(ord, "‘’‚‛ʼ＇´`′ʹˈ"), "'")  # noqa: RUF001 - the point is that they look alike
-    | dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')  # noqa: RUF001
-    | dict.fromkeys(map(ord, "‐‑⁃﹣－"), "-")  # noqa: RUF001
-    | dict.fromkeys(map(ord, "–—―‒"), "—")  # noqa: RUF001
-    | {ord("…"): "..."}
-    | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
-    | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
-    # bold, script and other letters "of mathematics" that people dress words up with
-    | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
-    # letters in circles and squares, and the ligatures that PDF files leave behind
-    | {
-        code: unicodedata.normalize("NFKC", chr(code))
-        for code in (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0xFB00, 0xFB07))
-    }
-)
 STRAIGHT = (("’", "'"), ("‘", "'"), ("“", '"'), ("”", '"'), ("–", "—"))  # noqa: RUF001 - what most texts have of them
 # Default_Ignorable_Code_Point (UAX #44) and interlinear marks, as ranges: what Python knows of them differs by version.
 IGNORED = (
@@ -40,10 +25,31 @@ LONGEST_SEGMENT, MOST_SEGMENTS = 32, 4_096
 MARKS = frozenset("*_`~")
 
 
+@cache
+def replacements() -> Mapping[int, str]:
+    """Return what characters become."""
+    return (
+        dict.fromkeys(map(ord, "‘’‚‛ʼ＇´`′ʹˈ"), "'")  # noqa: RUF001 - the point is that they look alike
+        | dict.fromkeys(map(ord, "“”„‟«»″＂"), '"')  # noqa: RUF001
+        | dict.fromkeys(map(ord, "‐‑⁃﹣－"), "-")  # noqa: RUF001
+        | dict.fromkeys(map(ord, "–—―‒"), "—")  # noqa: RUF001
+        | {ord("…"): "..."}
+        | dict.fromkeys(range(0xD800, 0xE000), "\ufffd")  # half a surrogate pair: no engine takes it
+        | {code + 0xFEE0: chr(code) for code in range(0x21, 0x7F) if chr(code) not in "'\"-"}
+        # bold, script and other letters "of mathematics" that people dress words up with
+        | {code: unicodedata.normalize("NFKC", chr(code)) for code in range(0x1D400, 0x1D800)}
+        # letters in circles and squares, and the ligatures that PDF files leave behind
+        | {
+            code: unicodedata.normalize("NFKC", chr(code))
+            for code in (*range(0x24B6, 0x24EA), *range(0x1F130, 0x1F14A), *range(0xFB00, 0xFB07))
+        }
+    )
+
+
 @lru_cache(maxsize=MOST_SEGMENTS)
 def uniform(segment: str) -> tuple[str, str]:
     """Return the visible characters of a segment, or of a run of blanks, and what they become."""
     visible = "".join(c for c in segment if c not in INVISIBLE)
     if visible.isspace():
         return visible, " " if _LINE_BREAKS.isdisjoint(visible) else "\n"
-    return visible, unicodedata.normalize("NFC", visible).translate(REPLACEMENTS)
+    return visible, unicodedata.normalize("NFC", visible).translate(replacements())

@@ -5,7 +5,8 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Callable, Iterator, Sequence, Set
+from collections import Counter
+from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
@@ -23,10 +24,10 @@ _STRANGE = re.compile(
 )  # what may be such a letter or mark
 _STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
 _WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # which Unicode does not decompose
-_ASCII_LETTER, _OF_ANOTHER_SCRIPT = re.compile("[a-zA-Z]"), re.compile("[\u0250-\u1cff\u2c00-\ud7ff]")
+_ASCII_LETTER = re.compile("[a-zA-Z]")
 
 
-def in_latin(text: Normalised, known: Callable[[], Set[str]]) -> Normalised:
+def in_latin(text: Normalised, known: Container[str]) -> Normalised:
     """Return a normalised text in which letters that look like ASCII ones are these (see `normalise`)."""
     if text.original.isascii() and text.text.isascii():
         return text
@@ -52,7 +53,7 @@ def in_latin(text: Normalised, known: Callable[[], Set[str]]) -> Normalised:
     )
 
 
-def _read(words: Sequence[str], known: Callable[[], Set[str]], text: str) -> Iterator[Sequence[str]]:
+def _read(words: Sequence[str], known: Container[str], text: str) -> Iterator[Sequence[str]]:
     """Yield for each word of a text what its letters are read as, nothing for a mark that goes.
 
     Where most words with diacritics are known without them, all lose them: rules look across words, too.
@@ -61,7 +62,7 @@ def _read(words: Sequence[str], known: Callable[[], Set[str]], text: str) -> Ite
     alike = [word.translate(_LATIN) if is_latin or _ASCII_LETTER.search(word) else word for word in words]
     bare = {word: [_bare(letter) for letter in word] for word in {*alike} if not word.isascii()}
     bare = {word: letters for word, letters in bare.items() if "".join(letters).isascii()} if is_latin else {}
-    familiar = {word for word, letters in bare.items() if "".join(letters).lower() in known()}
+    familiar = {word for word, letters in bare.items() if "".join(letters).lower() in known}
     long = [word in familiar for word in alike if word in bare and len(word) > 1]
     is_all = 2 * sum(long) > len(long)
     for word in alike:
@@ -82,7 +83,8 @@ def _is_latin(text: str, words: Sequence[str]) -> bool:
 
     `words` are those with letters that are not ASCII.
     """
-    foreign = len(_OF_ANOTHER_SCRIPT.findall("".join(words).translate(_LATIN)))
+    letters = Counter("".join(words).translate(_LATIN))
+    foreign = sum(n for c, n in letters.items() if "\u0250" <= c <= "\u1cff" or "\u2c00" <= c <= "\ud7ff")
     if not foreign:
         return len(text) > 1  # a letter alone may be anything
     return len(_ASCII_LETTER.findall(text.translate(_LATIN))) >= 4 * foreign

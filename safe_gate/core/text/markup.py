@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from functools import cache
 from html import unescape
 
 from safe_gate.core.text.characters import uniform
@@ -22,14 +23,19 @@ _LINES_OF_HTML = (
     "article|aside|blockquote|body|br|center|dd|details|div|dl|dt|figcaption|figure|footer|form|h[1-6]|head|header|hr|"
     "html|li|main|nav|ol|p|pre|section|table|tbody|td|tfoot|th|thead|tr|ul"
 )
-MARKUP = re.compile(
+_MARKUP = (
     rf"(?P<line></?(?:{_LINES_OF_HTML}){_ATTRIBUTES})|(?P<entity>&(?:#[0-9]{{1,12}}|#x[0-9a-f]{{1,12}}|[a-z]{{2,31}}[0-9]{{0,2}});)"
     r"|<sup>\[?[0-9*\u2020\u2021,]{1,4}\]?</sup>"
     r"|</?(?:a|abbr|b|bdi|bdo|big|cite|code|del|dfn|em|font|i|img|ins|kbd|label|mark|q|s|samp|small|span|strike|strong|sub|summary|sup|tt|u|var|wbr)"
-    rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]",
-    re.IGNORECASE,
+    rf"{_ATTRIBUTES}|\x1b\[[0-9;]*[a-z]"
 )
 _LONGEST_MEANT = 2  # what an entity stands for; a name that is none stays as it is
+
+
+@cache
+def markup() -> re.Pattern[str]:
+    """Return the pattern of markup."""
+    return re.compile(_MARKUP, re.IGNORECASE)  # takes a millisecond, and few texts need it
 
 
 def opening_after(text: str, start: int) -> int:
@@ -40,7 +46,7 @@ def opening_after(text: str, start: int) -> int:
 
 def markup_at(text: str, start: int) -> tuple[int, str, str] | None:
     """Return where markup ends, the visible characters that it stands for and what they become; None if it is none."""
-    found = MARKUP.match(text, start)
+    found = markup().match(text, start)
     if found is None:
         return None
     if found["line"]:

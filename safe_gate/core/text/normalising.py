@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 import unicodedata
 from array import array
-from collections.abc import Callable, Sequence, Set
+from collections.abc import Container, Sequence
 from functools import cache
 
 from safe_gate.core.text.characters import INVISIBLE, LONGEST_SEGMENT, MARKS, STRAIGHT, uniform
@@ -21,11 +21,12 @@ _SIGNS = (
     r"\u3041-\u3096\u30a1-\u30fa\u4e00-\u9fa5\uac00-\ud7a3\U0001f300-\U0001faff]"
 )
 # The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
-_PLAIN = re.compile(rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++")
+_PLAIN = rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++"
+_PLAIN_LATIN = re.compile(r"(?![ \n])(?:[ \n]?[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\xff]++)++")
 _BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
 
 
-def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalised:
+def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     """Return `text` with look-alike characters made one, and a map back to every code point.
 
     Curly and full-width quotes become straight, long dashes `—`, `…` three dots; runs of white
@@ -34,14 +35,14 @@ def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalise
     and tags of HTML, or become a newline where they begin a line; its entities become what they stand for;
     the rest is composed (NFC, UAX #15). A letter that looks like an ASCII one becomes it in a word with
     ASCII letters, and in a text that is mostly of such words. There a word loses its diacritics, too, if
-    that makes it one of the words that `known` returns: in lower case, without apostrophes.
+    that makes it one of the words of `known`: in lower case, without apostrophes.
     """
     straight = text
     if not text.isascii():
         for typed, plain in STRAIGHT:
             straight = straight.replace(typed, plain)
     may_be_markup = "<" in text or "&" in text or "\\" in text or "](" in text
-    if not may_be_markup and _PLAIN.fullmatch(straight) and not goes_on(straight):
+    if not may_be_markup and _is_plain(straight) and not goes_on(straight):
         identity = range(len(text) + 1)
         return in_latin(Normalised(text, straight, identity[:-1], identity[1:]), known)
     original, text = text, unwrapped(unescaped(uncommented(text)))
@@ -82,6 +83,18 @@ def normalise(text: str, known: Callable[[], Set[str]] = frozenset) -> Normalise
     return in_latin(Normalised(original, "".join(out), starts, ends), known)
 
 
+def _is_plain(text: str) -> bool:
+    """Tell whether normalising would not change a text, wrapped lines aside."""
+    return bool(
+        _PLAIN_LATIN.fullmatch(text.replace("\u2014", "-")) or (not text.isascii() and _plain().fullmatch(text))
+    )
+
+
+@cache
+def _plain() -> re.Pattern[str]:
+    return re.compile(_PLAIN)  # takes a millisecond, and few texts need it
+
+
 def _counting(start: int, end: int) -> Sequence[int]:
     """Return the numbers from `start` to before `end`, quickly if they are small."""
     return _small_numbers()[start:end] if end <= _SMALL else range(start, end)
@@ -94,7 +107,7 @@ def _small_numbers() -> Sequence[int]:
 
 def _run_end(text: str, start: int, limit: int) -> int:
     """Return the end of a run of plain text or of blanks, less its last character if something joins it."""
-    run = _PLAIN.match(text, start, limit) or _BLANKS.match(text, start, limit)
+    run = _plain().match(text, start, limit) or _BLANKS.match(text, start, limit)
     if run is None:
         return start
     end = run.end()

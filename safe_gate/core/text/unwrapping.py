@@ -6,7 +6,7 @@ import re
 from collections.abc import Sequence
 
 from safe_gate.core.text.characters import IGNORED, INVISIBLE, MARKS
-from safe_gate.core.text.markup import MARKUP, OPENING
+from safe_gate.core.text.markup import OPENING, markup
 from safe_gate.core.text.sentences import STOP
 
 # A line that was broken to fit a width: of 20 columns at least, without an end, and the next one goes on.
@@ -89,4 +89,4 @@ def _width(lines: Sequence[str]) -> int:
 
 def _shown(line: str) -> str:
     """Return about what a reader sees of a line."""
-    return MARKUP.sub(lambda found: "&" if found["entity"] else "", _UNSEEN_RUN.sub("", line))
+    return markup().sub(lambda found: "&" if found["entity"] else "", _UNSEEN_RUN.sub("", line))

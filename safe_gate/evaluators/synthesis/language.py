@@ -27,8 +27,8 @@ class Language(StrEnum):
     UNCLEAR = "unclear"
 
 
-# Letters of other scripts: not Latin ones and not letter-like signs.
-_FOREIGN_LETTER = re.compile(r"[^\W\d_\u0000-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u218f\uff21-\uff5a]")
+# Latin letters, and signs like letters, beyond U+02FF.
+_NOT_FOREIGN = ("\u1d00", "\u1dbf"), ("\u1e00", "\u1eff"), ("\u2100", "\u218f"), ("\uff21", "\uff5a")
 _LATIN_LETTER = r"[^\W\d_\u0300-\u1cff\u2c00-\ufeff]"  # slow to compile, and seldom asked for
 # Words between blanks, less what stands around them: no links, no tags, no code.
 _WORD = re.compile(r"(?<![^\s\u2014])[\"'([\xbf\xa1]*([^\W\d_]+(?:['-][^\W\d_]+)*)[\"')\].,;:!?]*(?![^\s\u2014])")
@@ -63,7 +63,7 @@ class Languages:
     def language(self, text: str) -> Language:
         """Return the language of a normalised text."""
         if not text.isascii():
-            foreign = len(_FOREIGN_LETTER.findall(text))
+            foreign = _foreign_letters(text)
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
         at_a_glance = set[str]().union(*(part.lower().split() for part in parts(text)))
@@ -85,6 +85,17 @@ class Languages:
         if known < _LEAST_SHARE * words.total() and sum(len(word) > 1 for word in words) >= _FEWEST_WORDS:
             return Language.OTHER
         return Language.ENGLISH if english else Language.UNCLEAR
+
+
+def _foreign_letters(text: str) -> int:
+    """Return how many letters of a text are of other scripts than Latin."""
+    foreign = {c for c in {*text} if c > "\u02ff" and _is_foreign_letter(c)}
+    return sum(n for c, n in Counter(text).items() if c in foreign) if foreign else 0
+
+
+def _is_foreign_letter(char: str) -> bool:
+    is_letter = char.isalnum() and not char.isdecimal()
+    return is_letter and not any(first <= char <= last for first, last in _NOT_FOREIGN)
 
 
 def _words(text: str) -> Iterator[str]:

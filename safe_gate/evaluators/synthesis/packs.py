@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import replace
-from functools import cache, partial
+from functools import cache
 from typing import Any
 
 from safe_gate.core.digests import digest as digest_of
@@ -22,7 +22,7 @@ from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
 from safe_gate.evaluators.synthesis.network import Table
 from safe_gate.evaluators.synthesis.phrases import Automata
-from safe_gate.evaluators.synthesis.rules import Book, Known, Rule, compiled_table, words_of
+from safe_gate.evaluators.synthesis.rules import Book, Known, Rule, Vocabulary, compiled_table
 from safe_gate.evaluators.synthesis.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.tokens import Spelling
 from safe_gate.evaluators.synthesis.turn import Check, Rules
@@ -116,7 +116,7 @@ def rules(
         checks=_checks(profile, own),
         fields=definitions.fields((*packs, *own)),
         by_clause=profile != SPEC,
-        words=cache(partial(words_of, packs, named)),
+        words=Vocabulary(packs, named),
     )
 
 

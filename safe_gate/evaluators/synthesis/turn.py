@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property, reduce
 from operator import add
@@ -49,7 +49,7 @@ class Rules:
     expressions. `fields` has the field of each group. Under the profile `spec` each hit counts and every language is
     judged; else (`by_clause`) a clause counts once for its group, a text in another language is not judged, and what
     was written on request counts for nothing. `recipe` says what they were made of to whoever made them. `words`
-    returns the words that occur in rules: few texts are asked about them.
+    are the words that occur in rules.
     """
 
     books: Mapping[str, Book]
@@ -60,7 +60,7 @@ class Rules:
     fields: Mapping[str, str]
     by_clause: bool
     recipe: str = ""
-    words: Callable[[], Set[str]] = frozenset
+    words: Container[str] = frozenset()
 
     @property
     def all(self) -> Iterator[Rule]:

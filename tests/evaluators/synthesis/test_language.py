@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.language import Language
+from safe_gate.evaluators.synthesis.language import Language, _foreign_letters
 from tests.support import packs
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
 
@@ -160,3 +161,10 @@ def test_a_text_that_is_judged_all_the_same_is_said_to_be(safe_gate: SafeGate) -
     judged = '1 case is not in English, which the checks cannot read, and profile spec judges all the same: "d".'
     assert unread in safe_gate("run", "--synthesis-cases", "c.jsonl").out
     assert judged in safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec").out
+
+
+def test_letters_of_other_scripts_are_counted() -> None:
+    letter = re.compile(r"[^\W\d_\u0000-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u218f\uff21-\uff5a]")
+    every = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x30000))))
+    for text in (every, every[:0x300], "caf\u00e9 \u043d\u0435\u0442 \u043d\u0435\u0442"):
+        assert _foreign_letters(text) == len(letter.findall(text))

@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis import patterns
+from safe_gate.evaluators.synthesis import patterns, rules
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators.synthesis.turn import Turn
@@ -601,3 +601,13 @@ def test_a_sensitivity_that_means_nothing_is_not_said_to_have_counted(safe_gate:
     write_cases(Path("c.jsonl"), turn("a"))
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec", "--sensitivity", "strict")
     assert "Synthesis ran with profile spec, which knows no sensitivity (strict)." in ran.out
+
+
+def test_the_words_of_rules_are_those_of_phrases_and_of_texts_they_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = {"phrases": ["Quit (it|calm*)"], "hit": ["Don't, caf\u00e9!"], "unless": ["{you} \\bat"], "pattern": "x\\sy"}
+    words = {"quit", "it", "calm", "don", "t", "caf", "at", "x", "y", "all"}
+    others = {"", "s", "you", "qui", "uit", "b", "bat", "sy", "caf\u00e9", "Quit", "d", 1}
+    for most in (1000, 0):  # searched for one by one, then listed
+        monkeypatch.setattr(rules, "_MOST_SEARCHED", most)
+        vocabulary = rules.Vocabulary([{"rules": [rule]}], {"you": ["all"]})
+        assert {word for word in words | others if word in vocabulary} == words

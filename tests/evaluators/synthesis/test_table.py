@@ -19,11 +19,13 @@ from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, table
 from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.evaluators.synthesis.turn import Rules
 from safe_gate.inputs.rules import shipped
+from safe_gate.scoring.asked import settings
+from safe_gate.settings.options import Options
 from tests.support.cases import REPOSITORY
 
 SHIPPED = shipped("synthesis")
 BYTES = table(SHIPPED)
-SETTINGS: dict[str, Any] = {"profile": "standard", "sensitivity": "balanced", "rules_off": [], "rule_weights": None}
+SETTINGS = settings(Options())
 
 
 class Files:
@@ -41,9 +43,9 @@ class Files:
         return SHIPPED.read(name)
 
 
-def rules(others: Mapping[str, bytes], settings: Mapping[str, Any] = SETTINGS) -> Rules:
-    data = Files(others)
-    return made(recipe(settings, (), data), data)
+def rules(files: Mapping[str, bytes], policy: Mapping[str, Any] = SETTINGS) -> Rules:
+    data = Files(files)
+    return made(recipe(policy, (), data), data)
 
 
 def texts() -> list[str]:
@@ -62,7 +64,7 @@ def reads_table(rules: Rules) -> bool:
 
 
 @pytest.mark.parametrize(
-    "settings",
+    "others",
     [
         {},
         {"profile": "spec"},
@@ -71,8 +73,8 @@ def reads_table(rules: Rules) -> bool:
         {"rule_weights": {"reassurance-guarantee": 0}},
     ],
 )
-def test_a_table_finds_what_the_packs_find(settings: Mapping[str, Any]) -> None:
-    with_table, without = (rules(some, {**SETTINGS, **settings}) for some in ({TABLE: BYTES}, {}))
+def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
+    with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: BYTES}, {}))
     assert reads_table(with_table)
     assert not reads_table(without)
     some = texts()
@@ -97,7 +99,7 @@ def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
     assert reads_table(rules({TABLE: table(Files(changed)), **changed}))
 
 
-@pytest.mark.parametrize("content", [b"", BYTES[:100], BYTES[:-4], BYTES + b"\0\0\0\0"])
+@pytest.mark.parametrize("content", [b"", BYTES[:100], BYTES[:-4], BYTES + b"\0\0\0\0"], ids=range(4))
 def test_a_table_that_is_cut_is_not_read(content: bytes) -> None:
     assert not reads_table(rules({TABLE: content}))
 
