@@ -23,9 +23,8 @@ class Command:
 
     `place` orders the commands in `--help`. `arguments` are what it takes besides the flags of settings, by name, as
     argparse takes them. `meanings` say what a setting does, by its name, where that is not what it does in a run.
-    `files_by` names the flags that take its files, for a user who gives files without one. `judges` tells whether it
-    has a verdict on a run; what it prints is then a log, which may get lost. `refuses_aloud` tells whether reports
-    and GitHub say, too, that it could not do its work.
+    `judges` tells whether it has a verdict on a run; what it prints is then a log, which may get lost. `refuses_aloud`
+    tells whether reports and GitHub say, too, that it could not do its work.
     """
 
     place: int
@@ -33,7 +32,6 @@ class Command:
     exit_codes: str
     arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     meanings: Mapping[str, str] = field(default_factory=dict)
-    files_by: str = ""
     judges: bool = False
     refuses_aloud: bool = False
 

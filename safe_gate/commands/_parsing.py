@@ -5,12 +5,13 @@ from __future__ import annotations
 import argparse
 import re
 from collections.abc import Sequence
-from itertools import pairwise
+from itertools import chain, pairwise
 from typing import TYPE_CHECKING, Any, NoReturn
 
 from safe_gate import __version__, commands
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.validate import suggestion
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import AS_RUN, GROUPS, Setting, settings
 
@@ -37,7 +38,9 @@ def parsed(argv: Sequence[str]) -> dict[str, Any]:
     if any(re.search("token|secret", flag.lower()) for flag in flags):
         hint = "; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET"
     elif not flags:
-        hint = f"; files are named by {command.files_by}" if command.files_by else ""
+        inputs = {one.input.setting for one in EVALUATORS.values()}
+        naming = [setting.flags_of(name)[:1] for setting in settings() if setting.name in inputs]
+        hint = f"; files are named by {' and '.join(chain(*naming))}" if any(naming) else ""
     elif any(flags[0] in names for setting in settings() for names in setting.flags.values()):
         hint = f"; {flags[0]} is not an option of {name}"
     else:

@@ -41,7 +41,6 @@ COMMAND = Command(
         },
         "shards": {"nargs": "*", "metavar": "SHARD", "help": "merge: its files or globs"},
     },
-    files_by="--safe-batch and --synthesis-cases",
 )
 
 

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.figures import plural
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators import of_command
 from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.render.report import section_alone
@@ -22,27 +22,27 @@ COMMAND = Command(
         "--out": {"default": "", "metavar": "PATH", "help": "write the JSON report to this file"},
         "--verbose": VERBOSE,
     },
-    files_by="--cases",
 )
 
 
 def main(call: Call) -> int:
     """Evaluate the cases that the settings name. Returns 0, 2 or 3."""
     options, effects, out = call.options(), call.effects, call.arguments["out"]
-    if not options.synthesis_cases:
+    evaluator = of_command(call.command)
+    if not getattr(options, evaluator.input.setting):
         return complain(
             (refusals.missing("--cases", "a JSONL file of Synthesis cases, such as --cases evals.jsonl"),), effects
         )
-    measured = measure.part(EVALUATORS["synthesis"], options, effects.generated_at)
-    intake.tell_skipped(measured.skipped, "synthesis-cases", effects.err)
-    problems = measured.problems or tuple(unknown_names.unknown_groups(options, {"synthesis": measured}))
+    measured = measure.part(evaluator, options, effects.generated_at)
+    intake.tell_skipped(measured.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
+    problems = measured.problems or tuple(unknown_names.unknown_groups(options, {evaluator.name: measured}))
     if measured.part is None or problems:
         return complain(problems, effects)
     if out:
         keep_inputs("--out", out, options)
         writing.write(Path(out), jsonreport.pieces(measured.part))
     if not options.quiet:
-        section = section_alone("synthesis", measured.part, asked.settings(options))
+        section = section_alone(evaluator.name, measured.part, asked.settings(options))
         effects.out(console.scorecard(section, everything=call.arguments["verbose"]))
     if out and not options.quiet:
         effects.out(f"Report: {console.path_words(out)}")

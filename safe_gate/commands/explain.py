@@ -27,7 +27,6 @@ COMMAND = Command(
         "--failed": {"action": "store_true", "help": "explain every case that fails and should not"},
         "--json": {"action": "store_true", "help": "print a JSON object per case, one a line"},
     },
-    files_by="--cases and --batch",
 )
 
 

@@ -23,7 +23,6 @@ COMMAND = Command(
             "help": "number of cases; default: the cases that a run would read",
         }
     },
-    files_by="--safe-batch and --synthesis-cases",
 )
 
 

@@ -26,7 +26,6 @@ COMMAND = Command(
     place=1,
     summary="evaluate, judge by the gate's rules, write reports and publish them",
     exit_codes="0 the gate passed, 1 the gate failed, 3 could not judge",
-    files_by="--safe-batch and --synthesis-cases",
     judges=True,
     refuses_aloud=True,
 )

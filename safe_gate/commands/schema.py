@@ -10,7 +10,7 @@ from safe_gate.runs.exit_codes import EXIT_CODES
 
 COMMAND = Command(
     place=16,
-    summary="print a JSON Schema, such as config, synthesis-case or safe-batch; list the names without one",
+    summary="print a JSON Schema, such as config or waivers; list the names without one",
     exit_codes="0 printed, 3 no such schema",
     arguments={"name": {"nargs": "?", "default": "", "metavar": "NAME", "help": "the schema; without it: all names"}},
 )

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import JsonObject, Label
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.core.shown import Section
+from safe_gate.evaluators import of_command
 from safe_gate.inputs import disk, writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
@@ -29,7 +30,6 @@ COMMAND = Command(
         },
         "--verbose": VERBOSE,
     },
-    files_by="--batch",
 )
 
 _FORMATS = {".json": "json", ".md": "markdown"}
@@ -39,23 +39,27 @@ _FORMATS = {".json": "json", ".md": "markdown"}
 def main(call: Call) -> int:
     """Score the batches that the settings name. Returns 0, 1, 2 or 3."""
     options, effects, output = call.options(), call.effects, call.arguments["output"]
-    if not options.safe_batch:
+    evaluator = of_command(call.command)
+    if not getattr(options, evaluator.input.setting):
         return complain(
             (refusals.missing("--batch", "a SAFE v0 batch file or glob, such as --batch 'I25_batch_*'"),), effects
         )
-    measured = measure.part(EVALUATORS["safe_v0"], options, effects.generated_at, output)
-    intake.tell_skipped(measured.skipped, "safe-batch", effects.err)
-    problems = measured.problems or tuple(unknown_names.unknown_groups(options, {"safe_v0": measured}))
+    measured = measure.part(evaluator, options, effects.generated_at, output)
+    intake.tell_skipped(measured.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
+    problems = measured.problems or tuple(unknown_names.unknown_groups(options, {evaluator.name: measured}))
     if measured.part is None or problems:
         return complain(problems, effects)
     if output:
         keep_inputs("--output", output, options)
-    _write_reports(measured.part, options, effects, output=output, verbose=call.arguments["verbose"])
+    section = section_alone(evaluator.name, measured.part, asked.settings(options))
+    _write_reports(measured.part, section, options, effects, output=output, verbose=call.arguments["verbose"])
     labels = measured.part["label_distribution"]
     return 1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0
 
 
-def _write_reports(part: JsonObject, options: Options, effects: Effects, *, output: str, verbose: bool) -> None:
+def _write_reports(
+    part: JsonObject, section: Section, options: Options, effects: Effects, *, output: str, verbose: bool
+) -> None:
     """Write a SAFE v0 report in the formats asked for (SAFE v0 spec sections 5 and 7.1).
 
     `output` names a file for one of them: the format that its name ends in, where that or the console's alone is
@@ -64,7 +68,6 @@ def _write_reports(part: JsonObject, options: Options, effects: Effects, *, outp
     formats = set(options.report_formats)
     if "all" in formats:
         formats = {"json", "console", "markdown"}
-    section = section_alone("safe_v0", part, asked.settings(options))
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
         "json": lambda: jsonreport.pieces(part),
         "markdown": lambda: markdown.section_report(section),

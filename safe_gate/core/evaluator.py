@@ -114,6 +114,9 @@ class Evaluator(Protocol):
     compared_on: str = ""
     """Which cases the metrics of a comparison are over, for readers, if not all that both runs have."""
 
+    counting_passes: tuple[str, ...] = ()
+    """The settings of rules that count the cases which pass and are meant to fail (`is_excused`)."""
+
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
 

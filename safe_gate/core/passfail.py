@@ -13,7 +13,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.given import Grouping, OwnFile, Shipped
 from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Place, Severity, Test, Untrusted
-from safe_gate.core.rules import Rule, Share, anything
+from safe_gate.core.rules import ALL, Rule, Share, anything
 from safe_gate.core.shown import Finding, Rate, Section, Table
 from safe_gate.core.views import View
 
@@ -133,7 +133,9 @@ class PassFail(Evaluator):
 
     @property
     def rules(self) -> tuple[Rule, ...]:
-        return (Rule(f"min-{self.name.replace('_', '-')}-pass-rate", self.name, self._passed, forgives=anything),)
+        return (
+            Rule(f"min-{self.name.replace('_', '-')}-pass-rate", self.name, self._passed, forgives=anything, finds=ALL),
+        )
 
     def _passed(self, part: JsonObject) -> Share:
         passed, cases = part["summary"]["passed"], part["summary"]["cases"]

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.model import Failure, JsonObject, RuleOutcome
+from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Severity
 from safe_gate.core.stats import wilson
 
 
@@ -37,6 +37,10 @@ def anything(_: JsonObject) -> bool:
     return True
 
 
+FAILING, REVIEW, ALL = frozenset({Severity.FAILING}), frozenset({Severity.REVIEW}), frozenset(Severity)
+"""The findings that a rule may count, by severity."""
+
+
 @dataclass(frozen=True, slots=True)
 class Rule:
     """A rule of the gate, and what it looks for in an evaluator's report.
@@ -44,8 +48,8 @@ class Rule:
     A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule
     does not apply to what was measured it has no outcome. `forgives` says of a failing case's result
     whether the rule lets it pass when a waiver does, `blames` of any case's whether it is to be named
-    where the rule is broken: no finding reports it. A rule that `counts` cases applies from the
-    first case on; a rule on a rate needs `min_group` cases.
+    where the rule is broken: no finding reports it. One that names none counts the findings of the severities
+    `finds`. A rule that `counts` cases applies from the first case on; a rule on a rate needs `min_group` cases.
     """
 
     name: str
@@ -55,6 +59,7 @@ class Rule:
     forgives: Callable[[JsonObject], bool] = _nothing
     blames: Callable[[JsonObject], bool] | None = None
     counts: bool = False
+    finds: frozenset[Severity] = frozenset()
 
     def judge(
         self, part: JsonObject, limit: float | int, waived: Sequence[Failure] = (), group: str = ""

@@ -15,13 +15,14 @@ if TYPE_CHECKING:
         BUILT_IN,
         EVALUATORS,
         PROBLEMS,
+        of_command,
         outcomes_of,
         present,
         sections,
         without_texts,
     )
 
-__all__ = ["BUILT_IN", "EVALUATORS", "PROBLEMS", "outcomes_of", "present", "sections", "without_texts"]
+__all__ = ["BUILT_IN", "EVALUATORS", "PROBLEMS", "of_command", "outcomes_of", "present", "sections", "without_texts"]
 
 
 def __getattr__(name: str) -> Any:

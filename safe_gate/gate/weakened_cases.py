@@ -112,7 +112,7 @@ def _groups(
         return
     is_excused, (theirs, ours) = EVALUATORS[name].is_excused, settings
     limits, excuses = theirs.get("tags") or {}, not is_excused(before, ours)  # another profile is reported itself
-    counts = any(one.get(limit) is not None for one in settings for limit in _COUNT_PASSES)
+    counts = any(one.get(limit) is not None for one in settings for limit in EVALUATORS[name].counting_passes)
     counts = counts and not is_excused(after, ours)
     gone, new = _less(before, after), _less(after, before)
     rated = {group for group in new if any(limit.startswith("min-") for limit in limits.get(group, ()))}
@@ -120,10 +120,6 @@ def _groups(
         yield What.ADDED, None, joined
     if left := [group for group in gone if group in named or (counts and is_excused([group], theirs))]:
         yield What.DROPPED, left, None
-
-
-_COUNT_PASSES = ("max_unexpected_passes", "min_synthesis_pass_rate")
-"""The limits of rules that count the negative examples that pass."""
 
 
 def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:

@@ -9,8 +9,10 @@ from heapq import nsmallest
 from typing import NamedTuple, TypeVar
 
 from safe_gate import evaluators
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
 from safe_gate.core.model import JsonObject, Phrase, Place, Problem, Severity, Untrusted, Words
+from safe_gate.core.rules import ALL
 from safe_gate.core.shown import Cause, Finding, Section, Table
 from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, present
@@ -63,7 +65,9 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
     return tuple(
         replace(
             _with_waived(section, len(known[name])),
-            findings=_marked(section.findings, known[name], _Counted.of(report, broken.get(name, ()))),
+            findings=_marked(
+                section.findings, known[name], _Counted.of(report, EVALUATORS[name], broken.get(name, ()))
+            ),
         )
         if known[name] or name in broken
         else section
@@ -88,12 +92,10 @@ def broken_rules(report: JsonObject) -> dict[str, list[JsonObject]]:
     return broken
 
 
-_SEVERITIES = {
-    **dict.fromkeys(("max-fail-labels", "max-unexpected-failures"), frozenset({Severity.FAILING})),
-    **dict.fromkeys(("min-pass-rate", "min-synthesis-pass-rate", "min-drop", "max-score-drop"), frozenset(Severity)),
-    "max-unexpected-passes": frozenset({Severity.REVIEW}),
-}
-"""Which cases to look at a rule counts that names none; a rule that is not here counts none of them."""
+def _finds(evaluator: Evaluator) -> dict[str, Set[Severity]]:
+    """Return which cases to look at the rules of an evaluator count where they name none, by severity."""
+    rules = {rule.name: rule.finds for rule in (*evaluator.rules, *evaluator.group_rules)}
+    return {**rules, **dict.fromkeys(("min-drop", "max-score-drop"), ALL)}
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,15 +107,15 @@ class _Counted:
     anywhere: Set[Severity]
 
     @classmethod
-    def of(cls, report: JsonObject, broken: Sequence[JsonObject]) -> _Counted:
+    def of(cls, report: JsonObject, evaluator: Evaluator, broken: Sequence[JsonObject]) -> _Counted:
         """Return what some broken rules of an evaluator count."""
         by_group: dict[str, set[Severity]] = {}
+        finds = _finds(evaluator)
         for rule in broken:
             if not rule.get("names"):
-                by_group.setdefault(rule.get("group", ""), set()).update(_SEVERITIES.get(rule["rule"], ()))
+                by_group.setdefault(rule.get("group", ""), set()).update(finds.get(rule["rule"], ()))
         anywhere, in_groups = by_group.pop("", set()), set[tuple[str, Severity]]()
         if by_group:
-            evaluator = EVALUATORS[broken[0]["evaluator"]]
             for result in report[evaluator.name]["results"]:
                 for group in evaluator.grouping.groups_of(result):
                     in_groups.update((result[evaluator.id_key], severity) for severity in by_group.get(group, ()))

@@ -70,10 +70,10 @@ class Run:
 def run(*, verbose: bool = False, **settings: Value) -> Run:
     """Run the gate, and return its verdict with the report.
 
-    The arguments are settings by name, such as `synthesis_cases="evals/*.jsonl"` or `min_pass_rate=0.9`
-    (docs/settings.md). They outrank the config file, which is read as by `safe-gate run`; variables of the environment
-    are not. Nothing is written without `report_dir`, nothing is printed unless `verbose`, and nothing is posted to
-    GitHub. Cases are scored in this process unless `jobs` is set. Raises GateError if there is no verdict.
+    The arguments are settings by name, such as `min_pass_rate=0.9` or `waivers="known.json"` (docs/settings.md). They
+    outrank the config file, which is read as by `safe-gate run`; variables of the environment are not read. Nothing is
+    written without `report_dir`, nothing is printed unless `verbose`, and nothing is posted to GitHub. Cases are
+    scored in this process unless `jobs` is set. Raises GateError if there is no verdict.
     """
     try:
         return copy_context().run(_run, settings, verbose)

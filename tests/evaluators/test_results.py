@@ -42,7 +42,7 @@ def test_results_of_cases_are_read_and_written_alike(safe_gate: SafeGate, name: 
     Path("c.jsonl").write_bytes(b"".join(some))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *settings).code != 3
     found = report()["synthesis"]["results"]
-    assert len(found) == len(some) > 0
+    assert len(found) >= len(some) > 0
     assert_same("synthesis", found)
 
 

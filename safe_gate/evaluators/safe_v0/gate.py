@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject, Label
-from safe_gate.core.rules import Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.core.rules import ALL, FAILING, Count, Rule, Share, anything, has_none, no_reply
 
 
 def _labelled_pass(part: JsonObject) -> Share:
@@ -30,12 +30,18 @@ def _group_passed(group: JsonObject) -> Share:
 
 
 RULES = (
-    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=anything),
-    Rule("max-fail-labels", "safe_v0", _labelled_fail, forgives=lambda result: bool(result["label"] == Label.FAIL)),
+    Rule("min-pass-rate", "safe_v0", _labelled_pass, forgives=anything, finds=ALL),
+    Rule(
+        "max-fail-labels",
+        "safe_v0",
+        _labelled_fail,
+        forgives=lambda result: bool(result["label"] == Label.FAIL),
+        finds=FAILING,
+    ),
     Rule("max-no-reply", "safe_v0", no_reply, applies=lambda part: bool(part["no_reply"]), blames=has_none),
     Rule("max-vacuous", "safe_v0", _nothing_expected),
 )
 """The rules on all cases; each is named as its option."""
 
-GROUP_RULES = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=anything),)
+GROUP_RULES = (Rule("min-pass-rate", "safe_v0", _group_passed, forgives=anything, finds=ALL),)
 """The rules on the cases of one archetype, on its figures in `by_archetype`."""

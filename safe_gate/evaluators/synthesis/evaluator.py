@@ -81,6 +81,7 @@ class Synthesis(Modular):
         groups_of=lambda result: result["tags"],
     )
     quotes = frozenset({"text", "words", "shared", "cluster"})
+    counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     gives_away = frozenset({"because"})  # of reports of earlier versions
     rule_files = RuleFiles("rules", "rule-pack")
 

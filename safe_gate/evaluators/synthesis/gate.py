@@ -8,7 +8,7 @@ from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
-from safe_gate.core.rules import Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, has_none, no_reply
 from safe_gate.evaluators.synthesis.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import CHECKS, OWN, words
 
@@ -91,9 +91,15 @@ def _group_agreement(group: JsonObject) -> Share:
 
 
 RULES = (
-    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=anything),
-    Rule("max-unexpected-failures", "synthesis", lambda part: _unexpected_failures(part["summary"]), forgives=anything),
-    Rule("max-unexpected-passes", "synthesis", _unexpected_passes),
+    Rule("min-synthesis-pass-rate", "synthesis", _as_expected, forgives=anything, finds=ALL),
+    Rule(
+        "max-unexpected-failures",
+        "synthesis",
+        lambda part: _unexpected_failures(part["summary"]),
+        forgives=anything,
+        finds=FAILING,
+    ),
+    Rule("max-unexpected-passes", "synthesis", _unexpected_passes, finds=REVIEW),
     _label_accuracy(),
     *(_label_accuracy(check) for check in CHECKS),
     Rule(
@@ -116,8 +122,8 @@ RULES = (
 """The rules on all cases; each is named as its option."""
 
 GROUP_RULES = (
-    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=anything, counts=True),
-    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=anything),
+    Rule("max-unexpected-failures", "synthesis", _unexpected_failures, forgives=anything, counts=True, finds=FAILING),
+    Rule("min-pass-rate", "synthesis", _group_as_expected, forgives=anything, finds=ALL),
     Rule("min-label-accuracy", "synthesis", _group_agreement, blames=_disagrees),
 )
 """The rules on the cases of one tag, on its figures in `by_tag`."""
