@@ -7,7 +7,7 @@ from pathlib import Path
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
-from safe_gate.inputs import conversion, disk, matching, writing
+from safe_gate.inputs import conversion, disk, entries, matching, writing
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 
@@ -55,11 +55,11 @@ def main(call: Call) -> int:
     options, effects, arguments = call.options(), call.effects, call.arguments
     evaluator, patterns, out = arguments["evaluator"], arguments["sources"], arguments["out"]
     checks = [name for word in arguments["case_checks"] for name in word.split(",") if name]
-    request = conversion.Request(
+    request = entries.Request(
         evaluator,
         arguments["format"],
         conversion.mapping_of(options.import_map, evaluator),
-        tuple(checks) or conversion.CHECKS,
+        tuple(checks) or entries.CHECKS,
         tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
     )
     if disk.is_among(out, matching.expand(patterns)[0]):

@@ -5,12 +5,11 @@ Rows are kept in a spool until all are read: only then it is known which ids rep
 
 from __future__ import annotations
 
-import hashlib
 import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
@@ -19,17 +18,13 @@ from safe_gate.core.problems import Problems
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.importers import shapes
 from safe_gate.importers.formats import Format, LeftOut, NotACase, Record, Refused, Row, formats
-from safe_gate.importers.formats._chat import parsed
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
-from safe_gate.inputs import blocks, disk, matching, schemas, spool
+from safe_gate.inputs import disk, matching, schemas, spool
+from safe_gate.inputs.entries import AUTO, Request, as_line, entry_of, short, unfit
 
-AUTO = "auto"
 FORMATS = (AUTO, *formats())
 """What `--from` takes."""
-
-CHECKS = ("unverifiable_reassurance", "topic_pivot")
-"""The checks of imported cases: seven of eight ordinary replies fail `agency_language`, so a team asks for that."""
 
 TARGETS = {
     "synthesis": ("id", "user", "assistant", "tags"),
@@ -37,20 +32,8 @@ TARGETS = {
 }
 """The fields that a mapping may fill, by evaluator."""
 
-_LONGEST_ID = 180  # leaves room for the number of a sample
 _MOST_KINDS = 50
 _PAIR = re.compile(r",\s*(?=\w+=)")
-
-
-@dataclass(frozen=True, slots=True)
-class Request:
-    """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case."""
-
-    evaluator: str = "synthesis"
-    format: str = AUTO
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    checks: tuple[str, ...] = CHECKS
-    tags: tuple[str, ...] = ()
 
 
 @dataclass(slots=True)
@@ -107,7 +90,7 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
             if isinstance(made, Problem):
                 result.problems.add(made)
                 if made.case_id:  # it uses up the number of a sample, so that the samples after it keep theirs
-                    _keep({key: _short(made.case_id)}, key, result)
+                    _keep({key: short(made.case_id)}, key, result)
                     asked.pop(made.case_id)
             elif made is not None:
                 _keep(made[0], key, result)
@@ -126,8 +109,8 @@ def _made(
     joined = _joined(row, asked, name)
     if not isinstance(joined, Row):
         return joined
-    entry = _entry(joined, request)
-    why, field_ = _unfit(entry, request, schema)
+    entry = entry_of(joined, request)
+    why, field_ = unfit(entry, request, schema)
     return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, joined.left_out)
 
 
@@ -140,7 +123,8 @@ def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
     half = asked.pop(row.id)
     if half is None:
         return Problem(Place(name, row.line), "answers no request of these files, or one that has a response", row.id)
-    return replace(row, user=half["user"], left_out=tuple(half["left_out"]))
+    user = half["user"] if isinstance(half["user"], str) else tuple(half["user"])
+    return replace(row, user=user, left_out=tuple(half["left_out"]))
 
 
 def _keep(entry: JsonObject, key: str, result: Imported) -> None:
@@ -161,7 +145,7 @@ def lines(imported: Imported, request: Request) -> Iterator[str]:
             imported.repeated.setdefault(id_, number + 1)
             entry = {**entry, key: f"{id_}#{number + 1}"}  # noqa: PLW2901 - a copy
         if len(entry) > 1:
-            yield _json(entry) + "\n"
+            yield as_line(entry) + "\n"
 
 
 _ID = {"synthesis": "id", "safe_v0": "test_id"}
@@ -291,50 +275,3 @@ def _count(result: Imported, kinds: Sequence[str]) -> None:
     for kind in kinds:
         known = kind in result.left_out or len(result.left_out) < _MOST_KINDS
         result.left_out[kind if known else "other fields"] += 1
-
-
-def _entry(row: Row, request: Request) -> JsonObject:
-    """Return a row as a line of a case file, not yet validated."""
-    if request.evaluator == "safe_v0":
-        return {"test_id": _short(row.id), "output": parsed(row.assistant), **row.extra}
-    user = row.user or ""
-    id_ = _short(row.id) or f"user-{_digest(user)}"
-    tags = tuple(dict.fromkeys((*request.tags, *row.tags)))
-    case = {"id": id_, "user": user, "assistant": row.assistant, "checks": list(request.checks)}
-    return {**case, **({"tags": list(tags)} if tags else {}), **row.extra}
-
-
-def _unfit(entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
-    """Return why a line is not one of ours, and the field that is wrong; two empty texts for a valid one."""
-    if request.evaluator == "safe_v0" and not entry["test_id"]:
-        return "has no id; name it: --map test_id=FIELD", ""
-    if request.evaluator == "synthesis" and isinstance(entry["assistant"], dict):
-        hint = "; it is a SAFE v0 output: set --evaluator safe_v0" if "signals" in entry["assistant"] else ""
-        return f"has a reply that is an object; expected text{hint}", ""
-    for fault in schema.faults(entry):
-        return fault.message, fault.field
-    if long := blocks.long_text(entry, blocks.BOUNDS.text):
-        return disk.too_long(blocks.BOUNDS.text, "max-text"), long
-    return "", ""
-
-
-def _short(id_: str) -> str:
-    """Return an id, of a long one the beginning and a digest: a case's has at most 200 characters."""
-    return id_ if len(id_) <= _LONGEST_ID else f"{id_[:150]}-{_digest(id_)}"
-
-
-def _digest(text: str) -> str:
-    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:16]
-
-
-def _json(entry: JsonObject) -> str:
-    text = json.dumps(entry, ensure_ascii=False)
-    return text if text.isascii() or _is_utf_8(text) else json.dumps(entry)
-
-
-def _is_utf_8(text: str) -> bool:
-    try:
-        text.encode("utf-8")
-    except UnicodeEncodeError:  # half a surrogate pair, which JSON can only escape
-        return False
-    return True

@@ -16,12 +16,16 @@ import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
+from safe_gate.core.model import Place
 from safe_gate.importers import formats, records
 from safe_gate.importers.formats import Record
-from tests.support.cases import DATA, REPOSITORY, Ran, safe_case, turn, write_batch
+from safe_gate.scoring import asked
+from safe_gate.settings.options import Options
+from tests.support.cases import DATA, REPOSITORY, SYNTHESIS, Ran, safe_case, turn, write_batch
 
 SafeGate = Callable[..., Ran]
 FIXTURES = DATA / "import"
+PLACE, SETTINGS = Place("out.jsonl", 1), asked.settings(Options())
 DEFAULT_CHECKS = ["unverifiable_reassurance", "topic_pivot"]
 ASK, REPLY = "My parcel is late.", "I am sorry. It left our shop on Monday."
 EARLIER = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good morning."}]
@@ -39,7 +43,9 @@ def imported(safe_gate: SafeGate, *arguments: str | Path) -> list[dict[str, Any]
 
 
 def exchanges(cases: list[dict[str, Any]]) -> list[tuple[str, str, str]]:
-    return [(case["id"], case["user"], case["assistant"]) for case in cases]
+    """Return the id of each case, and its last reply with what it answers."""
+    found: Any = (case for one in cases for case in SYNTHESIS.cases(one, PLACE, "", SETTINGS))
+    return [(case.id, case.user, case.assistant) for case in found]
 
 
 def write(name: str, *values: Any, is_list: bool = False) -> str:
@@ -196,11 +202,36 @@ def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGa
     assert exchanges(imported(safe_gate, "in.txt", "--from", format_)) == expected
 
 
-def test_a_conversation_says_what_of_it_is_not_in_the_case(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"messages": [{"role": "system", "content": "Be kind."}, *EARLIER, *TURNS]}, {"messages": TURNS})
+SYSTEM = {"role": "system", "content": "Be kind."}
+TOOLS = [{"role": "assistant", "content": None, "tool_calls": [{}]}, {"role": "tool", "content": "x"}]
+IMAGE = {"role": "user", "content": [{"type": "text", "text": "See."}, {"type": "image_url", "image_url": {}}]}
+
+
+def test_a_conversation_of_several_turns_becomes_messages(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a", "messages": [SYSTEM, IMAGE, *EARLIER[1:], *TOOLS, *TURNS], "tags": ["x"]})
+    (case,) = imported(safe_gate, "in.jsonl")
+    messages = [SYSTEM, {"role": "user", "content": "See."}, EARLIER[1], *TURNS]
+    assert case == {"id": "a", "messages": messages, "checks": DEFAULT_CHECKS, "tags": ["x"]}
+    ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
+    assert [line for line in ran.out.splitlines() if line.startswith("Left out")] == [
+        "Left out: calls and answers of tools (1 record)",
+        "Left out: parts that are not text (1 record)",
+    ]
+    assert safe_gate("run", "--synthesis-cases", "out.jsonl", "--turns", "all").code == 0
+
+
+def test_a_conversation_without_an_id_gets_that_of_what_its_last_reply_answers(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"messages": [*EARLIER, *TURNS]}, {"messages": TURNS})
+    first, second = imported(safe_gate, "in.jsonl")
+    assert (first["id"], second["id"]) == (second["id"].replace("#2", "#1"), second["id"])
+
+
+def test_one_exchange_becomes_a_case_without_messages_and_says_what_is_left_out(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a", "messages": [SYSTEM, *TURNS]})
     ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
-    assert "Left out: earlier turns (1 record)\n" in ran.out
     assert "Left out: system messages (1 record)\n" in ran.out
+    case = json.loads(Path("out.jsonl").read_text("utf-8"))
+    assert (case["user"], case["assistant"]) == (ASK, REPLY)
 
 
 CSV = '\ufeffid;"prompt";response;topic\r\na;"late;\r\nagain "" ";" sorry ";x\r\nb;null;7;\r\nc;hello;;y\r\n'

@@ -1,4 +1,4 @@
-"""Conversations as tools write them: the last exchange of one, and the text of a message."""
+"""Conversations as tools write them, and the text of a message."""
 
 from __future__ import annotations
 
@@ -6,9 +6,9 @@ import json
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from safe_gate.importers.formats._rows import NotACase
+from safe_gate.importers.formats._rows import Asked, NotACase
 
-EARLIER, NOT_TEXT, SYSTEM = "earlier turns", "parts that are not text", "system messages"
+NOT_TEXT, SYSTEM, TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
 """What is left out of a case, in the plural."""
 
 _ROLES = {
@@ -36,9 +36,12 @@ _TEXT_KEYS = ("content", "value", "parts", "text")
 
 
 class Exchange(NamedTuple):
-    """The last exchange of a conversation; `assistant` is None where a message of the user ends it."""
+    """The last reply of a conversation and what it answers; `assistant` is None where a message of the user ends it.
 
-    user: str
+    `user` is what the user wrote, or all messages before the reply if there are replies among them.
+    """
+
+    user: Asked
     assistant: str | None
     left_out: tuple[str, ...]
 
@@ -60,10 +63,10 @@ def are_messages(value: Any) -> bool:
 
 
 def exchange(messages: Any) -> Exchange:
-    """Return the last exchange of a conversation: a reply, and what the user wrote since the reply before it.
+    """Return the last reply of a conversation, and what it answers.
 
-    Messages of the system and of tools are passed over, and so are calls of tools. Several messages of the user are
-    joined by a blank line. Raises NotACase for what is no conversation.
+    Messages of tools are passed over, and so are calls of tools; without an earlier reply those of the system are,
+    too, and several messages of the user are joined by a blank line. Raises NotACase for what is no conversation.
     """
     if not isinstance(messages, list):
         raise NotACase("has no messages; expected a list of messages with role and content")
@@ -78,16 +81,24 @@ def exchange(messages: Any) -> Exchange:
     asked = told[since:]
     if not asked:
         raise NotACase("has no message of the user before the last reply")
+    has_tools = any(one.role == "tool" or (one.role == "assistant" and one.text is None) for one in known)
+    roles = ("system", "user", "assistant") if since else ("user", "assistant")
+    kept = [one for one in known if one.role in roles and (one.role != "assistant" or one.text is not None)]
     left_out = (
-        *((EARLIER,) if since else ()),
-        *((SYSTEM,) if any(one.role == "system" for one in known) else ()),
-        *(() if all(one.is_whole for one in (*asked, *([reply] if reply else []))) else (NOT_TEXT,)),
+        *(() if since or all(one.role != "system" for one in known) else (SYSTEM,)),
+        *((TOOLS,) if has_tools else ()),
+        *(() if all(one.is_whole for one in kept) else (NOT_TEXT,)),
     )
-    return Exchange("\n\n".join(one.text or "" for one in asked), reply.text if reply else None, left_out)
+    if since:
+        before = kept[:-1] if reply else kept
+        user: Asked = tuple({"role": one.role, "content": one.text or ""} for one in before)
+    else:
+        user = "\n\n".join(one.text or "" for one in asked)
+    return Exchange(user, reply.text if reply else None, left_out)
 
 
 def ended(messages: Any) -> Exchange:
-    """Return the last exchange of a conversation, as `exchange` does. Raises NotACase where no reply ends it."""
+    """Return the last reply of a conversation, as `exchange` does. Raises NotACase where no reply ends it."""
     found = exchange(messages)
     if found.assistant is None:
         raise NotACase("ends with a message of the user; expected a reply")
@@ -194,7 +205,7 @@ def recorded(given: Any, answer: Any) -> Exchange:
     if isinstance(asked, str):
         return Exchange(asked, reply, ())
     found = exchange([*asked, {"role": "assistant", "content": reply}])
-    return Exchange(found.user, reply, found.left_out)
+    return found._replace(assistant=reply)
 
 
 def reply_of(answer: Any) -> str | None:

@@ -94,7 +94,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
         asked, answer, left_out = found.user, found.assistant, (*left_out, *found.left_out)
     elif are_messages(answer):
         answer = ended([{"role": "user", "content": ""}, *answer]).assistant
-    text = asked if isinstance(asked, str) else text_of(asked)
+    text = asked if isinstance(asked, str | tuple) else text_of(asked)
     if text is None:
         raise NotACase(f"has no text in {mapping.get('user', user)}", id_)
     if answer is None:

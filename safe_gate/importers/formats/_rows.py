@@ -22,6 +22,10 @@ class Record(NamedTuple):
     """The document of an archive."""
 
 
+Asked = str | tuple[Mapping[str, str], ...]
+"""What a reply answers: a text, or the messages of a conversation up to the reply, each with role and content."""
+
+
 @dataclass(frozen=True, slots=True)
 class Row:
     """An exchange to judge. The reply may be any JSON value: SAFE v0 takes objects. None is the half that is elsewhere.
@@ -31,7 +35,7 @@ class Row:
     """
 
     id: str
-    user: str | None
+    user: Asked | None
     assistant: Any
     tags: tuple[str, ...] = ()
     extra: Mapping[str, Any] = field(default_factory=dict)

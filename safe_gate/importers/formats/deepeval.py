@@ -29,7 +29,7 @@ def detects(record: Record) -> bool:
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield each test case, of a conversation the last exchange."""
+    """Yield each test case."""
     return each(_read, records)
 
 

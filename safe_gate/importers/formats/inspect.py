@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import SYSTEM, exchange, text_of
-from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
+from safe_gate.importers.formats._rows import Asked, LeftOut, NotACase, Record, Refused, Row, each, id_of
 
 TITLE = "an Inspect log"
 PATHS = (("status",), ("samples",))
@@ -52,7 +52,7 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     yield Row(id_, user, reply, (), {"x_epoch": value.get("epoch")}, left_out)
 
 
-def _user(said: Any, messages: Any) -> tuple[str, tuple[str, ...]]:
+def _user(said: Any, messages: Any) -> tuple[Asked, tuple[str, ...]]:
     """Return what the user wrote before the last reply: the sample's input, unless turns followed it."""
     replies = (
         [one for one in messages if isinstance(one, dict) and one.get("role") == "assistant"]

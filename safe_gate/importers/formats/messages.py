@@ -1,4 +1,4 @@
-"""OpenAI chat: objects with `messages`, as for fine-tuning. The last exchange is the case."""
+"""OpenAI chat: objects with `messages`, as for fine-tuning."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def detects(record: Record) -> bool:
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the last exchange of each conversation."""
+    """Yield each conversation."""
     return each(_read, records)
 
 

@@ -1,4 +1,4 @@
-"""ShareGPT: objects with `conversations` of `from` and `value`. The last exchange is the case."""
+"""ShareGPT: objects with `conversations` of `from` and `value`."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def detects(record: Record) -> bool:
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the last exchange of each conversation."""
+    """Yield each conversation."""
     return each(_read, records)
 
 
