@@ -18,7 +18,8 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.names import GROUPS
 from safe_gate.evaluators.synthesis.network import Classes
 from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY, FUNCTION_WORDS, Sentence, Spelling, is_content, read
+from safe_gate.evaluators.synthesis.stems import FUNCTION_WORDS, is_content
+from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Sentence, Spelling, read
 from safe_gate.evaluators.synthesis.turn import Rules, Turn
 
 LEAST_MARKED = 2

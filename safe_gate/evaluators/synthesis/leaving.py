@@ -6,7 +6,8 @@ from collections.abc import Mapping, Set
 from typing import Any
 
 from safe_gate.evaluators.synthesis.checks import MESSAGE
-from safe_gate.evaluators.synthesis.tokens import Sentence, content, stem
+from safe_gate.evaluators.synthesis.stems import content, first_words
+from safe_gate.evaluators.synthesis.tokens import Sentence
 from safe_gate.evaluators.synthesis.turn import Found, Turn
 
 NOTHING_FOUND: Mapping[str, Any] = {"shared": [], "comes_back": False, "only_acknowledges": False, "addresses": False}
@@ -23,39 +24,47 @@ def leaving_evidence(found: Found, turn: Turn) -> dict[str, Any]:
     """Return what, besides hits, tells whether a reply leaves.
 
     `shared` are the content words that it has from the message, in sentences that touch what was disclosed
-    (see `_touched`), one of each stem. It `comes_back` if after the first clause that turns away another
+    (see `_touches`), one of each stem. It `comes_back` if after the first clause that turns away another
     sentence acknowledges, or follows up with a shared word, or if that clause is but a closing line: two sentences
     before it stay, none after it speaks to the person. It `only_acknowledges` if each of its sentences does, and
     `addresses` the person if one with a shared word says "you".
     """
     acknowledging, following = found.sentences("acknowledgment"), found.sentences("follow_up")
-    read, staying = turn.sentences("assistant"), acknowledging | following
-    touched = [shared if n in staying else _touched(read[n], shared) for n, shared in enumerate(turn.shared)]
-    addressing = {n for n, one in enumerate(read) if not _ADDRESS.isdisjoint(one.words)}
-    first = min(found.sentences("pivot"), default=len(read))
-    later = range(first + 1, len(read))
-    wordy = {n for n, one in enumerate(read) if any(len(word) > 1 for word in one.words)}
+    reply, staying = turn.read("assistant"), acknowledging | following
+    touched = {n: shared for n, shared in turn.shared.items() if n in staying or _touches(reply.sentence(n), shared)}
+    numbers = range(len(reply.ends))
+    first = min(found.sentences("pivot"), default=len(numbers))
     # A closing line about something else does not take over a reply (labelling guide of real replies, point 29).
-    before = sum(n < first and (n in staying or bool(touched[n])) for n in wordy)
-    closes = before >= _FEWEST_BEFORE_CLOSING and addressing.isdisjoint(later) and bool(staying)
-    words = {stem(word): word for one in reversed(read) for word in reversed(one.words)}
+    before = sum(n < first and _is_wordy(reply.sentence(n)) for n in staying | touched.keys())
+    is_closing = before >= _FEWEST_BEFORE_CLOSING and bool(staying)
+    closes = is_closing and not any(_addresses(reply.sentence(n)) for n in numbers[first + 1 :])
     return {
-        "shared": sorted(words[one] for one in set[str]().union(*touched)),
-        "comes_back": closes or any(n in acknowledging or (n in following and touched[n]) for n in later),
-        "only_acknowledges": bool(acknowledging) and acknowledging.issuperset(wordy),
-        "addresses": any(touched[n] for n in addressing),
+        "shared": sorted(first_words(reply.words, set[str]().union(*touched.values()))),
+        "comes_back": closes or any(n > first and (n in acknowledging or n in touched) for n in staying),
+        "only_acknowledges": bool(acknowledging)
+        and not any(n not in acknowledging and _is_wordy(reply.sentence(n)) for n in numbers),
+        "addresses": any(_addresses(reply.sentence(n)) for n in touched),
     }
 
 
-def _touched(sentence: Sentence, shared: Set[str]) -> Set[str]:
-    """Return the shared words of a sentence that count, all or none.
+def _addresses(sentence: Sentence) -> bool:
+    return not _ADDRESS.isdisjoint(sentence.words)
+
+
+def _is_wordy(sentence: Sentence) -> bool:
+    return any(len(word) > 1 for word in sentence.words)
+
+
+def _touches(sentence: Sentence, shared: Set[str]) -> bool:
+    """Tell whether the shared words of a sentence count.
 
     They count in a sentence that speaks of a person, asks, or is a short remark, and where there are two. A sentence
     about the world at large that happens to hold a word of the message touches nobody.
     """
-    asks, brief = "?" in sentence.words, sum(map(str.isalpha, sentence.words)) <= _LONGEST_REMARK
-    counts = len(shared) >= _ENOUGH_AT_LARGE or asks or brief or not _PERSONS.isdisjoint(sentence.words)
-    return shared if counts else frozenset()
+    words = sentence.words
+    if len(shared) >= _ENOUGH_AT_LARGE or "?" in words or not _PERSONS.isdisjoint(words):
+        return True
+    return sum(map(str.isalpha, words)) <= _LONGEST_REMARK
 
 
 def moves_on(turn: Turn, told: Turn) -> bool:

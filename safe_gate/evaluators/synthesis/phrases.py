@@ -7,18 +7,19 @@ a bound. So a token costs a few look-ups however many phrases there are.
 
 from __future__ import annotations
 
-from bisect import bisect_left
-from collections.abc import Iterator, Mapping, Sequence
-from itertools import accumulate
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
-from safe_gate.evaluators.synthesis.network import BEGINNINGS, Classes, Network, Unnamed, compiled
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY
+from safe_gate.evaluators.synthesis.network import BEGINNINGS, CLAUSE_END, Classes, Network, Unnamed, compiled
+from safe_gate.evaluators.synthesis.tokens import BOUNDARY, END
 
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
-_STARTERS = _AFTER_THESE | BOUNDARY  # after these a clause may start
+_STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start
 _MOST_STEPS = 60_000  # kept; then all are forgotten
 _MOST_WORDS = 10_000
+_LAST = -1  # the number of the end of a sentence, and the label that takes it alone
 
 
 class Found(NamedTuple):
@@ -29,20 +30,44 @@ class Found(NamedTuple):
     end: int
 
 
-class _State(dict[int, "_State"]):
-    """A set of places in the phrases, and where each symbol leads, as far as that was asked.
+class _State(dict["int | frozenset[int]", "_State | None"]):
+    """A set of places in the phrases, and where each symbol leads, None to no place, as far as that was asked.
 
+    Symbols that the places take by the same labels lead to the same state, which is kept by these labels, too.
     `ends` are the phrases that may end here, each with how many tokens earlier: 1 behind `$`, which is none.
+    `labels` are all that the places take, and `_LAST`, behind which none goes on.
     """
 
-    __slots__ = ("automata", "ends", "nodes")
+    __slots__ = ("automata", "ends", "labels", "nodes")
 
-    def __init__(self, automata: Automata, nodes: frozenset[int], ends: tuple[tuple[int, int], ...]) -> None:
+    def __init__(
+        self, automata: Automata, nodes: Sequence[int], ends: Sequence[tuple[int, int]], labels: frozenset[int]
+    ) -> None:
         super().__init__()
-        self.automata, self.nodes, self.ends = automata, nodes, ends
+        self.automata, self.nodes, self.ends, self.labels = automata, nodes, ends, labels
 
-    def __missing__(self, symbol: int) -> _State:
-        return self.automata.following(self, symbol)
+    def __missing__(self, key: int | frozenset[int]) -> _State | None:
+        if isinstance(key, int):
+            found = self[self.labels & self.automata.taking(key)]
+        else:
+            found = self.automata.following(self.nodes, key)
+        self[key] = found
+        return found
+
+
+class _Symbols(dict[str, int]):
+    """The numbers of what tokens mean to phrases. Holds what was asked for, up to a bound."""
+
+    def __init__(self, named: Mapping[str, int], meant: Callable[[str], int]) -> None:
+        super().__init__(named)
+        self._named, self._meant = named, meant
+
+    def __missing__(self, word: str) -> int:
+        if len(self) >= len(self._named) + _MOST_WORDS:
+            self.clear()
+            self.update(self._named)
+        number = self[word] = self._meant(word)
+        return number
 
 
 class Automata:
@@ -51,16 +76,16 @@ class Automata:
     def __init__(self, network: Network) -> None:
         self.network = network
         self._unnamed = Unnamed(network.affixes, network.numbers)
-        self._named = dict(zip(network.words, network.symbols, strict=True))
-        self.symbols = {**self._named}
-        self._meanings: dict[int, frozenset[int]] = {}
+        named = dict(zip(network.words, network.symbols, strict=True))
+        self.symbols = _Symbols({**named, END: _LAST}, self._symbol)
+        self._meanings = {_LAST: frozenset({CLAUSE_END, _LAST})}
         self._interned: dict[frozenset[int], int] = {}
         self._first_unnamed = len(network.meanings.starts)
         firsts = accumulate(network.lists.values(), initial=0)
         self._lists = {name: (number, first) for number, (name, first) in enumerate(zip(network.lists, firsts))}  # noqa: B905
         self._known_as: dict[int, Sequence[int]] = {}
         self._made: list[Automaton] = []
-        self._states: dict[frozenset[int], _State] = {}
+        self._states: dict[tuple[int, ...], _State | None] = {(): None}
         self._steps = 0
 
     def of(self, name: str, known_as: Mapping[int, Sequence[int]] | None = None) -> Automaton:
@@ -76,61 +101,61 @@ class Automata:
         self._made.append(made)
         return made
 
-    def symbol(self, word: str) -> int:
-        """Return the number of what a token means to the phrases; all tokens that mean the same have the same."""
-        if word not in self._named:
-            meaning = frozenset(self._unnamed.labels(word))
-            number = self._interned.setdefault(meaning, self._first_unnamed + len(self._interned))
-            self._meanings[number] = meaning
-        else:
-            number = self._named[word]
-        if len(self.symbols) >= len(self._named) + _MOST_WORDS:
-            self.symbols.clear()
-            self.symbols.update(self._named)
-        self.symbols[word] = number
+    def _symbol(self, word: str) -> int:
+        """Return the number of what a token means that no phrase names; all tokens that mean the same have the same."""
+        meaning = frozenset(self._unnamed.labels(word))
+        number = self._interned.setdefault(meaning, self._first_unnamed + len(self._interned))
+        self._meanings[number] = meaning
         return number
 
-    def following(self, state: _State, symbol: int) -> _State:
-        """Return where a symbol leads from a state, and keep it."""
-        meaning = self._meanings.get(symbol)
-        if meaning is None:
-            meaning = self._meanings[symbol] = frozenset(self.network.meanings.row(symbol))
-        starts, labels = self.network.labels
-        targets = self.network.targets.numbers
-        nodes: set[int] = set()
-        for node in state.nodes:
-            start, end = starts[node], starts[node + 1]
-            if end - start <= 4 * len(meaning):
-                for at in range(start, end):
-                    if labels[at] in meaning:
-                        nodes.add(targets[at])
-            else:
-                for label in meaning:
-                    at = bisect_left(labels, label, start, end)
-                    while at < end and labels[at] == label:
-                        nodes.add(targets[at])
-                        at += 1
-        found = self.state(frozenset(nodes))
+    def taking(self, symbol: int) -> frozenset[int]:
+        """Return the labels that take a symbol; once in a while, forget what is kept."""
         if self._steps >= _MOST_STEPS:
             self._forget()
         self._steps += 1
-        state[symbol] = found
-        return found
+        meaning = self._meanings.get(symbol)
+        if meaning is None:
+            meaning = self._meanings[symbol] = frozenset(self.network.meanings.row(symbol))
+        return meaning
 
-    def state(self, nodes: frozenset[int]) -> _State:
-        """Return the state of a set of places."""
-        state = self._states.get(nodes)
-        if state is None:
+    def following(self, nodes: Sequence[int], taken: Set[int]) -> _State | None:
+        """Return the state that labels lead to from some places."""
+        starts, labels = self.network.labels
+        targets = self.network.targets.numbers
+        found: set[int] = set()
+        for node in nodes:
+            start, end = starts[node], starts[node + 1]
+            if end - start <= 4 * len(taken):
+                found.update(targets[at] for at in range(start, end) if labels[at] in taken)
+            else:
+                for label in taken:
+                    first = bisect_left(labels, label, start, end)
+                    found.update(targets[first : bisect_right(labels, label, first, end)])
+        state = self._state(tuple(sorted(found)))
+        if _LAST not in taken or state is None:
+            return state
+        return _State(self, (), state.ends, frozenset()) if state.ends else None
+
+    def beginning(self, nodes: Sequence[int]) -> _State:
+        """Return the state of places that begin phrases."""
+        return _State(self, nodes, (), self._labels(nodes))
+
+    def _state(self, nodes: tuple[int, ...]) -> _State | None:
+        if nodes not in self._states:
             ends: dict[tuple[int, int], None] = {}
             for node in nodes:
                 for end in self.network.ends.row(node):
                     ends |= dict.fromkeys((phrase, end % 2) for phrase in self._known_as[end // 2])
             # Of a phrase that may end here and a token earlier, the longer one comes last.
-            state = self._states[nodes] = _State(self, nodes, tuple(sorted(ends, key=lambda end: (end[0], -end[1]))))
-        return state
+            in_order = tuple(sorted(ends, key=lambda end: (end[0], -end[1])))
+            self._states[nodes] = _State(self, nodes, in_order, self._labels(nodes))
+        return self._states[nodes]
+
+    def _labels(self, nodes: Sequence[int]) -> frozenset[int]:
+        return frozenset(chain((_LAST,), *map(self.network.labels.row, nodes)))
 
     def _forget(self) -> None:
-        self._states = {}
+        self._states = {(): None}
         self._steps = 0
         for one in self._made:
             one.begin()
@@ -141,9 +166,7 @@ class Automaton:
 
     def __init__(self, automata: Automata, number: int) -> None:
         """Take the number of the list."""
-        self._automata, self._number = automata, number
-        self._symbols, self.symbol = automata.symbols, automata.symbol
-        self._end = automata.symbol("\n")
+        self._automata, self._number, self._symbols = automata, number, automata.symbols
         network = automata.network
         words = frozenset(network.words[place] for place in network.firsts.row(number))
         self._firsts = words or None
@@ -152,72 +175,72 @@ class Automaton:
     def begin(self) -> None:
         """Take the states that phrases begin in."""
         anywhere = BEGINNINGS * self._number
-        states = (frozenset(range(anywhere, anywhere + count)) for count in range(1, BEGINNINGS + 1))
-        self._begin, self._begin_clause, self._begin_strictly = map(self._automata.state, states)
+        places = (range(anywhere, anywhere + count) for count in range(1, BEGINNINGS + 1))
+        self._begin, self._begin_clause, self._begin_strictly = map(self._automata.beginning, places)
 
-    def find(self, words: Sequence[str], *, only_first: bool = False) -> list[Found]:
-        """Return each phrase at each token that it begins at, as long as it goes, in the tokens of a sentence."""
+    def find(self, words: Sequence[str]) -> list[Found]:
+        """Return each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
+
+        `END` is the last token, and stands between sentences.
+        """
+        symbols = [*map(self._symbols.__getitem__, words)]
+        states = [*map(self._begin.__getitem__, symbols)]
+        begins = zip(count(1), words, symbols[1:], strict=False)
+        for start, before, symbol in compress(begins, map(_STARTERS.__contains__, words)):
+            states[start] = (self._begin_clause if before in _AFTER_THESE else self._begin_strictly)[symbol]
+        states[0] = self._begin_strictly[symbols[0]]
         found: list[Found] = []
-        if self._firsts is not None and self._firsts.isdisjoint(words):
-            return found  # most conditions are told so
-        symbols = self._read(words)
-        last = len(words)
-        anywhere, clause, before = self._begin, self._begin_clause, self._begin_strictly
-        strictly = before
-        for start, word in enumerate(words):
-            state = before[symbols[start]]
-            before = anywhere if word not in _STARTERS else clause if word in _AFTER_THESE else strictly
-            at = start + 1
-            longest: dict[int, int] = {}
-            while state.nodes:
+        for start, first in enumerate(states):
+            at, state, longest = start, first, None
+            while state is not None:
                 if state.ends:
+                    longest = longest or {}
                     for phrase, back in state.ends:
-                        longest[phrase] = at - back
-                if at > last:
-                    break
-                state = state[symbols[at]]
+                        longest[phrase] = at + 1 - back
+                    if not state.nodes:
+                        break
                 at += 1
+                state = state[symbols[at]]
             if longest:
                 found += [Found(phrase, start, end) for phrase, end in longest.items()]
-                if only_first:
-                    break
         return found
 
     def first(self, words: Sequence[str]) -> Found | None:
-        """Return what begins first in the tokens of a sentence, if anything does."""
-        return next(iter(self.find(words, only_first=True)), None)
+        """Return what begins first in the tokens of a sentence, as long as it goes, if anything does."""
+        for start in self._starts(words):
+            for phrase, end in dict(self._ends(words, start)).items():
+                return Found(phrase, start, end)
+        return None
 
     def beginning(self, words: Sequence[str], start: int) -> Found | None:
         """Return a phrase that begins at a token, as long as it goes, if one does."""
-        *_, last = (None, *self._ends(words, self._read(words), start))
+        *_, last = (None, *self._ends(words, start))
         return Found(last[0], start, last[1]) if last else None
 
     def ending(self, words: Sequence[str], end: int) -> Found | None:
         """Return a phrase that ends right before a token, the shortest one, if one does."""
-        symbols = self._read(words)
-        for start in range(end - 1, -1, -1):
-            if self._firsts is not None and words[start] not in self._firsts:
-                continue
-            for phrase, at in self._ends(words, symbols, start):
+        for start in reversed(self._starts(words[:end])):
+            for phrase, at in self._ends(words, start):
                 if at == end:
                     return Found(phrase, start, end)
         return None
 
-    def _read(self, words: Sequence[str]) -> list[int]:
-        numbers = self._symbols
-        symbols = [numbers[word] if word in numbers else self.symbol(word) for word in words]
-        symbols.append(self._end)
-        return symbols
+    def _starts(self, words: Sequence[str]) -> list[int]:
+        """Return the tokens that phrases may begin with."""
+        if self._firsts is not None:
+            return [] if self._firsts.isdisjoint(words) else [*compress(count(), map(self._firsts.__contains__, words))]
+        states = map(self._begin_strictly.__getitem__, map(self._symbols.__getitem__, words))
+        return [start for start, state in enumerate(states) if state is not None]
 
-    def _ends(self, words: Sequence[str], symbols: Sequence[int], start: int) -> Iterator[tuple[int, int]]:
+    def _ends(self, words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
         """Yield the phrases that begin at a token with each place they may end before, shorter ones first."""
-        state = self._beginning(words[start - 1]) if start else self._begin_strictly
-        for at in range(start, len(symbols)):
-            state = state[symbols[at]]
-            if not state.nodes:
+        state: _State | None = self._beginning(words[start - 1] if start else END)
+        for at, word in enumerate(chain(words[start:], (END,)), start + 1):
+            state = state[self._symbols[word]] if state is not None else None
+            if state is None:
                 return
             for phrase, back in state.ends:
-                yield phrase, at + 1 - back
+                yield phrase, at - back
 
     def _beginning(self, before: str) -> _State:
         """Return what may begin after a token."""

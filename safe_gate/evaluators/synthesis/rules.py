@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -177,16 +177,20 @@ class Book:
 
         A sentence repeated word for word counts once for a rule (labelling guide, point 2).
         """
-        sentences = reading.sentences
-        found_in = [(number, found) for number, one in enumerate(sentences) for found in self._find(one.words)]
-        quotations = text.quotations if found_in else ()
-        wordings: list[str] = []
-        if found_in and len({sentence.words for sentence in sentences}) < len(sentences):
-            wordings = [text.text[slice(*reading.bounds(one))].strip().lower() for one in sentences]
+        found_in = self._find(reading.words)
+        if not found_in:
+            return
+        quotations = text.quotations
+        wordings = self._wordings(text, reading, {reading.number(found.start) for found in found_in})
         seen: set[tuple[str, int | str, int]] = set()
-        for number, found in found_in:
-            rule, sentence = self._rules[found.phrase], sentences[number]
-            told = rule.id, wordings[number] if wordings else number, found.start
+        number, sentence = -1, Sentence((), 0)
+        for phrase, start, end in found_in:
+            if number < 0 or start > reading.ends[number]:
+                number = reading.number(start)
+                sentence = reading.sentence(number)
+            rule = self._rules[phrase]
+            found = Found(phrase, start - sentence.first, end - sentence.first)
+            told = rule.id, wordings.get(number, number), found.start
             asks = rule.question is None or rule.question == ("?" in sentence.words[found.end - 1 :])
             conditions = self._conditions_of(rule)
             if told in seen or not asks or not conditions.stand(sentence.words, found):
@@ -200,6 +204,12 @@ class Book:
                 by, other = beside
                 words = text.text[slice(*reading.span(sentence, other.start, other.end))]
             yield Match(rule, *span, (number, sentence.clause(found.start)), by, words)
+
+    def _wordings(self, text: Normalised, reading: Reading, numbers: Set[int]) -> dict[int, str]:
+        """Return the wordings of some sentences, given by number, if two have the same tokens."""
+        if len({reading.sentence(number).words for number in numbers}) == len(numbers):
+            return {}
+        return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in numbers}
 
     def _find(self, words: Sequence[str]) -> list[Found]:
         found = [one.find(words) for one in self._automata]

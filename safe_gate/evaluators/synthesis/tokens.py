@@ -9,11 +9,12 @@ from __future__ import annotations
 
 import re
 from array import array
-from bisect import bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from bisect import bisect_left, bisect_right
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from typing import NamedTuple
+from operator import add
+from typing import NamedTuple, TypeVar
 
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text.normalised import Normalised
@@ -44,68 +45,50 @@ _MARKS = {"...": ".", "-": "—", "•": "—", "(": "—", ")": "—"}
 _NUMBERED, _LONGEST_NUMBER = re.compile(r"\s*\d{1,3}\.\s*"), 3
 _MOST_KEPT, _LONGEST_KEPT = 8_000, 40
 
-
-FUNCTION_WORDS = frozenset(
-    "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
-    "was were be been being do does did not no 's there then than about over into".split()
-)
-_STOP = frozenset(
-    "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am "
-    "are was were be been being do does did not no there than about over into i me my mine we us our you "
-    "your yours he she they him her them his their its who what which when where why how will would could can "
-    "should may might must shall have has had 's just like get got go going went one some any all more most much "
-    "many very really too also only even still now here know think say said want feel see make take come back "
-    "because though while after before since until again ever never yes okay right well thing things something "
-    "anything nothing way lot bit let myself yourself himself herself themselves such own same other another each "
-    "every both few please thanks thank maybe perhaps having doing either neither whether yet around through "
-    "between under".split()
-)
+T = TypeVar("T")
 
 
-class _Part(tuple[str, ...]):
-    """The tokens of a part of a text. `places` are where each starts and ends in the part, in turn."""
-
-    places: Sequence[int]
-
-    @classmethod
-    def of(cls, tokens: Iterable[tuple[str, int, int]]) -> _Part:
-        """Return tokens that come with their places."""
-        words: list[str] = []
-        places = array("I")
-        for word, start, end in tokens:
-            words.append(word)
-            places.extend((start, end))
-        part = cls(words)
-        part.places = places
-        return part
-
-    def without(self, at: int) -> _Part:
-        """Return the part less one token."""
-        part = _Part((*self[:at], *self[at + 1 :]))
-        part.places = [*self.places[: 2 * at], *self.places[2 * at + 2 :]]
-        return part
-
-
-class _Parts(dict[str, _Part]):
+class _Parts(dict[str, tuple[str, ...]]):
     """What is typed between two blanks, as tokens; `after` is the blank, or nothing behind the last one of a text.
 
-    Holds what was asked for, up to a bound.
+    Holds what was asked for, up to a bound. Places are asked for of parts with hits alone.
     """
 
     def __init__(self, spelling: Spelling, after: str) -> None:
         super().__init__()
         self._spelling, self._after = spelling, after
+        self._places: dict[str, Sequence[int]] = {}
 
-    def __missing__(self, typed: str) -> _Part:
+    def __missing__(self, typed: str) -> tuple[str, ...]:
+        words = tuple(word for word, _, _ in self._tokens(typed))
+        _keep(self, typed, words)
+        return words
+
+    def places(self, typed: str) -> Sequence[int]:
+        """Return where each token of a part starts and ends in it, in turn."""
+        found = self._places.get(typed)
+        if found is None:
+            found = _places(self._tokens(typed))
+            _keep(self._places, typed, found)
+        return found
+
+    def _tokens(self, typed: str) -> Iterator[tuple[str, int, int]]:
         ends = [*sentence_ends(typed + self._after)]
         if not self._after and ends[-1:] != [len(typed)]:
             ends.append(len(typed))
-        part = _Part.of(_tokens(typed + self._after, ends, self._spelling))
-        if len(typed) <= _LONGEST_KEPT:
-            if len(self) >= _MOST_KEPT:
-                self.clear()
-            self[typed] = part
-        return part
+        return _tokens(typed + self._after, ends, self._spelling)
+
+
+def _keep(kept: dict[str, T], typed: str, found: T) -> None:
+    """Keep what was found for something typed, unless it is long; if too much is kept, forget that before."""
+    if len(typed) <= _LONGEST_KEPT:
+        if len(kept) >= _MOST_KEPT:
+            kept.clear()
+        kept[typed] = found
+
+
+def _places(tokens: Iterable[tuple[str, int, int]]) -> Sequence[int]:
+    return array("I", chain.from_iterable((start, end) for _, start, end in tokens))
 
 
 def _tokens(text: str, ends: Iterable[int], spelling: Spelling) -> Iterator[tuple[str, int, int]]:
@@ -136,70 +119,87 @@ class Sentence(NamedTuple):
 
 
 class Reading:
-    """A text as tokens: `words` are those of all its sentences, with `END` behind each."""
+    """A text as tokens: `words` are those of all its sentences, with `END` behind each; `ends` is where these are."""
 
-    def __init__(self, typed: Sequence[str], parts: Sequence[_Part]) -> None:
-        """Take the parts of a text that stand between blanks, as typed and as tokens. The last token is `END`."""
-        self._typed, self._parts = typed, parts
-        self.words = [*chain.from_iterable(parts)]
+    def __init__(
+        self,
+        typed: Sequence[str],
+        parts: Sequence[tuple[str, ...]],
+        places: Callable[[int], Sequence[int]],
+        gone: Sequence[int] = (),
+    ) -> None:
+        """Take the parts of a text that stand between blanks, as typed and as tokens, of which the last is `END`.
 
-    @cached_property
+        `places` returns by a part's number where its tokens start and end in it, in turn. Tokens of `gone` are left
+        out.
+        """
+        self._typed, self._parts, self._places = typed, parts, places
+        self._gone = [at - before for before, at in enumerate(gone)]
+        words = [*chain.from_iterable(parts)]
+        if gone:
+            are_gone = {*gone}
+            words = [word for at, word in enumerate(words) if at not in are_gone]
+        self.words: Sequence[str] = words
+        self.ends: list[int] = []
+        end = -1
+        for _ in range(words.count(END)):
+            end = words.index(END, end + 1)
+            self.ends.append(end)
+
+    @property
     def sentences(self) -> list[Sentence]:
         """The sentences in order."""
-        words, first = self.words, 0
-        found: list[Sentence] = []
-        for _ in range(words.count(END)):
-            end = words.index(END, first)
-            found.append(Sentence(tuple(words[first:end]), first))
-            first = end + 1
-        return found
+        return [self.sentence(number) for number in range(len(self.ends))]
+
+    def sentence(self, number: int) -> Sentence:
+        """Return a sentence by its number."""
+        first = self.ends[number - 1] + 1 if number else 0
+        return Sentence(tuple(self.words[first : self.ends[number]]), first)
+
+    def number(self, at: int) -> int:
+        """Return the number of the sentence that a token is in."""
+        return bisect_left(self.ends, at)
 
     @cached_property
-    def _starts(self) -> Sequence[int]:
-        """Where each part starts in the text."""
-        return [*accumulate(map(len, self._typed), lambda before, length: before + length + 1, initial=0)]
-
-    @cached_property
-    def _counts(self) -> Sequence[int]:
-        """How many tokens stand before each part."""
-        return [*accumulate(map(len, self._parts), initial=0)]
+    def _counted(self) -> tuple[Sequence[int], Sequence[int]]:
+        """How many tokens stand before each part, and where it starts in the text."""
+        lengths = accumulate(map(len, self._typed), initial=0)
+        return [*accumulate(map(len, self._parts), initial=0)], [*map(add, lengths, range(len(self._typed) + 1))]
 
     def place(self, at: int) -> tuple[int, int]:
         """Return where a token starts and ends in the text."""
-        number = bisect_right(self._counts, at) - 1
-        start, inside = self._starts[number], 2 * (at - self._counts[number])
-        places = self._parts[number].places
+        counts, starts = self._counted
+        at += bisect_right(self._gone, at)
+        number = bisect_right(counts, at) - 1
+        start, inside = starts[number], 2 * (at - counts[number])
+        places = self._places(number)
         return start + places[inside], start + places[inside + 1]
 
     def span(self, sentence: Sentence, first: int, end: int) -> tuple[int, int]:
         """Return where the tokens of a sentence from `first` to before `end` stand in the text."""
         return self.place(sentence.first + first)[0], self.place(sentence.first + end - 1)[1]
 
-    def bounds(self, sentence: Sentence) -> tuple[int, int]:
+    def bounds(self, number: int) -> tuple[int, int]:
         """Return where a sentence starts and ends in the text; it starts where the one before ends."""
-        start = self.place(sentence.first - 1)[1] if sentence.first else 0
-        return start, self.place(sentence.first + len(sentence.words))[1]
+        return self.place(self.ends[number - 1])[1] if number else 0, self.place(self.ends[number])[1]
 
     def clause_at(self, position: int) -> tuple[int, int]:
         """Return the number of the sentence that a place in the text is in, and the first token of the clause there."""
-        number = bisect_right(self.sentences, position, key=lambda one: self.bounds(one)[0]) - 1
-        sentence = self.sentences[number]
+        number = bisect_right(range(len(self.ends)), position, key=lambda one: self.bounds(one)[0]) - 1
+        sentence = self.sentence(number)
         before = sum(self.span(sentence, at, at + 1)[0] <= position for at in range(len(sentence.words)))
         return number, sentence.clause(max(before - 1, 0))
 
     @property
-    def longest(self) -> int:
-        """The most characters of a sentence."""
-        ends = (self.place(one.first + len(one.words))[1] for one in self.sentences)
-        return max(end - start for start, end in pairwise([0, *ends]))
+    def may_be_long(self) -> bool:
+        """Tell whether a sentence may have more characters than `LONGEST_SENTENCE`, by the parts it is in."""
+        counts, starts = self._counted
+        parts = [0, *(bisect_right(counts, end) - 1 for end in self.ends)]
+        return any(starts[last + 1] - starts[first] > LONGEST_SENTENCE for first, last in pairwise(parts))
 
-    def without(self, ends: Iterable[int]) -> Reading:
-        """Return the reading without some tokens."""
-        parts = [*self._parts]
-        for at in sorted(ends, reverse=True):
-            number = bisect_right(self._counts, at) - 1
-            parts[number] = parts[number].without(at - self._counts[number])
-        return Reading(self._typed, parts)
+    def without(self, ends: Sequence[int]) -> Reading:
+        """Return the reading, which has all its tokens, without some."""
+        return Reading(self._typed, self._parts, self._places, ends) if ends else self
 
 
 class Spelling(dict[str, tuple[str, ...]]):
@@ -221,16 +221,13 @@ class Spelling(dict[str, tuple[str, ...]]):
 
     def __missing__(self, typed: str) -> tuple[str, ...]:
         words = self._words(typed)
-        if len(typed) <= _LONGEST_KEPT:
-            if len(self) >= _MOST_KEPT:
-                self.clear()
-            self[typed] = words
+        _keep(self, typed, words)
         return words
 
     def _words(self, typed: str) -> tuple[str, ...]:
         if not typed[0].isalpha() and typed not in self._spelling:
             return (_MARKS.get(typed, typed),)
-        typed = typed if typed in self._spelling else _STRETCHED.sub(r"\1", typed)
+        typed = _STRETCHED.sub(r"\1", typed) if typed not in self._spelling and _STRETCHED.search(typed) else typed
         if typed in self._spelling:
             return self._spelling[typed]
         base, mark, rest = typed.partition("'")
@@ -256,22 +253,33 @@ def read(text: Normalised, spelling: Spelling) -> Reading:
     if not _SPLIT_OFF.isdisjoint(reading.words):
         shown = _joined(shown)
         reading = _between_blanks(shown, spelling)
-    if may_end_at_emoji(shown) or (len(shown) > LONGEST_SENTENCE and reading.longest > LONGEST_SENTENCE):
-        # Where a sentence ends depends on more than what stands between two blanks.
-        ends = [end for _, end in text.sentences]
-        reading = Reading([shown], [_Part.of(_tokens(shown, ends, spelling))])
-    numbers: list[int] = []
-    for one, after in pairwise(reading.sentences):
-        end = after.first - 1
-        is_short = len(one.words) <= _LONGEST_NUMBER and one.words[-1:] == (".",)
-        if is_short and numbers[-1:] != [one.first - 1] and _NUMBERED.fullmatch(text.text, *reading.bounds(one)):
+    if may_end_at_emoji(shown) or (len(shown) > LONGEST_SENTENCE and reading.may_be_long):
+        reading = _as_a_whole(shown, [end for _, end in text.sentences], spelling)
+    words, numbers = reading.words, list[int]()
+    start = 0
+    for number, end in enumerate(reading.ends[:-1]):
+        is_short = 0 < end - start <= _LONGEST_NUMBER and words[end - 1] == "."
+        if is_short and numbers[-1:] != [start - 1] and _NUMBERED.fullmatch(text.text, *reading.bounds(number)):
             numbers.append(end)
-    return reading.without(numbers) if numbers else reading
+        start = end + 1
+    return reading.without(numbers)
 
 
 def _between_blanks(text: str, spelling: Spelling) -> Reading:
-    *typed, last = text.split(" ")
-    return Reading([*typed, last], [*map(spelling.parts.__getitem__, typed), spelling.last[last]])
+    typed = text.split(" ")
+    last = len(typed) - 1
+
+    def places(number: int) -> Sequence[int]:
+        return (spelling.parts if number < last else spelling.last).places(typed[number])
+
+    return Reading(typed, [*map(spelling.parts.__getitem__, typed[:-1]), spelling.last[typed[-1]]], places)
+
+
+def _as_a_whole(text: str, ends: Sequence[int], spelling: Spelling) -> Reading:
+    """Return a text as tokens where the ends of sentences depend on more than what stands between two blanks."""
+    tokens = [*_tokens(text, ends, spelling)]
+    places = _places(tokens)
+    return Reading([text], [tuple(word for word, _, _ in tokens)], lambda _: places)
 
 
 def _joined(text: str) -> str:
@@ -283,41 +291,3 @@ def _joined(text: str) -> str:
         pieces += text[position:blank], "'"
         position = blank + 1
     return "".join((*pieces, text[position:]))
-
-
-class _Stems(dict[str, str]):
-    """The stem of each content word, "" of any other word. Holds what was asked for, up to a bound."""
-
-    def __missing__(self, word: str) -> str:
-        found = stem(word) if is_content(word) else ""
-        if len(word) <= _LONGEST_KEPT:
-            if len(self) >= _MOST_KEPT:
-                self.clear()
-            self[word] = found
-        return found
-
-
-_STEMS = _Stems()
-
-
-def content(words: Iterable[str]) -> set[str]:
-    """Return the content words among some words, as stems: what they are about."""
-    found = {*map(_STEMS.__getitem__, words)}
-    found.discard("")
-    return found
-
-
-def is_content(word: str) -> bool:
-    """Tell a word that says what a sentence is about from one that any sentence may hold."""
-    return len(word) > 2 and word[0].isalpha() and word not in _STOP
-
-
-def stem(word: str) -> str:
-    """Return a crude stem: one suffix off, doubled consonant undone, final e or y off."""
-    for suffix in ("ings", "ing", "edly", "ied", "ies", "ed", "es", "s", "ly", "er"):
-        if word.endswith(suffix) and len(word) - len(suffix) >= 3:
-            word = word[: -len(suffix)]
-            break
-    if len(word) > 3 and word[-1] == word[-2]:
-        word = word[:-1]
-    return word[:-1] if len(word) > 3 and word[-1] in "ey" else word

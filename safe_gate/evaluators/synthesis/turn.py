@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Iterator, Mapping, Sequence, Set
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cached_property, reduce
+from functools import reduce
 from operator import add
 from typing import Any
 
@@ -12,7 +12,8 @@ from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
-from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, content, read
+from safe_gate.evaluators.synthesis.stems import among, content
+from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, read
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,12 +109,14 @@ class Turn:
             self._matches[field] = found
         return self._matches[field].get(group, ())
 
-    @cached_property
-    def shared(self) -> list[Set[str]]:
-        """The content words, as stems, that each sentence of the reply has from the message."""
-        asked = content(self.read("user").words)
-        nothing = frozenset[str]()  # one for all: a text of 2 MiB may have 700,000 sentences
-        return [content(sentence.words) & asked or nothing for sentence in self.sentences("assistant")]
+    @property
+    def shared(self) -> dict[int, set[str]]:
+        """The content words, as stems, that sentences of the reply have from the message, by the sentence's number."""
+        asked, reply = content(self.read("user").words), self.read("assistant")
+        found: dict[int, set[str]] = {}
+        for at, stem in among(reply.words, asked):
+            found.setdefault(reply.number(at), set()).add(stem)
+        return found
 
     def is_wordless(self, field: str) -> bool:
         """Tell whether a text holds no word: it is empty, or a sign, or a number."""

@@ -14,7 +14,8 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis import phrases, tokens
 from safe_gate.evaluators.synthesis.notation import Gap, Sequence_, parsed
 from safe_gate.evaluators.synthesis.phrases import Found, automaton
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Reading, Spelling, content
+from safe_gate.evaluators.synthesis.stems import content
+from safe_gate.evaluators.synthesis.tokens import BOUNDARY, END, Reading, Spelling
 from safe_gate.evaluators.synthesis.tokens import read as read_text
 from tests.support import packs
 
@@ -62,8 +63,7 @@ def whole(text: str) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
     """Return the sentences of a text read as one part, each token with its place: the long way."""
     normalised = normalise(text)
     ends = [end for _, end in normalised.sentences]
-    reading = Reading([normalised.text], [tokens._Part.of(tokens._tokens(normalised.text, ends, SPELLING))])
-    return placed(reading)
+    return placed(tokens._as_a_whole(normalised.text, ends, SPELLING))
 
 
 def placed(reading: Reading) -> list[tuple[tuple[str, ...], list[tuple[int, int]]]]:
@@ -179,7 +179,7 @@ def test_all_phrases_at_once_find_what_each_finds_alone_without_an_automaton(
 ) -> None:
     together = automaton(several, CLASSES)
     for _ in range(2):  # cold and warm
-        found = together.find(words)
+        found = together.find([*words, END])
         for number, phrase in enumerate(several):
             assert sorted(one[1:] for one in found if one.phrase == number) == sorted(
                 one[1:] for one in naive(phrase, words)
@@ -203,10 +203,10 @@ def test_a_context_is_found_right_before_and_right_after_a_place(
 
 def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> None:
     words = [*WORDS, *reversed(WORDS)]
-    plenty = automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words)
+    plenty = automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])
     monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
     monkeypatch.setattr(phrases, "_MOST_WORDS", 2)
-    assert automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find(words) == plenty
+    assert automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END]) == plenty
 
 
 def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch) -> None:
