@@ -17,11 +17,11 @@ from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.importers import shapes
+from safe_gate.importers.entries import AUTO, Request, as_line, entry_of, short
 from safe_gate.importers.formats import Format, LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
-from safe_gate.inputs import disk, matching, schemas, spool
-from safe_gate.inputs.entries import AUTO, Request, as_line, entry_of, short, unfit
+from safe_gate.inputs import blocks, disk, matching, schemas, spool
 
 FORMATS = (AUTO, *formats())
 """What `--from` takes."""
@@ -110,7 +110,7 @@ def _made(
     if not isinstance(joined, Row):
         return joined
     entry = entry_of(joined, request)
-    why, field_ = unfit(entry, request, schema)
+    why, field_ = _unfit(entry, request, schema)
     return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, joined.left_out)
 
 
@@ -275,3 +275,17 @@ def _count(result: Imported, kinds: Sequence[str]) -> None:
     for kind in kinds:
         known = kind in result.left_out or len(result.left_out) < _MOST_KINDS
         result.left_out[kind if known else "other fields"] += 1
+
+
+def _unfit(entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
+    """Return why a line is not one of ours, and the field that is wrong; two empty texts for a valid one."""
+    if request.evaluator == "safe_v0" and not entry["test_id"]:
+        return "has no id; name it: --map test_id=FIELD", ""
+    if request.evaluator == "synthesis" and isinstance(reply := entry.get("assistant"), dict):
+        hint = "; it is a SAFE v0 output: set --evaluator safe_v0" if "signals" in reply else ""
+        return f"has a reply that is an object; expected text{hint}", ""
+    for fault in schema.faults(entry):
+        return fault.message, fault.field
+    if long := blocks.long_text(entry, blocks.BOUNDS.text):
+        return disk.too_long(blocks.BOUNDS.text, "max-text"), long
+    return "", ""

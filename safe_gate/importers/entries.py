@@ -8,10 +8,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.validate import Schema
 from safe_gate.importers.formats import Row
 from safe_gate.importers.formats._chat import parsed
-from safe_gate.inputs import blocks, disk
 
 AUTO = "auto"
 
@@ -56,20 +54,6 @@ def _since_a_reply(messages: Sequence[Mapping[str, str]]) -> Iterator[Mapping[st
     """Yield the messages of the user that stand after the last reply."""
     last = max(place for place, one in enumerate(messages) if one["role"] == "assistant")
     yield from (one for one in messages[last:] if one["role"] == "user")
-
-
-def unfit(entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
-    """Return why a line is not one of ours, and the field that is wrong; two empty texts for a valid one."""
-    if request.evaluator == "safe_v0" and not entry["test_id"]:
-        return "has no id; name it: --map test_id=FIELD", ""
-    if request.evaluator == "synthesis" and isinstance(reply := entry.get("assistant"), dict):
-        hint = "; it is a SAFE v0 output: set --evaluator safe_v0" if "signals" in reply else ""
-        return f"has a reply that is an object; expected text{hint}", ""
-    for fault in schema.faults(entry):
-        return fault.message, fault.field
-    if long := blocks.long_text(entry, blocks.BOUNDS.text):
-        return disk.too_long(blocks.BOUNDS.text, "max-text"), long
-    return "", ""
 
 
 def short(id_: str) -> str:
