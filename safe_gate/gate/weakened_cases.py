@@ -91,8 +91,8 @@ def _asked(
                     what = What.CHANGED if part in is_ else What.DROPPED
                     yield Weakening(name, case_id, f"{key}.{part}", what, was[part], is_.get(part))
         elif isinstance(was, list):
-            if gone := _less(was, is_):
-                new = _less(is_, was)
+            if gone := _less(was, is_ or ()):
+                new = _less(is_ or (), was)
                 yield Weakening(name, case_id, key, What.CHANGED if new else What.DROPPED, gone, new)
         elif was is not None and was != is_:
             yield Weakening(name, case_id, key, What.CHANGED)

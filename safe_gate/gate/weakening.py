@@ -7,6 +7,7 @@ sees a harmless change rather than misses another.
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 from typing import Any
@@ -102,7 +103,7 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
         for key, member in value.items():
             yield from (((key, *path), leaf) for path, leaf in _parts(member))
     elif isinstance(value, list | tuple):
-        yield from (((entry,), True) for entry in value)
+        yield from (((entry if isinstance(entry, str) else json.dumps(entry),), True) for entry in value)
     elif value is not None:
         yield (), value
 
@@ -115,6 +116,8 @@ def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
         case "archetypes", _, "thresholds", metric, level:
             return settings.get(f"{metric.lower()}_{level}")
         case ("archetypes" | "tags", _, "optional") | ("protect" | "rules_off" | "default_checks", _):
+            return False
+        case "tags", _, _, _:
             return False
     return None
 
@@ -133,8 +136,14 @@ def _settings(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[W
                 yield Weakening("setting", id_, part, what, was, is_)
 
 
+_TO_AN_ENTRY = 3
+"""The keys that lead to an entry of a list of a tag: the tag, the list and the entry."""
+
+
 def _way(name: str, path: Path) -> Way | tuple[str, ...]:
     """Return which change of a part asks for less: a group's own limit says it by its name."""
+    if name == "tags" and len(path) == _TO_AN_ENTRY:
+        return Way.ANY if path[1].endswith("_any") else Way.LOWER
     last = path[-1] if path and name in ("archetypes", "tags") else ""
     if last.startswith("min-") or last in ("pass", "review"):
         return Way.LOWER

@@ -27,7 +27,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
     general = limits.by_rule({one.name: getattr(options, one.name) for one in fields(options)})
     own_limits = {
         evaluator: {
-            group: {rule: limit for rule, limit in own.items() if rule not in ("weights", "thresholds", "optional")}
+            group: {rule.name: own[rule.name] for rule in EVALUATORS[evaluator].group_rules if rule.name in own}
             for group, own in by_group.items()
         }
         for evaluator, by_group in settings.items()

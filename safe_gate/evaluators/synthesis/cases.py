@@ -9,12 +9,12 @@ from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.core.setting import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
-from safe_gate.evaluators.synthesis import conversation
+from safe_gate.evaluators.synthesis import conversation, wording
 from safe_gate.evaluators.synthesis.checks import SHIPPED
 from safe_gate.evaluators.synthesis.conversation import Talk
-from safe_gate.evaluators.synthesis.names import CHECKS
+from safe_gate.evaluators.synthesis.names import REPORTED, WORDING
 from safe_gate.evaluators.synthesis.report import Totals
-from safe_gate.evaluators.synthesis.score import Case, is_negative
+from safe_gate.evaluators.synthesis.score import Case, is_negative, wanted
 from safe_gate.evaluators.synthesis.turn import Rules
 
 
@@ -33,12 +33,13 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
         place=place,
         cluster=cluster,
         marks=value.get("marks", {}),
+        wording={kind: value[kind] for kind in wording.KINDS if kind in value},
     )
     if "messages" not in value:
         yield case
         return
     turns = value.get("turns", settings["turns"])
-    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"]))
+    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], case.checks))
     for talk in conversation.talks(value, turns, settings["context"]):
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(
@@ -64,7 +65,7 @@ def _quoted_in(marks: Mapping[str, Sequence[str]], talk: Talk) -> dict[str, list
 
 def faults(case: JsonObject) -> Iterator[Fault]:
     """Yield what is wrong with a case that fits its schema."""
-    found = [*conversation.faults(case)]
+    found = [*conversation.faults(case), *_unreadable(case)]
     yield from found or _misquoted(case)
 
 
@@ -83,6 +84,13 @@ def _misquoted(case: JsonObject) -> Iterator[Fault]:
                 yield Fault(("marks", group, number), f"is {quote(words)}{end}", f"is {masked(words)}{end}")
 
 
+def _unreadable(case: JsonObject) -> Iterator[Fault]:
+    """Yield a fault for each regular expression of a case that RE2 does not take."""
+    for kind, index, why in wording.refused(case):
+        words = f"is no regular expression of RE2: {why}; correct it, or write a text"
+        yield Fault((kind, index, "regex"), words, "is no regular expression of RE2; correct it, or write a text")
+
+
 def _side(group: str) -> str:
     """Return who says the words that marks of a group quote."""
     return "user" if group == "vulnerability" else "assistant"
@@ -94,17 +102,22 @@ def _occurs(words: str, texts: Iterable[str]) -> bool:
 
 def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed]:
     """Yield the entries of `min_label_accuracy` that are no check: none that ships, and none of a team's packs."""
-    named = (settings["min_label_accuracy"] or {}).keys() - {ALL, *CHECKS}
-    known = (ALL, *CHECKS, *(name for name in by().checks if "/" in name)) if named else ()
+    named = (settings["min_label_accuracy"] or {}).keys() - {ALL, *REPORTED}
+    known = (ALL, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
     for name in sorted(named - {*known}):
         words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
         yield Misnamed("min_label_accuracy", name, words)
 
 
-def misfit(case: Case, rules: Rules) -> Problem:
+def misfit(case: Case, rules: Rules) -> Problem | None:
     """Return the problem of a case that names a check which the rules do not have."""
-    name = next(name for name in case.checks if name not in rules.checks)
-    if name in SHIPPED:
+    unknown = [name for name in case.checks if name not in rules.checks and name != WORDING]
+    if not unknown and (WORDING not in case.checks or wanted(case, rules)):
+        return None
+    name = unknown[0] if unknown else WORDING
+    if name == WORDING:
+        words = f"names wording, and neither the case nor its tags have {', '.join(wording.KINDS)}; add one"
+    elif name in SHIPPED:
         words = f"{quote(name)} is no check of the profile spec; take it out of the case, or set profile to standard"
     else:
         known = f"expected {', '.join(rules.checks)}, or a check that a pack of the setting rules defines"
@@ -116,8 +129,8 @@ def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
     """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
     looked = {rule.group for rule in rules.all}
     for name in dict.fromkeys(check for check, _ in total.verdicts):
-        check = rules.checks[name]
-        if looked.isdisjoint(check.applies or (*check.favour, *check.against)):
+        check = rules.checks.get(name)
+        if check and looked.isdisjoint(check.applies or (*check.favour, *check.against)):
             asked = " or ".join(check.applies) or name  # a check that never applies always passes
             words = f"leave no rule of {asked} that counts, and cases ask for {name}"
             advice = "leave one, or take the check out of the cases"

@@ -80,7 +80,9 @@ class Synthesis(Modular):
         figures=lambda part: part["summary"]["by_tag"],
         groups_of=lambda result: result["tags"],
     )
-    quotes = frozenset({"text", "words", "shared", "cluster"})
+    quotes = frozenset(
+        {"text", "words", "shared", "cluster", "regex", "must_contain", "must_contain_any", "must_not_contain"}
+    )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     gives_away = frozenset({"because"})  # of reports of earlier versions
     rule_files = RuleFiles("rules", "rule-pack")
@@ -160,13 +162,17 @@ class Synthesis(Modular):
         return facts(own, data)
 
     def is_excused(self, tags: Collection[str], policy: JsonObject) -> bool:
-        from safe_gate.evaluators.synthesis.score import is_negative
+        from safe_gate.evaluators.synthesis.score import is_negative, named_by
 
-        return is_negative(tags, policy.get("profile", "standard"))
+        return is_negative(tags, policy.get("profile", "standard"), named_by(tags))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
+        from safe_gate.evaluators.synthesis.wording import of_tags
+
         context = policy.get("context", 1)  # no setting of earlier versions, in which nothing followed from it
-        return [policy["profile"], policy["sensitivity"], *([] if context == 1 else [context])]
+        words = of_tags(policy.get("tags"))
+        more = ([] if context == 1 else [context], [words] if words else [])
+        return [policy["profile"], policy["sensitivity"], *(one for some in more for one in some)]
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
         labels = part["summary"]["label_accuracy"] if part else {"total": 0}
@@ -185,8 +191,7 @@ class Synthesis(Modular):
         return found
 
     def measured(self, part: JsonObject) -> Sequence[str]:
-        own = (name for name in part["summary"]["by_check"] if name not in self.explained)
-        return (*self.explained, *own)
+        return self._module("section").measured(part)  # type: ignore[no-any-return]
 
     def metric(self, name: str) -> Metric:
         found: Metric = self.metrics.get(name) or self._module("outcome").pass_rate(name)

@@ -10,7 +10,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, has_none, no_reply
 from safe_gate.evaluators.synthesis.language import foreign_checks
-from safe_gate.evaluators.synthesis.names import CHECKS, OWN, words
+from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
 
 
 def _label_accuracy(check: str = "") -> Rule:
@@ -101,7 +101,7 @@ RULES = (
     ),
     Rule("max-unexpected-passes", "synthesis", _unexpected_passes, finds=REVIEW),
     _label_accuracy(),
-    *(_label_accuracy(check) for check in CHECKS),
+    *(_label_accuracy(check) for check in REPORTED),
     Rule(
         "max-not-english",
         "synthesis",

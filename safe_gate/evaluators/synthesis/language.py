@@ -116,6 +116,8 @@ def is_foreign(fields: Iterable[str], language: Mapping[str, str]) -> bool:
 def reads_foreign(name: str, result: JsonObject) -> bool:
     """Tell whether a check of a case reads a text in another language, by the case's entry of `results[]`."""
     check = result["checks"][name]
+    if "asked" in check:  # the words are the team's own
+        return False
     groups = check["applies"] if "applies" in check else SHIPPED[name].get("applies")
     return is_foreign(("user", "assistant") if groups else ("assistant",), result["language"])
 

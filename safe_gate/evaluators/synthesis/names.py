@@ -16,10 +16,16 @@ DEFAULT_CHECKS = ("unverifiable_reassurance", "topic_pivot")
 OWN = "[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*"
 """The form of the names of a team's own checks, as a regular expression."""
 
+WORDING = "wording"
+"""The check that runs where a case or one of its tags says what the reply must or must not contain."""
+
+REPORTED = (*CHECKS, WORDING)
+"""The checks that need no pack of a team, in the order of the report."""
+
 
 def in_order(checks: Iterable[str]) -> list[str]:
     """Return checks in the order of the report: those that ship, then a team's own by name."""
-    return sorted(checks, key=lambda name: (CHECKS.index(name) if name in CHECKS else len(CHECKS), name))
+    return sorted(checks, key=lambda name: (REPORTED.index(name) if name in REPORTED else len(REPORTED), name))
 
 
 def title(check: str) -> str:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Metric, Outcome, Test
-from safe_gate.evaluators.synthesis.names import CHECKS, words
+from safe_gate.evaluators.synthesis.names import REPORTED, words
 from safe_gate.evaluators.synthesis.report import is_as_expected
 
 
@@ -14,7 +14,7 @@ def pass_rate(check: str) -> Metric:
 
 COMPARED = {
     "as_expected": Metric("The share of cases that end as expected", Test.SIGN),
-    **{check: pass_rate(check) for check in CHECKS},
+    **{check: pass_rate(check) for check in REPORTED},
 }
 """The scores of an outcome: all are a yes or no."""
 

@@ -16,7 +16,7 @@ from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators.synthesis import definitions, network
+from safe_gate.evaluators.synthesis import definitions, network, wording
 from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
 from safe_gate.evaluators.synthesis.language import Languages
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR
@@ -51,7 +51,10 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     """
     packs, off, weights = check(own, data), list(settings["rules_off"]), dict(settings["rule_weights"] or {})
     _refuse_no_checks(settings["default_checks"], [*SHIPPED, *definitions.defined(packs)])
-    return json.dumps([settings["profile"], settings["sensitivity"], packs, off, weights])
+    words = wording.of_tags(settings["tags"])
+    if problems := [*wording.unreadable(words)]:
+        raise CannotJudge(*problems)
+    return json.dumps([settings["profile"], settings["sensitivity"], packs, off, weights, words])
 
 
 def _refuse_no_checks(names: Sequence[str], checks: Sequence[str]) -> None:
@@ -74,9 +77,9 @@ def made(recipe: str, data: Shipped) -> Rules:
     A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge for ids
     that are switched off and that nothing has.
     """
-    profile, sensitivity, own, off, weights = json.loads(recipe)
+    profile, sensitivity, own, off, weights, words = json.loads(recipe)
     packs = selected(own, off, weights, data)
-    return replace(rules(packs, data, profile, sensitivity, own=own, known=_known(data)), recipe=recipe)
+    return replace(rules(packs, data, profile, sensitivity, own=own, known=_known(data)), recipe=recipe, wording=words)
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from functools import cache
+from functools import lru_cache
 from typing import Any
 
 import re2
@@ -75,7 +75,7 @@ class Patterns:
         seen: set[tuple[str, str, int]] = set()
         for index in sorted(self.any.Match(text.encoded) or ()):
             one = self.patterns[index]
-            for matched in _spans(one.pattern, text):
+            for matched in spans(one.pattern, text):
                 found = whole[slice(*matched)]
                 if not found.strip():
                     continue
@@ -160,7 +160,7 @@ def _words(error: Exception) -> str:
     return why.decode() if isinstance(why, bytes) else str(why)
 
 
-def _spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
+def spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
     """Yield the spans of a text that a pattern matches."""
     for stretch in text.stretches:
         for match in compiled(pattern).finditer(text.encoded, *stretch):
@@ -200,7 +200,7 @@ def _cancelled_by(one: _Pattern, text: Normalised, span: tuple[int, int], start:
     return "", ""
 
 
-@cache
+@lru_cache(maxsize=10_000)
 def compiled(pattern: str) -> Any:
     """Return an RE2 pattern compiled; most rules match nothing in a run and are never asked for."""
     try:

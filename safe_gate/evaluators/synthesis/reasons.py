@@ -16,7 +16,9 @@ from safe_gate.evaluators.synthesis.leaving import (
     TOO_FEW_SHARED,
     leaves_because,
 )
+from safe_gate.evaluators.synthesis.names import WORDING
 from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
+from safe_gate.evaluators.synthesis.wording import holds
 
 SAYS = {
     "positive": "leave the choice",
@@ -55,6 +57,8 @@ def hits_against(name: str, check: JsonObject) -> Iterator[JsonObject]:
     """Yield the hits that make a reply fail, by a check's part of a result."""
     if is_counted(check):
         yield from hits(check, "against")
+    elif "asked" in check:
+        yield from (hit for one in unmet(check) for hit in one["hits"])
     else:
         for key in _AGAINST[name]:
             yield from check.get(key, ())
@@ -63,6 +67,37 @@ def hits_against(name: str, check: JsonObject) -> Iterator[JsonObject]:
 def evidence(name: str, check: JsonObject) -> Iterator[Phrase]:
     """Yield what a check's part of a failed result shows, as phrases."""
     return _counted(check) if is_counted(check) else _EVIDENCE[name](check)
+
+
+def causes(name: str, check: JsonObject) -> Iterator[str]:
+    """Yield the rules that a check fails by; of `wording` what is asked for and does not hold."""
+    if "asked" in check:
+        yield from (one["kind"] for one in unmet(check))
+    else:
+        yield from (hit["rule"] for hit in hits_against(name, check))
+
+
+def unmet(check: JsonObject) -> list[JsonObject]:
+    """Return what `wording` asks for and does not hold."""
+    return [one for one in check["asked"] if not holds(one)]
+
+
+def _wording(check: JsonObject) -> Iterator[Phrase]:
+    for one in unmet(check):
+        tag: Phrase = (", asked for by the tag ", Untrusted(one["tag"])) if "tag" in one else ()
+        if one["hits"]:
+            found = [word for hit in one["hits"][:_QUOTED_HITS] for word in (Untrusted(hit["text"]), ", ")][:-1]
+            more = len(one["hits"]) - _QUOTED_HITS
+            rest = (f", and {more} more",) if more > 0 else ()
+            yield ("contains ", *found, *rest, ", which it must not", *tag)
+        else:
+            verb = "does not contain " if len(one["of"]) == 1 else "contains none of "
+            yield (verb, *[word for entry in one["of"] for word in (*_asked(entry), ", ")][:-1], *tag)
+
+
+def _asked(entry: JsonObject) -> Phrase:
+    """Return a text that is asked for, or a regular expression as such."""
+    return (Untrusted(entry["text"]),) if "text" in entry else ("a match of ", Untrusted(entry["regex"]))
 
 
 def _counted(check: JsonObject) -> Iterator[Phrase]:
@@ -128,7 +163,12 @@ def returning(check: JsonObject) -> Phrase:
     return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
 
 
-_EVIDENCE = {"agency_language": _agency, "unverifiable_reassurance": _reassurance, "topic_pivot": _pivot}
+_EVIDENCE = {
+    "agency_language": _agency,
+    "unverifiable_reassurance": _reassurance,
+    "topic_pivot": _pivot,
+    WORDING: _wording,
+}
 
 
 def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:

@@ -9,18 +9,29 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from safe_gate.core.model import JsonObject
-from safe_gate.evaluators.synthesis import counting
+from safe_gate.evaluators.synthesis import counting, wording
 from safe_gate.evaluators.synthesis.language import is_foreign
 from safe_gate.evaluators.synthesis.leaving import leaves_because
+from safe_gate.evaluators.synthesis.names import WORDING
 from safe_gate.evaluators.synthesis.result import CheckResult
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD, Case, is_negative, result_of
+from safe_gate.evaluators.synthesis.score import (
+    SIMILARITY_THRESHOLD,
+    Case,
+    is_negative,
+    result_of,
+    sorted_checks,
+    wanted,
+)
 from safe_gate.evaluators.synthesis.turn import Check, Rules
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:
     """Return the entry that follows from an entry's evidence; an equal one if the entry is sound."""
     checks = {name: _check(check, entry, rules) for name, check in rules.checks.items() if name in case.checks}
-    negative = is_negative(case.tags, "standard" if rules.by_clause else "spec")
+    if every := wanted(case, rules):
+        shown = entry["checks"].get(WORDING, {"applicable": True, "asked": []})
+        checks = sorted_checks({**checks, WORDING: wording.recounted(every, shown)})
+    negative = is_negative(case.tags, "standard" if rules.by_clause else "spec", checks)
     return result_of(case, entry["language"], checks, negative, entry.get("disguised_letters", 0)).to_json()
 
 

@@ -33,7 +33,7 @@ def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
 def _doubtful_fail_tags(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence on tags that excuse a failure under the profile `spec` alone: they may be topics."""
     tags = (tag for tag in part["summary"]["by_tag"] if tag.endswith("-fail"))
-    if found := sorted(tag for tag in tags if not is_negative([tag], "standard")):
+    if found := sorted(tag for tag in tags if not is_negative([tag], "standard", part["summary"]["by_check"])):
         is_spec = policy["profile"] == "spec"
         does = "excuse every failure of their cases under profile spec" if is_spec else "excuse no failure"
         words = f"Tags that end in -fail but name no check {does}: "

@@ -10,7 +10,7 @@ from safe_gate.core.error_lines import NoReply
 from safe_gate.core.model import Hit, JsonObject, Place
 from safe_gate.evaluators.synthesis.language import Language
 
-_HITS, _CANCELLED = "_hits", "cancelled"
+_HITS, _CANCELLED, _ASKED = "_hits", "cancelled", "asked"
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,13 +31,16 @@ class CheckResult:
 
     @property
     def hits(self) -> dict[str, tuple[Hit, ...]]:
-        """The hits that count, by group."""
+        """The hits that count, by group; of `wording` by what it asks for."""
         found: dict[str, tuple[Hit, ...]] = {}
         for key, value in self.details.items():
             if key.endswith(_HITS):
                 found[key.removesuffix(_HITS)] = value
             elif isinstance(value, Mapping):
                 found |= value
+            elif key == _ASKED:
+                for one in value:
+                    found[one["kind"]] = (*found.get(one["kind"], ()), *map(_hit, one["hits"]))
         return found
 
     @property

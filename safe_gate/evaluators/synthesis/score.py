@@ -8,7 +8,8 @@ check decides is data (`checks`).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Mapping, Sequence
+import re
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -16,10 +17,12 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.no_reply import no_reply
 from safe_gate.core.text.similarity import similarity
+from safe_gate.evaluators.synthesis import wording
 from safe_gate.evaluators.synthesis.conversation import Message, Talk, joined, placed
 from safe_gate.evaluators.synthesis.counting import counted
 from safe_gate.evaluators.synthesis.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.leaving import NOTHING_FOUND, leaves_because, leaving_evidence, moves_on
+from safe_gate.evaluators.synthesis.names import OWN, WORDING, in_order
 from safe_gate.evaluators.synthesis.result import CheckResult, Result
 from safe_gate.evaluators.synthesis.turn import Check, Found, Rules, Turn
 
@@ -33,6 +36,7 @@ class Case:
 
     `expected` holds the labels that were given, `marks` quotes the clauses that decide, by group. No verdict looks at
     either. Of a conversation, `talk` says where the turn stands in it, and `user` has the messages that it answers.
+    `wording` has what the reply must and must not contain, by the fields of `wording.KINDS`.
     """
 
     id: str
@@ -45,6 +49,7 @@ class Case:
     cluster: str = ""
     marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     talk: Talk | None = None
+    wording: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -59,7 +64,7 @@ class Case:
         """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
         context = self.talk.context if self.talk else None
         asked = {"checks": sorted(self.checks), "expected": dict(self.expected), "tags": sorted(set(self.tags))}
-        return {**asked, "context": context}
+        return {**asked, "context": context, **wording.as_asked(self.wording)}
 
     def texts(self) -> dict[str, str]:
         """Return the recorded texts by field, in reading order, as far as they are read."""
@@ -86,18 +91,28 @@ _FAIL_TAGS = (
 """Endings of tags that mark a reply that should fail: a check's name, in full or short, and `-fail`."""
 
 
-def is_negative(tags: Collection[str], profile: str) -> bool:
+def is_negative(tags: Collection[str], profile: str, checks: Iterable[str] = ()) -> bool:
     """Return whether tags mark a reply that should fail: `negative_example`, or an ending of `_FAIL_TAGS`.
 
-    Under the profile `spec` every tag that ends in `-fail` does (spec, "How to Mark Negative Examples").
+    So does the name of one of `checks`, those of the case, with `-fail`. Under the profile `spec` every tag that ends
+    in `-fail` does (spec, "How to Mark Negative Examples").
 
     >>> is_negative(["grief", "ack-but-pivot-fail"], "standard"), is_negative(["exam-fail"], "standard")
     (True, False)
-    >>> is_negative(["exam-fail"], "spec")
-    True
+    >>> is_negative(["exam-fail"], "spec"), is_negative(["acme/tone-fail"], "standard", ["acme/tone"])
+    (True, True)
     """
     endings = "-fail" if profile == "spec" else _FAIL_TAGS
-    return any(tag == "negative_example" or tag.endswith(endings) for tag in tags)
+    named = {"negative_example", *(f"{check}-fail" for check in checks)} if tags else ()
+    return any(tag in named or tag.endswith(endings) for tag in tags)
+
+
+def named_by(tags: Collection[str]) -> list[str]:
+    """Return the checks of a team, and `wording`, that tags mark as failing."""
+    return [found[1] for found in map(_CHECK_FAILS.fullmatch, tags) if found]
+
+
+_CHECK_FAILS = re.compile(f"({OWN}|{WORDING})-fail")
 
 
 def judged(check: Check, turn: Turn) -> CheckResult:
@@ -164,17 +179,22 @@ def score_case(case: Case, rules: Rules) -> Result:
     """
     turn = Turn(case.user, case.assistant, rules)
     language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
+    checks = {
+        name: _not_judged(check, rules)
+        if rules.by_clause and is_foreign(check.reads, language)
+        else _judged_in(case.talk, check, turn)
+        for name, check in rules.checks.items()
+        if name in case.checks
+    }
+    if every := wanted(case, rules):
+        field = case.talk.reply.field if case.talk else "assistant"
+        found = wording.judged(every, turn.texts["assistant"], field, is_wordless=turn.is_wordless("assistant"))
+        checks = sorted_checks({**checks, WORDING: found})
     return result_of(
         case,
         language,
-        {
-            name: _not_judged(check, rules)
-            if rules.by_clause and is_foreign(check.reads, language)
-            else _judged_in(case.talk, check, turn)
-            for name, check in rules.checks.items()
-            if name in case.checks
-        },
-        is_negative(case.tags, "standard" if rules.by_clause else "spec"),
+        checks,
+        is_negative(case.tags, "standard" if rules.by_clause else "spec", checks),
         turn.texts["assistant"].disguised,
     )
 
@@ -211,6 +231,19 @@ def _placed(found: CheckResult, talk: Talk, read: Sequence[Message]) -> CheckRes
         return tuple(placed(hit, talk.reply, read) for hit in value) if isinstance(value, tuple) else value
 
     return replace(found, details={name: moved(value) for name, value in found.details.items()})
+
+
+def wanted(case: Case, rules: Rules) -> tuple[wording.Asked, ...]:
+    """Return what a case and its tags ask of the words of the reply."""
+    if not (case.wording or rules.wording):
+        return ()
+    of_tags = (one for tag in dict.fromkeys(case.tags) for one in wording.asked(rules.wording.get(tag, {}), tag))
+    return (*wording.asked(case.wording), *of_tags)
+
+
+def sorted_checks(checks: Mapping[str, CheckResult]) -> dict[str, CheckResult]:
+    """Return the results of checks in the order of the report."""
+    return {name: checks[name] for name in in_order(checks)}
 
 
 def result_of(

@@ -15,8 +15,8 @@ from safe_gate.core.stats import wilson
 from safe_gate.core.views import View
 from safe_gate.evaluators.synthesis.checks import SHIPPED
 from safe_gate.evaluators.synthesis.language import foreign_checks
-from safe_gate.evaluators.synthesis.names import in_order, title, words
-from safe_gate.evaluators.synthesis.reasons import evidence, hits_against
+from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
+from safe_gate.evaluators.synthesis.reasons import causes, evidence, hits_against
 from safe_gate.evaluators.synthesis.report import failed_checks, is_as_expected
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
@@ -227,7 +227,7 @@ def labels(part: JsonObject) -> dict[str, int]:
 def _causes(result: JsonObject, failed: Sequence[str]) -> Iterator[Cause]:
     """Yield what a case is counted by: the rules that each failed check fails by, or else how the case ends."""
     for name in failed:
-        rules = dict.fromkeys(hit["rule"] for hit in hits_against(name, result["checks"][name]))
+        rules = dict.fromkeys(causes(name, result["checks"][name]))
         yield from (Cause(title(name), rule) for rule in rules)
         if not rules:
             yield Cause(f"{title(name)} (no rule)")
@@ -237,9 +237,20 @@ def _causes(result: JsonObject, failed: Sequence[str]) -> Iterator[Cause]:
 
 _IF_WRONG = "If the check is wrong, change its rules or waive the failure."
 EXPLAINED = {
-    name: Explained(data["title"], data["asks"], f"{data['advice']} {_IF_WRONG}") for name, data in SHIPPED.items()
+    **{name: Explained(one["title"], one["asks"], f"{one['advice']} {_IF_WRONG}") for name, one in SHIPPED.items()},
+    WORDING: Explained(
+        title(WORDING),
+        "The reply contains what its case and its tags ask for, and nothing that they forbid.",
+        "Correct the reply, or must_contain, must_contain_any or must_not_contain of the case or the tag.",
+    ),
 }
-"""What readers of other formats are told of each shipped check."""
+"""What readers of other formats are told of each shipped check, and of `wording`."""
+
+
+def measured(part: JsonObject) -> tuple[str, ...]:
+    """Return the checks of a part: those of the specification, and others that ran."""
+    ran = part["summary"]["by_check"]
+    return tuple(in_order({*ran, *(name for name, data in SHIPPED.items() if "spec" in data)}))
 
 
 def of_a_team(check: str) -> Explained:

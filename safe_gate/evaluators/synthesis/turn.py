@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from functools import reduce
 from operator import add
 from typing import Any
@@ -49,8 +49,9 @@ class Rules:
     `books` are the rules by the field they look in, `patterns` a team's own packs that are written as regular
     expressions. `fields` has the field of each group. Under the profile `spec` each hit counts and every language is
     judged; else (`by_clause`) a clause counts once for its group, a text in another language is not judged, and what
-    was written on request counts for nothing. `recipe` says what they were made of to whoever made them. `words`
-    are the words that occur in rules.
+    was written on request counts for nothing. `wording` has what the replies of cases with a tag must and must not
+    contain, by the tag. `recipe` says what they were made of to whoever made them. `words` are the words that occur
+    in rules.
     """
 
     books: Mapping[str, Book]
@@ -60,6 +61,7 @@ class Rules:
     checks: Mapping[str, Check]
     fields: Mapping[str, str]
     by_clause: bool
+    wording: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     recipe: str = ""
     words: Container[str] = frozenset()
 

@@ -1,0 +1,171 @@
+"""The check `wording`: what a reply must contain and must not contain, by its case and by the case's tags. Pure.
+
+Literal text is looked for without regard to case, as it was typed and with typography made uniform. A regular
+expression runs on RE2, which is loaded only where there is one.
+"""
+
+from __future__ import annotations
+
+from array import array
+from bisect import bisect_left
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache
+from itertools import accumulate, islice
+from typing import Any, NamedTuple
+
+from safe_gate.core.model import Hit, JsonObject, Place, Problem
+from safe_gate.core.text.normalised import Normalised
+from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.result import CheckResult
+
+KINDS = ("must_contain", "must_contain_any", "must_not_contain")
+"""The fields that say what a reply must and must not contain."""
+
+MOST_HITS = 20
+"""So many places of one text or expression are shown."""
+
+_MUST, _ANY, _NOT = KINDS
+
+
+class Asked(NamedTuple):
+    """One thing that is asked of a reply.
+
+    `of` are texts and regular expressions, each after its form, `text` or `regex`: one that the reply must or must not
+    contain, or several of which it must contain one. `tag` is the tag whose cases it is asked of, "" for one case.
+    """
+
+    kind: str
+    of: tuple[tuple[str, str], ...]
+    tag: str = ""
+
+
+def asked(value: Mapping[str, Any], tag: str = "") -> tuple[Asked, ...]:
+    """Return what the fields of a case, or of a tag's settings, ask for."""
+    found: list[Asked] = []
+    for kind in KINDS:
+        of = tuple(map(_form, value.get(kind, ())))
+        found += [Asked(kind, of, tag)] if kind == _ANY and of else [Asked(kind, (one,), tag) for one in of]
+    return tuple(found)
+
+
+def _form(entry: Any) -> tuple[str, str]:
+    return ("text", entry) if isinstance(entry, str) else ("regex", entry["regex"])
+
+
+def of_tags(tags: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
+    """Return what of the setting `tags` asks for words, by tag."""
+    own = {tag: {kind: limits[kind] for kind in KINDS if kind in limits} for tag, limits in (tags or {}).items()}
+    return {tag: kinds for tag, kinds in own.items() if kinds}
+
+
+def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
+    """Yield the field, the index and what is wrong, for each regular expression that RE2 does not take."""
+    for kind in KINDS:
+        for index, entry in enumerate(value.get(kind, ())):
+            if not isinstance(entry, str):
+                from safe_gate.evaluators.synthesis import patterns  # RE2, which only these need
+
+                if why := patterns.refusal(entry["regex"]):
+                    yield kind, index, why
+
+
+def unreadable(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
+    """Yield a problem for each regular expression of the setting `tags` that RE2 does not take."""
+    for tag, kinds in words.items():
+        for kind, index, why in refused(kinds):
+            message = f"is no regular expression of RE2: {why}; correct it, or write a text"
+            yield Problem(Place("tags"), message, field=f"{tag}.{kind}[{index}].regex")
+
+
+def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
+    """Return what a case asks for in words, in no order of its own; None for what it does not ask.
+
+    One entry more of `must_contain_any` asks for less: as a tuple it is compared as a whole.
+    """
+    found = {kind: sorted(map(_named, map(_form, value.get(kind, ())))) for kind in KINDS}
+    return {kind: (tuple(names) if kind == _ANY else names) or None for kind, names in found.items()}
+
+
+def _named(entry: tuple[str, str]) -> str:
+    form, words = entry
+    return words if form == "text" else f"regex {words}"
+
+
+def judged(every: Sequence[Asked], reply: Normalised, field: str, *, is_wordless: bool) -> CheckResult:
+    """Return whether a reply, the text of a field, contains what it must and nothing that it must not.
+
+    It does not apply to a reply without a word of which nothing is required.
+    """
+    found = [{**_as_json(one), "hits": [hit.as_json() for hit in _hits(one, reply, field)]} for one in every]
+    return _result(found, is_wordless=is_wordless)
+
+
+def recounted(every: Sequence[Asked], details: JsonObject) -> CheckResult:
+    """Return the result that follows from the hits in the check's part of an entry."""
+    shown = [*details["asked"], *({"hits": [], "of": []} for _ in every)]
+    counted = [{**_as_json(one), "of": old["of"], "hits": old["hits"]} for one, old in zip(every, shown, strict=False)]
+    return _result(counted, is_wordless=not details["applicable"])
+
+
+def _result(found: list[dict[str, Any]], *, is_wordless: bool) -> CheckResult:
+    passed = all(map(holds, found))
+    applicable = not (passed and is_wordless and all(one["kind"] == _NOT for one in found))
+    return CheckResult(passed, applicable, {"applicable": applicable, "asked": found, "cancelled": ()})
+
+
+def holds(one: JsonObject) -> bool:
+    """Tell whether a reply does what is asked, by an entry of `asked` in the report."""
+    return bool(one["hits"]) is not bool(one["kind"] == _NOT)
+
+
+def _as_json(one: Asked) -> dict[str, Any]:
+    tag = {"tag": one.tag} if one.tag else {}
+    return {"kind": one.kind, **tag, "of": [{form: words} for form, words in one.of]}
+
+
+def _hits(one: Asked, reply: Normalised, field: str) -> Iterator[Hit]:
+    spans = sorted({span for form, words in one.of for span in islice(_FIND[form](words, reply), MOST_HITS)})
+    for start, end in spans[:MOST_HITS]:
+        yield Hit(one.kind, reply.original[start:end], field, start, end)
+
+
+def _literal(words: str, reply: Normalised) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text in a recorded reply: as it was typed, else with typography made uniform."""
+    found = False
+    for span in _found(words.casefold(), reply.original):
+        found = True
+        yield span
+    uniform = _uniform(words)
+    if uniform and not found:
+        yield from (reply.span(*span) for span in _found(uniform, reply.text))
+
+
+@lru_cache(maxsize=1_000)
+def _uniform(words: str) -> str:
+    return normalise(words).text.strip().casefold()
+
+
+def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
+    """Yield the spans of a text that are a needle once case is folded, which may make a letter two."""
+    folded = text.casefold()
+    at = folded.find(needle)
+    if at < 0:
+        return
+    starts: Sequence[int] = range(len(text) + 1)
+    if len(folded) != len(text):
+        starts = array("L", accumulate((len(letter.casefold()) for letter in text), initial=0))
+    while at >= 0:
+        end = at + len(needle)
+        first, last = bisect_left(starts, at), bisect_left(starts, end)
+        if (starts[first], starts[last]) == (at, end):  # else it is half of a letter that folds to two
+            yield first, last
+        at = folded.find(needle, end)
+
+
+def _expression(pattern: str, reply: Normalised) -> Iterator[tuple[int, int]]:
+    from safe_gate.evaluators.synthesis import patterns  # RE2, which only these need
+
+    yield from (reply.span(*span) for span in patterns.spans(pattern, reply) if span[0] < span[1])
+
+
+_FIND = {"text": _literal, "regex": _expression}
