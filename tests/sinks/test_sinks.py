@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
 from datetime import datetime
 from pathlib import Path
+from socket import socket
 from typing import Any
 
 import pytest
@@ -224,7 +227,10 @@ def test_an_address_that_is_none_or_is_not_safe_is_an_error_that_does_not_quote_
     assert "example.com" not in ran.log + json.dumps(report())
 
 
-def test_a_secret_on_the_command_line_is_an_error_that_does_not_quote_it(safe_gate: SafeGate) -> None:
+def test_a_secret_on_the_command_line_is_an_error_that_does_not_quote_it(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    in_actions()
     ran = run(safe_gate, "--sink-secret", SECRET, code=3)
     assert "--sink-secret; secrets are set by the variables" in ran.err
     assert SECRET not in json.dumps(report())
@@ -464,6 +470,32 @@ def test_otlp_gets_an_evaluation_for_each_metric_check_batch_and_verdict(
     assert (verdict["gen_ai.evaluation.score.label"], verdict["test.suite.run.status"]) == ("fail", "failure")
     assert verdict["vcs.ref.head.revision"] == HEAD
     assert "Pass rate 66.7% is below 80.0%" in verdict["gen_ai.evaluation.explanation"]
+
+
+@pytest.mark.soak
+def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate) -> None:
+    if not (command := os.environ.get("TESTS_COLLECTOR")):
+        pytest.skip("TESTS_COLLECTOR names no collector")
+    with receiving() as direct:
+        run(safe_gate, *to(direct, "otlp"))
+    ports = {name: socket() for name in ("http", "grpc")}
+    for one in ports.values():
+        one.bind(("127.0.0.1", 0))
+    places = {name: f"127.0.0.1:{one.getsockname()[1]}" for name, one in ports.items()}
+    for one in ports.values():
+        one.close()
+    with receiving() as beyond:
+        flags = [f"--otlp-{name}-endpoint={place}" for name, place in places.items()]
+        flags += ["--exporter=otlp", "--otlp-exporter-protocol=http", f"--otlp-exporter-endpoint={beyond.url}"]
+        with subprocess.Popen([command, "start", *flags], stdout=subprocess.PIPE, text=True) as collector:
+            assert collector.stdout
+            assert "Starting" in collector.stdout.readline()
+            assert warnings(run(safe_gate, "--sink-otlp", f"http://{places['http']}", "--allow-insecure")) == []
+            collector.terminate()  # which sends what it still holds
+    kept = ("eventName", "attributes", "timeUnixNano")
+    told = [[{name: one[name] for name in kept} for one in some.records] for some in (direct, beyond)]
+    assert told[0]
+    assert told[0] == told[1]
 
 
 def test_otlp_explains_in_recorded_words_only_if_asked(safe_gate: SafeGate) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gzip
 import hashlib
 import hmac
 import json
@@ -59,7 +60,8 @@ class Receiver:
         found = []
         for post in self.posts:
             assert (post.path, post.headers["Content-Type"]) == ("/v1/logs", "application/x-protobuf")
-            for resource in MessageToDict(ExportLogsServiceRequest.FromString(post.body))["resourceLogs"]:
+            body = gzip.decompress(post.body) if post.headers["Content-Encoding"] == "gzip" else post.body
+            for resource in MessageToDict(ExportLogsServiceRequest.FromString(body))["resourceLogs"]:
                 for scope in resource["scopeLogs"]:
                     for record in scope["logRecords"]:
                         of_all = _attributes(resource["resource"])
