@@ -35,13 +35,14 @@ Parts = Mapping[str, JsonObject | None]
 class Side:
     """One of two runs to compare: its parts, the digests of what scores follow from, and whether texts are withheld.
 
-    `cluster_key` is the field that its cases are clustered by, "" for none.
+    `cluster_key` is the field that its cases are clustered by, "" for none; `filters` are those of `asked.FILTERS`.
     """
 
     parts: Parts
     rules: Mapping[str, str]
     is_withheld: bool
     cluster_key: str
+    filters: Mapping[str, Sequence[str]]
 
 
 def guards(options: Options) -> drops.Guards:
@@ -66,7 +67,8 @@ def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, An
         for name, one in EVALUATORS.items()
     }
     own = {name: parts[name] for name in EVALUATORS}
-    return Side(own, rules, policy["text"] != "full", policy["cluster_key"])
+    filters = {name: policy.get(name) or () for name in asked.FILTERS}
+    return Side(own, rules, policy["text"] != "full", policy["cluster_key"], filters)
 
 
 def measured(
@@ -80,8 +82,8 @@ def measured(
     """Return what evaluators make of the inputs below a folder, by the rules of the options, or of `ruled` there.
 
     Cases that ask for a check which the rules of `ruled` do not have are left out.
-    A pattern that names no file below the folder counts for nothing, nor, of a baseline, does a concern that is of no
-    case: it may be new. Raises CannotJudge with every problem.
+    A pattern that names no file below the folder counts for nothing, nor, of a baseline, does a concern or a filter
+    that leaves no case: it may be new. Raises CannotJudge with every problem.
     """
     there = narrowed(options, root)
     scoring, rules_root = ruled or (there, root)
@@ -92,8 +94,9 @@ def measured(
             evaluator, there, generated_at, root=root, recipe=recipe, passes_over=ruled is not None
         )
     for evaluator in asked.given(there) if is_baseline else ():
-        no_case = evaluator.no_case(asked.settings(there))
-        if no_case and found[evaluator.name].problems == refusals.as_shown([no_case], there):
+        one = found[evaluator.name]
+        no_case = refusals.no_case(evaluator, asked.settings(there), one.groups, one.left_out)
+        if no_case and one.problems == refusals.as_shown([no_case], there):
             del found[evaluator.name]
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
@@ -152,6 +155,7 @@ def against(
         guards(options),
         same_rules,
         same_clusters=old.cluster_key == head.cluster_key,
+        counts=lambda outcome: asked.selects(head.filters, outcome.groups),
     )
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
     clustered = {"cluster_key": head.cluster_key} if head.cluster_key else {}
@@ -169,7 +173,7 @@ def texts_before(base: Baseline, comparison: JsonObject, options: Options, optio
     texts = Store(held=0)
     if base.report is not None:
         return texts
-    own = narrowed(replace(options_at(base.root), cluster_key=options.cluster_key), base.root)
+    own = narrowed(asked.asked_alike(options_at(base.root), options), base.root)
     changed = {
         name: {one for key in ("changed_outputs", "changed_expectations") for one in comparison[name]["cases"][key]}
         for name in present(comparison)
@@ -189,8 +193,8 @@ def texts_key(evaluator: str, case_id: str) -> str:
 
 def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
-    if not (options.protect or options.cluster_key):
-        return
+    if any(head.filters.values()) or not (options.protect or options.cluster_key):
+        return  # what is named may be of a case that the filters leave out
     results = [one for run in (old, head) for name, part in run.parts.items() for one in outcomes_of(name, part)]
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
     for name in options.protect:
@@ -210,7 +214,7 @@ def _baseline(
     """Return the baseline as it was judged, and its outputs judged by the run's rules if it has them."""
     if base.report is not None:
         return side_of_report(base.report), None
-    own = replace(options_at(base.root), cluster_key=options.cluster_key)
+    own = asked.asked_alike(options_at(base.root), options)
     found = measured(own, generated_at, root=base.root, is_baseline=True)
     old = side(found, narrowed(own, base.root), root=base.root)
     if old.rules == head.rules:

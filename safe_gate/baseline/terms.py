@@ -113,7 +113,8 @@ def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]
 
 
 def _by_id(evaluator: Evaluator, options: Options, root: Path) -> dict[str, Asked]:
-    taken = intake.Intake(intake.cases(evaluator, options, root=root))
+    every = asked.unfiltered(options)  # a case that is left out here may be judged elsewhere
+    taken = intake.Intake(intake.cases(evaluator, every, root=root))
     cases = {case.id: _asked(case) for case in taken.cases()}
     if taken.problems:
         raise CannotJudge(*refusals.as_shown(taken.problems, options))

@@ -36,6 +36,8 @@ def main(call: Call) -> int:
     wanted = _Wanted(dict.fromkeys(call.arguments["id"]), is_failed=call.arguments["failed"])
     if problem := wanted.problem():
         return complain((problem,), effects)
+    if not wanted.is_failed:  # a case that is named is meant
+        options = asked.unfiltered(options)
     evaluators = asked.given(options)
     if not evaluators:
         return complain((refusals.nothing_to_judge(),), effects)

@@ -74,12 +74,13 @@ class Documents(NamedTuple):
 
 
 class Way(Enum):
-    """Which change of a value asks for less. No value (None) is no limit."""
+    """Which change of a value asks for less. No value (None) is no limit, an empty list is all (`FEWER_OF_ALL`)."""
 
     LOWER = auto()
     HIGHER = auto()
     ANY = auto()
     ANY_ONCE_SET = auto()
+    FEWER_OF_ALL = auto()
 
 
 class Misnamed(NamedTuple):

@@ -10,7 +10,7 @@ is more than as many changes without a direction would show by chance.
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -29,20 +29,24 @@ def compare(
     same_rules: Mapping[str, bool],
     *,
     same_clusters: bool = True,
+    counts: Callable[[Outcome], bool] = lambda _: True,
 ) -> dict[str, Any]:
     """Return the comparison of each evaluator that either run has, in the shape of the report.
 
     The three runs are evaluators' parts of reports by name. `today` is None, or an evaluator's part of it,
     if the baseline's outputs are missing: then a case stands today where the baseline had it under the
     `same_rules`, else where head stands if its digests are the same; any other only seems to stand where it was.
-    Unless both are clustered by the same field (`same_clusters`) those of head count.
+    Unless both are clustered by the same field (`same_clusters`) those of head count. A case of the baseline that
+    head's filters leave out is in neither run: `counts` tells the others.
     """
     parts: dict[str, Any] = dict.fromkeys(EVALUATORS)
     for name in EVALUATORS:
         if baseline[name] or head[name]:  # without the one all cases are added, without the other all are gone
             again = today[name] if today else None
             runs = baseline[name], again, head[name]
-            parts[name] = _compared(name, *runs, guards, same_rules=same_rules[name], same_clusters=same_clusters)
+            parts[name] = _compared(
+                name, *runs, guards, counts, same_rules=same_rules[name], same_clusters=same_clusters
+            )
     metrics = metrics_of(parts)
     adjusted = stats.holm([metric["p"] for metric in metrics])
     for metric, p in zip(metrics, adjusted, strict=True):
@@ -102,12 +106,15 @@ def _compared(
     again: JsonObject | None,
     new: JsonObject | None,
     guards: Guards,
+    counts: Callable[[Outcome], bool],
     *,
     same_rules: bool,
     same_clusters: bool,
 ) -> dict[str, Any]:
     evaluator = EVALUATORS[name]
-    before, rescored, after = ({one.id: one for one in outcomes_of(name, part)} for part in (old, again, new))
+    before, rescored, after = (
+        {one.id: one for one in outcomes_of(name, part) if part is new or counts(one)} for part in (old, again, new)
+    )
     results = {result[evaluator.id_key]: result for result in old["results"]} if old else {}
     triples, unseparated = [], 0
     for case_id in sorted(before.keys() & after.keys()):

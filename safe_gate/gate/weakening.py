@@ -59,6 +59,8 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
 
 WEAKER: Mapping[str, Way | tuple[str, ...]] = {
     **{setting: way for evaluator in EVALUATORS.values() for setting, way in evaluator.weaker.items()},
+    "tag": Way.FEWER_OF_ALL,
+    "not_tag": Way.HIGHER,
     "max_no_reply": Way.HIGHER,
     "max_disguised": Way.HIGHER,
     "max_vacuous": Way.HIGHER,
@@ -87,8 +89,12 @@ def in_force(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tu
 
     An archetype's own weight or threshold stands where there is one, else the general one.
     """
-    for name in WEAKER:
-        if name in before and name in after:
+    for name, way in WEAKER.items():
+        if name not in before or name not in after:
+            continue
+        if way is Way.FEWER_OF_ALL:
+            yield name, (), sorted(before[name]), sorted(after[name])
+        else:
             own = [dict(_parts(settings[name])) for settings in (before, after)]
             for path in sorted({*own[0], *own[1]}):
                 was, is_ = (
@@ -115,7 +121,7 @@ def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
             return settings.get(f"{metric.lower()}_weight")
         case "archetypes", _, "thresholds", metric, level:
             return settings.get(f"{metric.lower()}_{level}")
-        case ("archetypes" | "tags", _, "optional") | ("protect" | "rules_off" | "default_checks", _):
+        case ("archetypes" | "tags", _, "optional") | ("protect" | "rules_off" | "default_checks" | "not_tag", _):
             return False
         case "tags", _, _, _:
             return False
@@ -156,6 +162,8 @@ def _is_weaker(way: Way | tuple[str, ...], was: Any, is_: Any) -> bool:
         return after > before
     if way in (Way.ANY, Way.ANY_ONCE_SET):
         return bool(was != is_ and (was or way is Way.ANY))
+    if way is Way.FEWER_OF_ALL:
+        return bool(is_) and not (was and {*was} <= {*is_})
     if was is None or is_ is None:
         return was is not None
     return bool(is_ < was if way is Way.LOWER else is_ > was)
@@ -240,4 +248,5 @@ def fails(base: Terms, head: Terms) -> bool:
 def settings_of(report: JsonObject) -> dict[str, Any]:
     """Return the settings that a report records, by the names of options."""
     policy = limits.by_entry(report["provenance"]["policy"])
+    policy = {"tag": [], "not_tag": []} | policy  # earlier reports have no filters
     return {name: policy[name] for name in WEAKER if name in policy}

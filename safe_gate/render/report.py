@@ -313,6 +313,23 @@ def departures(report: JsonObject) -> list[Phrase]:
     if commit := report["provenance"].get("policy_commit"):
         judged_by = "Judged by the config file, the rule packs and the waivers of the base commit ("
         sentences.append((judged_by, Untrusted(commit[:7]), "), not by this change's own."))
+    sentences += _filtered(report["provenance"])
     if policy.get("text") == "none":
         sentences.append(("Recorded text is hidden: hashes replace it.",))
     return sentences
+
+
+def _filtered(provenance: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence on the filters of a run, and on how many cases they leave out, as far as that is known."""
+    wanted, unwanted = (provenance["policy"].get(name) or [] for name in ("tag", "not_tag"))
+    if not (wanted or unwanted):
+        return
+    filters = [(joint, tags) for joint, tags in (("with ", wanted), ("without ", unwanted)) if tags]
+    phrase: list[str | Untrusted] = []
+    for joint, tags in filters:
+        phrase += [" and " if phrase else "Filtered: only cases ", joint]
+        phrase += [word for tag in tags for word in (" or ", Untrusted(tag))][1:]
+    counts = provenance.get("left_out", {})
+    left_out = [plural(counts[name], f"{one.title} case") for name, one in EVALUATORS.items() if name in counts]
+    are = "is" if [*counts.values()] == [1] else "are"
+    yield (*phrase, f"; {enumerated(left_out)} {are} left out." if left_out else ".")

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from safe_gate.baseline import comparison, source, terms
@@ -16,6 +17,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers
 from safe_gate.inputs import checked, disk
+from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
 from safe_gate.render import formats
@@ -170,7 +172,8 @@ def _judged(
     if problems:
         return Made(error_report(problems, judging, effects, inputs), problems)
     parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
-    parts |= _waivers_part(known, parts, effects)
+    left_out = {name: one.left_out for name, one in measured.items() if one and one.left_out}
+    parts |= _waivers_part(known, parts, effects, left_out)
     try:
         if ruling.base and known:
             parts["waivers"] |= _without_dropped(parts["waivers"], options)
@@ -181,6 +184,8 @@ def _judged(
         return Made(error_report(problems, judging, effects, inputs), problems)
     outcomes = gate_rules.judge(parts, gate_policy(judging))
     report = report_of(gate_rules.verdict(outcomes), outcomes, parts, inputs, ruling, effects)
+    if left_out:
+        report["provenance"]["left_out"] = {name: sum(1 for _ in ids.items()) for name, ids in left_out.items()}
     return Made(differences.with_digests(report), (), texts)
 
 
@@ -227,12 +232,17 @@ def with_waivers(parts: comparison.Parts, options: Options, effects: Effects, *,
 
 
 def _waivers_part(
-    known: tuple[disk.InputFile, JsonObject] | None, parts: comparison.Parts, effects: Effects
+    known: tuple[disk.InputFile, JsonObject] | None,
+    parts: comparison.Parts,
+    effects: Effects,
+    left_out: Mapping[str, Store] = MappingProxyType({}),
 ) -> dict[str, Any]:
+    """Return what became of the waivers, but for those of cases that a filter leaves out."""
     if known is None:
         return {"waivers": None}
     file, content = known
-    fates = waivers.sorted_out(content["waivers"], parts, effects.generated_at[:10])
+    judged = [one for one in content["waivers"] if not any(ids.get(one["id"]) for ids in left_out.values())]
+    fates = waivers.sorted_out(judged, parts, effects.generated_at[:10])
     return {"waivers": {"path": file.path, "sha256": file.sha256, **fates}}
 
 

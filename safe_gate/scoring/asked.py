@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.options import Options
 
-SCORING = (*(name for evaluator in EVALUATORS.values() for name in evaluator.scoring), "cluster_key", "text")
+FILTERS = ("tag", "not_tag")
+"""The options that leave cases out by their tags or archetypes."""
+
+SCORING = (*(name for evaluator in EVALUATORS.values() for name in evaluator.scoring), "cluster_key", "text", *FILTERS)
 """The options that the evaluators' parts follow from, and what groups are judged by; not those that name files."""
 
 
@@ -21,3 +26,24 @@ def settings(options: Options) -> dict[str, Any]:
     """Return the options of `SCORING` as a report has them."""
     values = {name: getattr(options, name) for name in SCORING}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
+    """Tell whether the filters let a case in, by its tags or its archetype. Earlier reports have no filters.
+
+    >>> selects({"tag": ["grief", "work"], "not_tag": ["slow"]}, ["work"]), selects({"not_tag": ["slow"]}, ["slow"])
+    (True, False)
+    """
+    groups = {*groups}
+    wanted, unwanted = (settings.get(name) or () for name in FILTERS)
+    return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted)
+
+
+def unfiltered(options: Options) -> Options:
+    """Return options that leave out no case by its tags or archetype."""
+    return replace(options, tag=(), not_tag=())
+
+
+def asked_alike(options: Options, others: Options) -> Options:
+    """Return options that let in the cases that others do, and cluster them as those do: two runs to compare."""
+    return replace(options, **{name: getattr(others, name) for name in ("cluster_key", *FILTERS)})

@@ -14,7 +14,7 @@ from safe_gate.core.problems import Problems
 from safe_gate.inputs import batches, blocks, disk, documents, matching, recorded
 from safe_gate.inputs.disk import HERE
 from safe_gate.render.untrusted import quoted
-from safe_gate.scoring.asked import given, settings
+from safe_gate.scoring.asked import given, selects, settings
 from safe_gate.scoring.refusals import as_shown
 from safe_gate.settings.options import Options
 
@@ -70,7 +70,11 @@ def cases(evaluator: Evaluator, options: Options, *, root: Path = HERE) -> Itera
     else:
         found = _of_documents(evaluator, options, "", root)
     own = settings(options)
-    return (item for item in found if isinstance(item, Other) or evaluator.is_wanted(item, own))
+    return (
+        item
+        for item in found
+        if isinstance(item, Other) or (evaluator.is_wanted(item, own) and selects(own, item.groups))
+    )
 
 
 def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:

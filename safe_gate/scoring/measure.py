@@ -8,7 +8,7 @@ hashed, not as paths, and rules as their recipe, which each process compiles onc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from itertools import groupby
 from pathlib import Path
@@ -26,10 +26,10 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import progress, workers
-from safe_gate.scoring.asked import settings
+from safe_gate.scoring.asked import selects, settings
 from safe_gate.scoring.columns import deciding
 from safe_gate.scoring.intake import Part, parts_of
-from safe_gate.scoring.refusals import as_shown, too_many_tags
+from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags
 from safe_gate.settings.options import Options
 
 Recount = Callable[[JsonObject], JsonObject]
@@ -87,10 +87,11 @@ class Measured:
     """An evaluator's part of the report, or the problems that keep it from one.
 
     `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
-    there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern or the
-    source leaves out too, `skipped` the files of our own that a glob passed over. `texts` are those of the entries'
-    cases, in their order, if they were asked for; an empty object is of a case whose texts are not kept. `columns`
-    are those of the same cases, as `Recorded` has them.
+    there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern, a filter
+    or the source leaves out too. `left_out` has the ids of the cases that a filter leaves out. `skipped` are the files
+    of our own that a glob passed over. `texts` are those of the entries' cases, in their order, if they were asked
+    for; an empty object is of a case whose texts are not kept. `columns` are those of the same cases, as `Recorded`
+    has them.
     """
 
     part: dict[str, Any] | None = None
@@ -99,6 +100,7 @@ class Measured:
     entries: Sequence[JsonObject] = ()
     cases: int = 0
     groups: Set[str] = frozenset()
+    left_out: Store = field(default_factory=Store, compare=False)
     skipped: tuple[str, ...] = ()
     texts: Sequence[JsonObject] = ()
     columns: Sequence[JsonObject] = ()
@@ -135,7 +137,7 @@ def part(
     seen, entries, texts, columns, found = Store(), Spool(), Spool(), Spool(), Problems()
     inputs: list[disk.InputFile] = []
     skipped: list[str] = []
-    groups = set[str]()
+    groups, left_out = set[str](), Store()
     count = 0
     mapped, size = _engine(options) if isinstance(evaluator.input, Lines) else (map, blocks.PART_LINES)
     bounds = blocks.Bounds.of(options)
@@ -162,6 +164,8 @@ def part(
             count += tally.cases
             progress.scored(tally.cases)
             groups.update(tally.groups)
+            for case_id in tally.left_out:
+                left_out.setdefault(case_id, 1)
             if len(groups) > bounds.tags:
                 raise CannotJudge(too_many_tags(bounds.tags))
             entries.take(tally.entries)
@@ -171,12 +175,12 @@ def part(
 
     total = add_up(totals(), evaluator.totals((), by))
     problems = (*problems, *found.kept(), *evaluator.unserved(total, by))
-    if not problems and not count and (lacking := evaluator.no_case(settings(options))):
+    if not problems and not count and (lacking := no_case(evaluator, settings(options), groups, left_out)):
         problems = (lacking,)
     is_whole = not problems and 0 < count == len(entries)
     whole = evaluator.report(total, entries, by, generated_at) if is_whole else None
     shown, files = as_shown(problems, options), tuple(inputs)
-    return Measured(whole, shown, files, entries, count, groups, tuple(skipped), texts, columns)
+    return Measured(whole, shown, files, entries, count, groups, left_out, tuple(skipped), texts, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -201,7 +205,7 @@ class Tally:
 
     `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases of lines
     with their places, those with problems too; with a problem there may be fewer entries than `cases`. `groups` are
-    of all cases, those without an entry too.
+    of all cases, those without an entry too; `left_out` are the ids of those that a filter leaves out.
     """
 
     totals: Any
@@ -212,6 +216,7 @@ class Tally:
     ids: tuple[tuple[str, Place], ...]
     problems: tuple[Problem, ...]
     groups: frozenset[str]
+    left_out: tuple[str, ...] = ()
 
 
 def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
@@ -244,7 +249,7 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
             return Tally(evaluator.totals((), by), b"", b"", b"", 0, (), (too_many_tags(most),), frozenset())
     else:
         found = part
-    groups = set[str]()
+    groups, left_out = set[str](), list[str]()
     count = 0
     for case in found:
         if isinstance(case, Problem):
@@ -252,6 +257,9 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
             continue
         groups.update(case.groups)
         if not evaluator.is_wanted(case, scoring.settings):
+            continue
+        if not selects(scoring.settings, case.groups):
+            left_out.append(case.id)
             continue
         misfit = evaluator.misfit(case, by)
         if misfit and scoring.passes_over:
@@ -275,6 +283,7 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         ids,
         (*problems, *unsound),
         frozenset(groups),
+        tuple(left_out),
     )
 
 

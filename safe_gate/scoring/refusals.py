@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence, Set
 
-from safe_gate.core.model import Place, Problem
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs.spool import Store
 from safe_gate.settings.options import Options
 
 
@@ -13,6 +16,26 @@ def too_many_tags(most: int) -> Problem:
     """Return the problem of cases with more than `most` distinct tags, which the report would all hold."""
     words = f"the cases have more than {most} distinct tags; put what differs from case to case into a field x_..."
     return Problem(Place("max-tags"), f"{words}, or raise max-tags")
+
+
+def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Store) -> Problem | None:
+    """Return the problem of settings that leave an evaluator no case; None if it had none to begin with.
+
+    `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.
+    """
+    if not left_out:
+        return evaluator.no_case(settings)
+    named = unknown_tags(settings["tag"], groups)
+    place = "tag" if settings["tag"] else "not-tag"
+    words = f"leaves no {evaluator.title} case to judge{', for ' if named else ''}{' and '.join(named)}"
+    return Problem(Place(place), f"{words}; correct it, or leave the other files out of this run")
+
+
+def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:
+    """Return words for each tag that no case has, with what may have been meant."""
+    known = {one.casefold(): one for one in sorted(groups)}
+    missing = (tag for tag in tags if tag not in groups)
+    return [f"no case has {quote(tag)}{suggestion(tag.casefold(), known)}" for tag in missing]
 
 
 def nothing_to_judge() -> Problem:

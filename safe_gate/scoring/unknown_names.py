@@ -16,7 +16,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
-from safe_gate.scoring import asked
+from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.options import Options
 
@@ -32,8 +32,12 @@ def unknown_groups(
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
-    An evaluator without input has no say. The options' config file lies below `root`.
+    An evaluator without input has no say. The options' config file lies below `root`. A filter names a tag or an
+    archetype of any evaluator.
     """
+    every = {group for found in measured.values() if found for group in found.groups}
+    for words in refusals.unknown_tags(options.tag, every):
+        yield Problem(Place("tag"), f"{words}; correct the name, or leave it out")
     for evaluator, found in measured.items():
         if found is None:
             continue

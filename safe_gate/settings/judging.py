@@ -9,10 +9,25 @@ from safe_gate.core.setting import POWER, option
 WAIVERS_FILE = "safe-gate.waivers.json"
 
 
+_FILTERED = (*POWER, "score", "eval", "explain")
+
+
 @dataclass(frozen=True, kw_only=True)
 class Judging:
     """The settings that judge, and are of no evaluator."""
 
+    tag: tuple[str, ...] = option(
+        "inputs",
+        "Judge only cases that have one of these tags or archetypes; one per line. The report says so.",
+        (),
+        flags=dict.fromkeys(_FILTERED, ("--tag",)),
+    )
+    not_tag: tuple[str, ...] = option(
+        "inputs",
+        "Judge no case that has one of these tags or archetypes; one per line. The report says so.",
+        (),
+        flags=dict.fromkeys(_FILTERED, ("--not-tag",)),
+    )
     max_no_reply: int | None = option(
         "gate",
         "Rule: at most this many cases have no reply: the text is empty, or is only an error. `off` for any number.",
