@@ -12,6 +12,8 @@ from safe_gate.inputs import conversion, disk, matching, writing
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 
+_MAKES = ", ".join(f"{name} for {one.makes}" for name, one in entries.IMPORTING.items())
+
 COMMAND = Command(
     place=14,
     summary="write recorded exchanges of other tools as cases: CSV, chat messages, promptfoo, Inspect and others",
@@ -21,9 +23,9 @@ COMMAND = Command(
         "--out": {"required": True, "metavar": "PATH", "help": "write the cases to this file, as JSONL"},
         "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
         "--evaluator": {
-            "default": "synthesis",
-            "choices": ("synthesis", "safe_v0"),
-            "help": "synthesis (the default) for cases, safe_v0 for recorded outputs",
+            "default": entries.BY_DEFAULT,
+            "choices": tuple(entries.IMPORTING),
+            "help": f"{_MAKES}; default: {entries.BY_DEFAULT}",
         },
         "--checks": {
             "dest": "case_checks",

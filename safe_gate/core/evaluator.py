@@ -16,6 +16,7 @@ from safe_gate.core.given import (
     Documents,
     FileKind,
     Grouping,
+    Imports,
     Lines,
     Misnamed,
     OwnFile,
@@ -79,8 +80,8 @@ class Evaluator(Protocol):
     kinds: tuple[FileKind, ...]
     """The kinds of its input files."""
 
-    imported_as: str = ""
-    """The file that `import` writes for it, "" if it writes none."""
+    imports: Imports | None = None
+    """What `import` writes for it, None for nothing."""
 
     command: str = ""
     """The command that runs it alone and writes its part as a file, "" if there is none."""

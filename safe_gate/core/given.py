@@ -170,6 +170,38 @@ class RuleFiles(NamedTuple):
     kind: str
 
 
+class Exchange(NamedTuple):
+    """A recorded exchange of another tool, as `import` reads it.
+
+    `id` is "" where it has none; then `stand_in` follows from the message. `message` is text, or the messages of a
+    conversation before the reply. `reply` is text, or any JSON value if the evaluator wants it parsed. `tags` and
+    `checks` are those that its line is to have, `extra` the fields that its format has besides.
+    """
+
+    id: str
+    stand_in: str
+    message: str | Sequence[Mapping[str, str]]
+    reply: Any
+    tags: Sequence[str]
+    checks: Sequence[str]
+    extra: Mapping[str, Any]
+
+
+class Imports(NamedTuple):
+    """What `import` writes for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
+
+    `makes` is what the lines are. `fields` are those that a mapping may fill. `line` makes a line of an exchange; its
+    reply `is_parsed` if it is JSON text.
+    """
+
+    file: str
+    makes: str
+    kind: str
+    fields: tuple[str, ...]
+    line: Callable[[Exchange], JsonObject]
+    is_parsed: bool = False
+
+
 class PackFact(NamedTuple):
     """A rule of a file: the digest of what it says, and whether its hits can let a case pass."""
 

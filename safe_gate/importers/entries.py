@@ -1,4 +1,4 @@
-"""Imported rows as lines of ours: a case, or an output of SAFE v0. Pure."""
+"""Imported rows as lines of an evaluator's file. Pure."""
 
 from __future__ import annotations
 
@@ -7,7 +7,9 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from safe_gate.core.given import Exchange, Imports, Lines
 from safe_gate.core.model import JsonObject
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats import Row
 from safe_gate.importers.formats._chat import parsed
 
@@ -16,6 +18,12 @@ AUTO = "auto"
 CHECKS = ("unverifiable_reassurance", "topic_pivot")
 """The checks of imported cases: seven of eight ordinary replies fail `agency_language`, so a team asks for that."""
 
+IMPORTING: Mapping[str, Imports] = {name: one.imports for name, one in EVALUATORS.items() if one.imports}
+"""What an import can make, by evaluator."""
+
+BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].input, Lines))
+"""The evaluator whose cases an import makes unless it is told otherwise: its lines hold whole cases."""
+
 _LONGEST_ID = 180  # leaves room for the number of a sample
 
 
@@ -23,37 +31,50 @@ _LONGEST_ID = 180  # leaves room for the number of a sample
 class Request:
     """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case."""
 
-    evaluator: str = "synthesis"
+    evaluator: str = BY_DEFAULT
     format: str = AUTO
     mapping: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[str, ...] = CHECKS
     tags: tuple[str, ...] = ()
 
+    @property
+    def makes(self) -> Imports:
+        """What the rows become."""
+        return IMPORTING[self.evaluator]
+
+    @property
+    def key(self) -> str:
+        """The field of a line's id."""
+        return EVALUATORS[self.evaluator].id_key
+
 
 def entry_of(row: Row, request: Request) -> JsonObject:
-    """Return a row as a line of a case file, not yet validated."""
-    if request.evaluator == "safe_v0":
-        return {"test_id": short(row.id), "output": parsed(row.assistant), **row.extra}
-    user = row.user or ""
-    said = user if isinstance(user, str) else "\n\n".join(one["content"] for one in _since_a_reply(user))
-    tags = tuple(dict.fromkeys((*request.tags, *row.tags)))
-    return {
-        "id": short(row.id) or f"user-{_digest(said)}",
-        **(
-            {"user": user, "assistant": row.assistant}
-            if isinstance(user, str)
-            else {"messages": [*user, {"role": "assistant", "content": row.assistant}]}
-        ),
-        "checks": list(request.checks),
-        **({"tags": list(tags)} if tags else {}),
-        **row.extra,
-    }
+    """Return a row as a line, not yet validated."""
+    message = row.user or ""
+    said = message if isinstance(message, str) else "\n\n".join(one["content"] for one in _since_a_reply(message))
+    return request.makes.line(
+        Exchange(
+            id=short(row.id),
+            stand_in=f"user-{_digest(said)}",
+            message=message,
+            reply=parsed(row.assistant) if request.makes.is_parsed else row.assistant,
+            tags=tuple(dict.fromkeys((*request.tags, *row.tags))),
+            checks=request.checks,
+            extra=row.extra,
+        )
+    )
 
 
 def _since_a_reply(messages: Sequence[Mapping[str, str]]) -> Iterator[Mapping[str, str]]:
     """Yield the messages of the user that stand after the last reply."""
     last = max(place for place, one in enumerate(messages) if one["role"] == "assistant")
     yield from (one for one in messages[last:] if one["role"] == "user")
+
+
+def of_another(reply: JsonObject) -> str:
+    """Return a hint if a reply is what another evaluator records, "" if it is not."""
+    is_of = (name for name, one in IMPORTING.items() if one.is_parsed and len(reply.keys() & {*one.fields}) > 1)
+    return next((f"; it is a {EVALUATORS[name].title} output: set --evaluator {name}" for name in is_of), "")
 
 
 def short(id_: str) -> str:

@@ -13,11 +13,13 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
+from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.core.validate import Schema, suggestion
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes
-from safe_gate.importers.entries import AUTO, Request, as_line, entry_of, short
+from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, of_another, short
 from safe_gate.importers.formats import Format, LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
@@ -26,11 +28,6 @@ from safe_gate.inputs import blocks, disk, matching, schemas, spool
 FORMATS = (AUTO, *formats())
 """What `--from` takes."""
 
-TARGETS = {
-    "synthesis": ("id", "user", "assistant", "tags"),
-    "safe_v0": ("id", "test_id", "output", "signals", "summary", "followup_questions"),
-}
-"""The fields that a mapping may fill, by evaluator."""
 
 _MOST_KINDS = 50
 _PAIR = re.compile(r",\s*(?=\w+=)")
@@ -60,7 +57,7 @@ def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
     found: dict[str, str] = {}
     for pair in (one for word in words for one in _PAIR.split(word)):
         name, equals, path = (part.strip() for part in pair.partition("="))
-        known = TARGETS[evaluator]
+        known = IMPORTING[evaluator].fields
         if not (equals and path and name in known):
             hint = suggestion(name, known) if equals else ""
             expected = f"expected FIELD=PATH with one of the fields {', '.join(known)}"
@@ -68,12 +65,12 @@ def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
         if name in found:
             raise CannotJudge(Problem(Place("--map"), f"names {name} twice; keep one"))
         found[name] = path
-    return {"id" if name == "test_id" else name: path for name, path in found.items()}
+    return {"id" if name == EVALUATORS[evaluator].id_key else name: path for name, path in found.items()}
 
 
 def read(patterns: Sequence[str], request: Request) -> Imported:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
-    schema, key = _schema(request), _ID[request.evaluator]
+    schema, key = _schema(request), request.key
     paths, problems = matching.expand(patterns, ".*")
     result = Imported(spool.Spool(), Problems(), [], Counter(), spool.Store(), spool.Store())
     for problem in problems:
@@ -110,7 +107,7 @@ def _made(
     if not isinstance(joined, Row):
         return joined
     entry = entry_of(joined, request)
-    why, field_ = _unfit(entry, request, schema)
+    why, field_ = _unfit(joined, entry, request, schema)
     return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, joined.left_out)
 
 
@@ -137,7 +134,7 @@ def _keep(entry: JsonObject, key: str, result: Imported) -> None:
 
 def lines(imported: Imported, request: Request) -> Iterator[str]:
     """Yield cases or outputs as lines; of repeated ids the samples in file order as `ID#1`, `ID#2`."""
-    key = _ID[request.evaluator]
+    key = request.key
     for entry in imported.rows:
         id_ = entry[key]
         if (number := imported.repeated.get(id_)) is not None:
@@ -148,20 +145,15 @@ def lines(imported: Imported, request: Request) -> Iterator[str]:
             yield as_line(entry) + "\n"
 
 
-_ID = {"synthesis": "id", "safe_v0": "test_id"}
-_KIND = {"synthesis": "synthesis-case", "safe_v0": "safe-output"}
-
-
 def _schema(request: Request) -> Schema:
     if request.format not in FORMATS:
         hint = suggestion(request.format, FORMATS)
         words = f"is {json.dumps(request.format[:40])}{hint}; expected one of {', '.join(FORMATS)}"
         raise CannotJudge(Problem(Place("--from"), words))
-    schema = schemas.load_schema(_KIND[request.evaluator])
-    if request.evaluator == "synthesis":
-        case = {"id": "a", "user": "", "assistant": "", "checks": list(request.checks), "tags": list(request.tags)}
-        if faults := schema.faults(case):
-            raise CannotJudge(*(Problem(Place("--checks"), one.message) for one in faults))
+    schema = schemas.load_schema(request.makes.kind)
+    sample = request.makes.line(Exchange("a", "", "", "", request.tags, request.checks, {}))
+    if faults := [one for one in schema.faults(sample) if one.path[:1] in (("checks",), ("tags",))]:
+        raise CannotJudge(*(Problem(Place("--checks"), one.message) for one in faults))
     return schema
 
 
@@ -277,13 +269,12 @@ def _count(result: Imported, kinds: Sequence[str]) -> None:
         result.left_out[kind if known else "other fields"] += 1
 
 
-def _unfit(entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
+def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tuple[str, str]:
     """Return why a line is not one of ours, and the field that is wrong; two empty texts for a valid one."""
-    if request.evaluator == "safe_v0" and not entry["test_id"]:
-        return "has no id; name it: --map test_id=FIELD", ""
-    if request.evaluator == "synthesis" and isinstance(reply := entry.get("assistant"), dict):
-        hint = "; it is a SAFE v0 output: set --evaluator safe_v0" if "signals" in reply else ""
-        return f"has a reply that is an object; expected text{hint}", ""
+    if not entry[request.key]:
+        return f"has no id; name it: --map {request.key}=FIELD", ""
+    if isinstance(row.assistant, dict) and not request.makes.is_parsed:
+        return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
     for fault in schema.faults(entry):
         return fault.message, fault.field
     if long := blocks.long_text(entry, blocks.BOUNDS.text):

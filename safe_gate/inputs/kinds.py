@@ -175,9 +175,9 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
     if is_meant_as(dict.fromkeys(guess.fields), kind) and not is_of_a_tool:
         return None
     meant, owner = _FILES[kind], OWNERS[kind]
-    if not owner.imported_as:
+    if not owner.imports:
         return None
-    command = f"safe-gate import {shlex.quote(name)} --out {owner.imported_as}"
+    command = f"safe-gate import {shlex.quote(name)} --out {owner.imports.file}"
     flag = "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
     if guess.format is not None:
         return Problem(Place(name), f"looks like {guess.title}, not {meant.called}; convert it: {command}{flag}")

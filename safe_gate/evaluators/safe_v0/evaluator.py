@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.given import Case, CaseAt, Documents, FileKind, Grouping, OwnFile, Shipped, Way
+from safe_gate.core.given import Case, CaseAt, Documents, FileKind, Grouping, Imports, OwnFile, Shipped, Way
 from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.safe_v0.settings import Settings
 
@@ -80,7 +80,14 @@ class SafeV0(Modular):
             claims=_is_output,
         ),
     )
-    imported_as = "recorded.outputs.jsonl"
+    imports = Imports(
+        file="recorded.outputs.jsonl",
+        makes="recorded outputs",
+        kind="safe-output",
+        fields=("id", "test_id", "output", "signals", "summary", "followup_questions"),
+        line=lambda one: {"test_id": one.id, "output": one.reply, **one.extra},
+        is_parsed=True,
+    )
     command = "score"
     part_keys = frozenset({"report_type"})
     added = (

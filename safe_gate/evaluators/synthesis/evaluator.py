@@ -6,7 +6,20 @@ from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.given import Case, FileKind, Grouping, Lines, Misnamed, OwnFile, PackFact, RuleFiles, Shipped, Way
+from safe_gate.core.given import (
+    Case,
+    Exchange,
+    FileKind,
+    Grouping,
+    Imports,
+    Lines,
+    Misnamed,
+    OwnFile,
+    PackFact,
+    RuleFiles,
+    Shipped,
+    Way,
+)
 from safe_gate.evaluators.modular import Modular
 from safe_gate.evaluators.synthesis.settings import Settings
 
@@ -15,6 +28,19 @@ if TYPE_CHECKING:
     from safe_gate.core.rules import Rule
     from safe_gate.core.shown import Explained
     from safe_gate.core.validate import Fault
+
+
+def _imported(one: Exchange) -> JsonObject:
+    """Return an exchange as a case."""
+    is_turn = isinstance(one.message, str)
+    turn = {"user": one.message, "assistant": one.reply}
+    return {
+        "id": one.id or one.stand_in,
+        **(turn if is_turn else {"messages": [*one.message, {"role": "assistant", "content": one.reply}]}),
+        "checks": list(one.checks),
+        **({"tags": list(one.tags)} if one.tags else {}),
+        **one.extra,
+    }
 
 
 class Synthesis(Modular):
@@ -69,7 +95,13 @@ class Synthesis(Modular):
             sides=("user", "assistant"),
         ),
     )
-    imported_as = "cases.jsonl"
+    imports = Imports(
+        file="cases.jsonl",
+        makes="cases",
+        kind="synthesis-case",
+        fields=("id", "user", "assistant", "tags"),
+        line=_imported,
+    )
     command = "eval"
     part_keys = frozenset({"summary", "results"})
     added = ((("summary", "disguised"), 0), (("summary", "no_reply"), 0))
