@@ -35,7 +35,8 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Check the files that the command line names. Returns 0 or 3."""
-    paths = list(dict.fromkeys(call.arguments["files"]))
+    named = (str(disk.STANDARD_INPUT) if path == disk.DASH else path for path in call.arguments["files"])
+    paths = list(dict.fromkeys(named))
     problems = Problems()
     cases = 0
     for item in _checked(paths):

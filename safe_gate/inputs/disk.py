@@ -3,12 +3,16 @@
 from __future__ import annotations
 
 import hashlib
+import io
 import os
+import shutil
+import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from dataclasses import dataclass
 from pathlib import Path
+from tempfile import mkstemp
 from typing import Any, BinaryIO
 
 from safe_gate.core.jsontext import (
@@ -21,6 +25,14 @@ from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.inputs import globs
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
+
+_kept_input: ContextVar[_Kept | None] = ContextVar("kept_input", default=None)
+
+STANDARD_INPUT = Path("/dev/stdin")
+"""The path of standard input."""
+
+DASH = "-"
+"""What names standard input, in place of a path."""
 
 HERE = Path()
 """The working folder: what paths are relative to, unless they are read at a commit."""
@@ -74,6 +86,8 @@ def _real(path: str | Path) -> str:
 
 def shown(path: Path, root: Path = HERE) -> str:
     """Return a path as reports show it: relative to the working folder, or what stands for it, if it lies inside."""
+    if path == STANDARD_INPUT:
+        return DASH
     with suppress(ValueError):
         return path.absolute().relative_to(root.absolute()).as_posix()
     return path.as_posix()
@@ -135,8 +149,11 @@ def data_of(path: Path, name: str, *, most: int | None = None) -> bytes:
 def open_regular(path: Path) -> BinaryIO:
     """Open a regular file: a pipe or a device that a checkout holds would never end.
 
-    Raises OSError for another, and for one that symbolic links lead to out of the workspace, unless they are followed.
+    Standard input is kept when it is first read, so that it can be opened again. Raises OSError for another file, and
+    for one that symbolic links lead to out of the workspace, unless they are followed.
     """
+    if path == STANDARD_INPUT:
+        return io.BufferedReader(_Again(_standard_input()))
     if path.exists() and not path.is_file():
         raise OSError("Not a regular file")
     if not _follows_links.get() and _leads_out(path):
@@ -145,6 +162,56 @@ def open_regular(path: Path) -> BinaryIO:
         return path.open("rb")
     except ValueError:
         raise OSError("no file can have this name") from None
+
+
+def _standard_input() -> _Kept:
+    """Return what was kept of standard input in this context, read when it is first asked for. Raises OSError."""
+    if (kept := _kept_input.get()) is None:
+        if sys.stdin is None:
+            raise OSError("standard input is closed")
+        kept = _Kept(sys.stdin.buffer)
+        _kept_input.set(kept)
+    return kept
+
+
+class _Kept:
+    """The bytes of a stream in a file without a name, which is gone with the process."""
+
+    def __init__(self, stream: BinaryIO) -> None:
+        self.handle, name = mkstemp()
+        Path(name).unlink()
+        with open(self.handle, "wb", closefd=False) as file:
+            shutil.copyfileobj(stream, file)
+
+    def __del__(self) -> None:
+        os.close(self.handle)
+
+
+class _Again(io.RawIOBase):
+    """What was kept, read from its start."""
+
+    def __init__(self, kept: _Kept) -> None:
+        self._kept, self._place = kept, 0
+
+    def readable(self) -> bool:
+        return True
+
+    def seekable(self) -> bool:
+        return True
+
+    def seek(self, offset: int, whence: int = os.SEEK_SET) -> int:
+        start = {os.SEEK_SET: 0, os.SEEK_CUR: self._place, os.SEEK_END: os.fstat(self._kept.handle).st_size}[whence]
+        self._place = start + offset
+        return self._place
+
+    def tell(self) -> int:
+        return self._place
+
+    def readinto(self, buffer: Any) -> int:
+        data = os.pread(self._kept.handle, len(buffer), self._place)
+        buffer[: len(data)] = data
+        self._place += len(data)
+        return len(data)
 
 
 def follow_links(*, is_on: bool) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import globs
-from safe_gate.inputs.disk import HERE, exists, location, shown, unreadable
+from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
 
 _UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 
@@ -27,14 +27,18 @@ def rule_packs(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
 def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:
     """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
 
-    Globs pass over `own_cases`. `suffix` is that of the files that are meant, for the problem's words; `root` is the
-    folder that stands for the working folder, as where the files of a commit lie.
+    `-` is standard input, which a commit does not have. Globs pass over `own_cases`. `suffix` is that of the files
+    that are meant, for the problem's words; `root` is the folder that stands for the working folder, as where the
+    files of a commit lie.
     """
     found: list[Path] = []
     problems: list[Problem] = []
     for pattern in patterns:
         if refused := outside(pattern, root):
             problems.append(refused)
+            continue
+        if pattern == DASH:
+            found += [STANDARD_INPUT] if root == HERE else []
             continue
         matched, unread = globs.matches([pattern], root)
         matched = [path for path in matched if path.name != _OWN_CASES]

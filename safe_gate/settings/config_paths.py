@@ -36,7 +36,9 @@ def moves(config: Config, given: Given, others: Set[str]) -> Moved:
         origin, value = given[name]
         paths = []
         for path in [value] if isinstance(value, str) else value:
-            found = config.locate(path.strip(), kind) if path.strip() and not _is_ref(name, path) else None
+            found = (
+                config.locate(path.strip(), kind) if path.strip() not in ("", "-") and not _is_ref(name, path) else None
+            )
             paths.append(found.path if found else path)
             if found and found.warning:
                 warnings.append(f"{origin.name}: {found.warning}")

@@ -16,7 +16,7 @@ class Settings:
 
     synthesis_cases: tuple[str, ...] = option(
         "inputs",
-        "Synthesis case files (JSONL): paths or globs, one per line.",
+        "Synthesis case files (JSONL): paths or globs, or `-` for standard input, one per line.",
         (),
         flags=renamed("synthesis-cases", "cases", "eval", "explain"),
     )
