@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import Place, Problem, Untrusted, Verdict
+from safe_gate.core.model import CannotJudge, Place, Problem, Untrusted, Verdict
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import rules as own_rules
 from safe_gate.render.explain import Explanation, as_json, explanation, shown
@@ -90,6 +90,8 @@ def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Itera
     by, part = own_rules.load(evaluator, settings), evaluator.recorded(settings)
 
     def explained(case: Case) -> Explanation:
+        if misfit := evaluator.misfit(case, by):
+            raise CannotJudge(misfit)
         return explanation(evaluator, part, evaluator.score(case, by), case.texts())
 
     left, alike, place = dict(wanted.ids), dict[str, Case](), Place("")

@@ -12,7 +12,7 @@ from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis import conversation, wording
 from safe_gate.evaluators.synthesis.checks import SHIPPED
 from safe_gate.evaluators.synthesis.conversation import Talk
-from safe_gate.evaluators.synthesis.names import REPORTED, WORDING
+from safe_gate.evaluators.synthesis.names import KINDS, REPORTED, WORDING
 from safe_gate.evaluators.synthesis.report import Totals
 from safe_gate.evaluators.synthesis.score import Case, is_negative, wanted
 from safe_gate.evaluators.synthesis.turn import Rules
@@ -33,7 +33,7 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
         place=place,
         cluster=cluster,
         marks=value.get("marks", {}),
-        wording={kind: value[kind] for kind in wording.KINDS if kind in value},
+        wording={kind: value[kind] for kind in KINDS if kind in value},
     )
     if "messages" not in value:
         yield case
@@ -116,7 +116,7 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
         return None
     name = unknown[0] if unknown else WORDING
     if name == WORDING:
-        words = f"names wording, and neither the case nor its tags have {', '.join(wording.KINDS)}; add one"
+        words = f"names wording, and neither the case nor its tags have {', '.join(KINDS)}; add one"
     elif name in SHIPPED:
         words = f"{quote(name)} is no check of the profile spec; take it out of the case, or set profile to standard"
     else:

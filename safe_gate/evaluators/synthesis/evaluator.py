@@ -199,10 +199,10 @@ class Synthesis(Modular):
         return is_negative(tags, policy.get("profile", "standard"), named_by(tags))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        from safe_gate.evaluators.synthesis.wording import of_tags
+        from safe_gate.evaluators.synthesis.names import wording_of_tags
 
         context = policy.get("context", 1)  # no setting of earlier versions, in which nothing followed from it
-        words = of_tags(policy.get("tags"))
+        words = wording_of_tags(policy.get("tags"))
         more = ([] if context == 1 else [context], [words] if words else [])
         return [policy["profile"], policy["sensitivity"], *(one for some in more for one in some)]
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from typing import Any
 
 from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
 
@@ -19,6 +20,9 @@ OWN = "[a-z0-9]+(?:-[a-z0-9]+)*/[a-z0-9]+(?:-[a-z0-9]+)*"
 WORDING = "wording"
 """The check that runs where a case or one of its tags says what the reply must or must not contain."""
 
+KINDS = ("must_contain", "must_contain_any", "must_not_contain")
+"""The fields of a case, and of a tag's settings, that say so."""
+
 REPORTED = (*CHECKS, WORDING)
 """The checks that need no pack of a team, in the order of the report."""
 
@@ -26,6 +30,12 @@ REPORTED = (*CHECKS, WORDING)
 def in_order(checks: Iterable[str]) -> list[str]:
     """Return checks in the order of the report: those that ship, then a team's own by name."""
     return sorted(checks, key=lambda name: (REPORTED.index(name) if name in REPORTED else len(REPORTED), name))
+
+
+def wording_of_tags(tags: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
+    """Return what of the setting `tags` asks for words, by tag."""
+    own = {tag: {kind: limits[kind] for kind in KINDS if kind in limits} for tag, limits in (tags or {}).items()}
+    return {tag: kinds for tag, kinds in own.items() if kinds}
 
 
 def title(check: str) -> str:

@@ -36,7 +36,7 @@ class Case:
 
     `expected` holds the labels that were given, `marks` quotes the clauses that decide, by group. No verdict looks at
     either. Of a conversation, `talk` says where the turn stands in it, and `user` has the messages that it answers.
-    `wording` has what the reply must and must not contain, by the fields of `wording.KINDS`.
+    `wording` has what the reply must and must not contain, by the fields of `names.KINDS`.
     """
 
     id: str

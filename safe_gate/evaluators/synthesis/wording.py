@@ -16,15 +16,13 @@ from typing import Any, NamedTuple
 from safe_gate.core.model import Hit, JsonObject, Place, Problem
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.result import CheckResult
-
-KINDS = ("must_contain", "must_contain_any", "must_not_contain")
-"""The fields that say what a reply must and must not contain."""
 
 MOST_HITS = 20
 """So many places of one text or expression are shown."""
 
-_MUST, _ANY, _NOT = KINDS
+_, _ANY, _NOT = KINDS
 
 
 class Asked(NamedTuple):
@@ -50,12 +48,6 @@ def asked(value: Mapping[str, Any], tag: str = "") -> tuple[Asked, ...]:
 
 def _form(entry: Any) -> tuple[str, str]:
     return ("text", entry) if isinstance(entry, str) else ("regex", entry["regex"])
-
-
-def of_tags(tags: Mapping[str, Mapping[str, Any]] | None) -> dict[str, dict[str, Any]]:
-    """Return what of the setting `tags` asks for words, by tag."""
-    own = {tag: {kind: limits[kind] for kind in KINDS if kind in limits} for tag, limits in (tags or {}).items()}
-    return {tag: kinds for tag, kinds in own.items() if kinds}
 
 
 def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:

@@ -188,6 +188,8 @@ def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGa
     )
     assert "c.jsonl:3: three:" in ran.err
     assert "topic_pivot, acme/no-discounts" in ran.err
+    explained = safe_gate("explain", "two", "--cases", "c.jsonl", "--rules", "rules/*.json")
+    assert (explained.code, "is no check" in explained.err) == (3, True)
 
 
 def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:
