@@ -332,6 +332,15 @@ def test_sarif_shows_the_whole_reply_where_no_words_decide_and_of_a_batch_the_ca
     assert json.JSONDecoder().raw_decode(from_there)[0]["test_id"] == "second"
 
 
+def test_sarif_names_a_file_outside_the_repository_by_its_whole_address(
+    safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = write_cases(tmp_path_factory.mktemp("elsewhere") / "a b.jsonl", turn("bad", assistant=BAD))
+    safe_gate("run", "--synthesis-cases", str(path), *ALL)
+    place = read().run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": path.as_uri()}
+
+
 def test_gitlab_has_no_issue_for_what_is_waived_or_expected(judged: Any) -> None:
     said = " ".join(issue["description"] for issue in judged.gitlab)
     assert "bad: " in said

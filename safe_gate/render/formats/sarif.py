@@ -164,12 +164,12 @@ def _location(place: Place, folder: str, span: Sequence[int] | None = None) -> d
     """Return where a case or a problem stands: from the first column of the span to before the last, if it has one."""
     path = repository_path(place, folder)
     uri = address(path.encode("utf-8", "surrogatepass"))
-    base = {} if path.startswith("/") else {"uriBaseId": _ROOT}
+    where = {"uri": f"file://{uri}"} if path.startswith("/") else {"uri": uri, "uriBaseId": _ROOT}
     number = max(1, place.line)
     region = {"startLine": number, "startColumn": 1}
     if span:
         region |= {"startColumn": span[0], "endLine": number, "endColumn": span[1]}
-    return {"physicalLocation": {"artifactLocation": {"uri": uri, **base}, "region": region}}
+    return {"physicalLocation": {"artifactLocation": where, "region": region}}
 
 
 _STATES = {
