@@ -19,7 +19,7 @@ from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis import definitions, network, wording
 from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
 from safe_gate.evaluators.synthesis.language import Languages
-from safe_gate.evaluators.synthesis.names import IN_FAVOUR, wording_of_tags
+from safe_gate.evaluators.synthesis.names import IN_FAVOUR, REPORTED, wording_of_tags
 from safe_gate.evaluators.synthesis.network import Table
 from safe_gate.evaluators.synthesis.phrases import Automata
 from safe_gate.evaluators.synthesis.rules import Book, Known, Rule, Vocabulary, compiled_table
@@ -50,7 +50,7 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     and does not.
     """
     packs, off, weights = check(own, data), list(settings["rules_off"]), dict(settings["rule_weights"] or {})
-    _refuse_no_checks(settings["default_checks"], [*SHIPPED, *definitions.defined(packs)])
+    _refuse_no_checks(settings["default_checks"], [*REPORTED, *definitions.defined(packs)])
     words = wording_of_tags(settings["tags"])
     if problems := [*wording.unreadable(words)]:
         raise CannotJudge(*problems)

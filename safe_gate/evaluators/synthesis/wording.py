@@ -128,13 +128,13 @@ def _literal(words: str, reply: Normalised) -> Iterator[tuple[int, int]]:
         found = True
         yield span
     uniform = _uniform(words)
-    if uniform and not found:
+    if uniform.strip() and not found:
         yield from (reply.span(*span) for span in _found(uniform, reply.text))
 
 
 @lru_cache(maxsize=1_000)
 def _uniform(words: str) -> str:
-    return normalise(words).text.strip().casefold()
+    return normalise(words).text.casefold()
 
 
 def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
