@@ -20,6 +20,7 @@ from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Setting, settings
 
 FOLDER = Path(__file__).parent
+GITLAB = FOLDER.parent / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"
 CONFIG_SCHEMA = FOLDER.parent / "schemas/config.schema.json"
 EVALUATORS = {"safe_v0": "SAFE v0", "synthesis": "Synthesis"}
 
@@ -120,12 +121,17 @@ def _outputs() -> str:
     return _table(("output", "meaning"), rows)
 
 
+def _gitlab() -> str:
+    return f"```yaml\n{GITLAB.read_text('utf-8')}```\n"
+
+
 TABLES: dict[str, Callable[[], str]] = {
     "settings": _settings,
     "old names": _old_names,
     "rules": _rules,
     "commands": _commands,
     "outputs": _outputs,
+    "gitlab": _gitlab,
 }
 
 if __name__ == "__main__":

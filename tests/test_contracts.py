@@ -178,7 +178,8 @@ def test_the_workflows_of_the_documents_use_inputs_and_outputs_that_exist() -> N
     for document in (REPOSITORY / "README.md", *(REPOSITORY / "docs").glob("*.md")):
         text = document.read_text("utf-8")
         assert set(re.findall(r"steps\.(?:gate|shard)\.outputs\.([a-z-]+)", text)) <= set(ACTION["outputs"])
-        for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL):
+        elsewhere = document.name == "other-ci.md"  # whose jobs are those of other systems: see test_other_ci.py
+        for block in re.findall(r"```yaml\n(.*?)```", text, re.DOTALL) if not elsewhere else ():
             workflow = yaml.safe_load(block)
             for job in workflow.get("jobs", {"": workflow}).values():
                 used |= {name for s in job["steps"] if s["uses"] == "org/safe-gate@v1" for name in s["with"]}

@@ -1,0 +1,189 @@
+"""What runs the gate elsewhere: the jobs of docs/other-ci.md, done by a shell, the GitLab template, the hook of pre-commit."""
+
+from __future__ import annotations
+
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+import yaml
+
+from tests.support.cases import REPOSITORY, Ran
+from tests.support.git import commit, git
+
+SafeGate = Callable[..., Ran]
+PAGE = (REPOSITORY / "docs/other-ci.md").read_text("utf-8")
+TEMPLATE = REPOSITORY / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"
+(HOOK,) = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text("utf-8"))
+SECTIONS = dict(re.findall(r"^## (.+?)\n(.*?)(?=^## |\Z)", PAGE, re.DOTALL | re.MULTILINE))
+
+
+def blocks(section: str, language: str) -> list[str]:
+    """Return the fenced blocks of a section in a language."""
+    return re.findall(rf"^```{language}\n(.*?)^```$", SECTIONS[section], re.DOTALL | re.MULTILINE)
+
+
+@pytest.fixture
+def shell(tmp_path: Path) -> Callable[..., subprocess.CompletedProcess[str]]:
+    """Run a script where pip installs nothing, and safe-gate is this one, also in a new virtual environment."""
+    folder = tmp_path.parent / f"{tmp_path.name}-bin"
+    folder.mkdir()
+    gate, pip, venv = folder / "safe-gate", folder / "pip", folder / "python"
+    gate.write_text(f'#!/bin/sh\nexec "{sys.executable}" -I -m safe_gate "$@"\n', "utf-8")
+    pip.write_text(
+        '#!/bin/sh\nfor last; do :; done\ncase $1 in install) echo "pip $last" ;; *) exit 9 ;; esac\n', "utf-8"
+    )
+    made = f'mkdir -p "$3/bin" && cp "{gate}" "{pip}" "$3/bin"'
+    venv.write_text(f'#!/bin/sh\n[ "$1 $2" = "-m venv" ] || exit 9\n{made}\n', "utf-8")
+    for file in (gate, pip, venv):
+        file.chmod(0o755)
+    (folder / "python3").symlink_to(venv)
+
+    def run(script: str, **environ: str) -> subprocess.CompletedProcess[str]:
+        path = f"{folder}{os.pathsep}{os.environ['PATH']}"
+        return subprocess.run(
+            ["sh", "-e", "-c", script],
+            env={"PATH": path, "HOME": str(tmp_path), **environ}, check=False, capture_output=True, text=True,
+        )  # fmt: skip
+
+    return run
+
+
+def scripts() -> dict[str, tuple[str, dict[str, str], list[str]]]:
+    """Return of each job its script, its variables, and the paths of the reports that it hands on."""
+    gitlab = yaml.safe_load(blocks("GitLab", "yaml")[0])["safe-gate"]
+    (jenkins,) = blocks("Jenkins", "groovy")
+    circle = yaml.safe_load(blocks("CircleCI", "yaml")[0])["jobs"]["safe-gate"]["steps"]
+    steps: list[dict[str, Any]] = [step for step in circle if isinstance(step, dict)]
+    return {
+        "GitLab": (
+            "\n".join(gitlab["script"]),
+            gitlab["variables"],
+            [*gitlab["artifacts"]["paths"], *gitlab["artifacts"]["reports"].values()],
+        ),
+        "Jenkins": (
+            "".join(re.findall(r"sh '''\n(.*?)'''", jenkins, re.DOTALL)),
+            {},
+            [path.removesuffix("/**") for path in re.findall(r"(?:junit|archiveArtifacts) '(.+)'", jenkins)],
+        ),
+        "CircleCI": (
+            "\n".join(step["run"] for step in steps if "run" in step),
+            {},
+            [step[name]["path"] for step in steps for name in step if name.startswith("store_")],
+        ),
+        "Shell": (blocks("Shell", "sh")[0], {}, ["reports/safe-gate.md", "reports/safe-gate.html"]),
+    }
+
+
+@pytest.mark.parametrize("place", ["GitLab", "Jenkins", "CircleCI", "Shell"])
+def test_every_job_installs_the_gate_runs_it_and_hands_on_its_reports(
+    safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]], place: str
+) -> None:
+    assert safe_gate("init").code == 0
+    script, variables, paths = scripts()[place]
+    ran = shell(script, **variables)
+    assert ran.returncode == 0, ran.stdout + ran.stderr
+    assert "pip https://github.com/org/safe-gate/archive/refs/tags/v1.tar.gz\n" in ran.stdout
+    assert len(paths) >= 2
+    for path in paths:
+        assert Path(path).exists(), path
+    replies = Path("evals/replies.jsonl")
+    replies.write_text(replies.read_text("utf-8") + "{\n", "utf-8")
+    assert shell(script, **variables).returncode == 3, "its exit code is the job's"
+
+
+def test_the_shell_script_says_which_of_the_two_failures_it_was(
+    safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    safe_gate("init")
+    script = scripts()["Shell"][0]
+    assert "The gate passed." in shell(script).stdout
+    ran = shell(script, SAFE_GATE_MIN_LABEL_ACCURACY="1")
+    assert (ran.returncode, "The gate failed: reports/safe-gate.md" in ran.stdout) == (1, True)
+    ran = shell(script, SAFE_GATE_MIN_PASS_RAT="1")
+    assert (ran.returncode, "The gate could not judge" in ran.stdout) == (3, True)
+
+
+def test_a_job_may_compare_with_a_branch(
+    safe_gate: SafeGate, shell: Callable[..., subprocess.CompletedProcess[str]]
+) -> None:
+    safe_gate("init")
+    git("init", "--quiet", "-b", "main")
+    commit()
+    git("remote", "add", "origin", str(Path.cwd()))
+    (script,) = blocks("Compare with a branch", "sh")
+    assert shell(script).returncode == 0
+    replies = Path("evals/replies.jsonl")
+    _, _, rest = replies.read_text("utf-8").partition("\n")
+    replies.write_text(rest, "utf-8")
+    ran = shell(script)
+    assert (ran.returncode, "no-removed-cases" in ran.stdout) == (1, True)
+
+
+def test_the_gitlab_job_is_the_one_that_init_writes_and_a_project_may_change_it() -> None:
+    assert blocks("GitLab", "yaml")[0] == TEMPLATE.read_text("utf-8")
+    including = yaml.safe_load(blocks("GitLab", "yaml")[1])
+    (include,) = including["include"]
+    assert (REPOSITORY / include["file"]) == TEMPLATE
+    assert including.keys() - {"include"} == yaml.safe_load(TEMPLATE.read_text("utf-8")).keys()
+
+
+def test_the_jenkins_file_closes_what_it_opens() -> None:
+    (jenkins,) = blocks("Jenkins", "groovy")
+    bare = re.sub(r"'''.*?'''|'.*?'", "", jenkins, flags=re.DOTALL)
+    assert bare.count("{") == bare.count("}") > 0
+    assert set(re.findall(r"(\w+) \{", bare)) == {"pipeline", "agent", "docker", "stages", "steps", "post", "always"}
+
+
+# --- pre-commit ---------------------------------------------------------------------------------
+
+
+def hooked(*paths: str) -> list[str]:
+    """Return the paths that pre-commit would give to the hook."""
+    chosen = (path for path in paths if re.search(HOOK["files"], path) and not re.search(HOOK["exclude"], path))
+    return list(chosen)
+
+
+def test_the_hook_has_what_pre_commit_asks_for() -> None:
+    assert {"id", "name", "entry", "language"} <= HOOK.keys()
+    assert (HOOK["id"], HOOK["language"], HOOK["require_serial"]) == ("safe-gate-validate", "python", True)
+    used = yaml.safe_load(blocks("Pre-commit", "yaml")[0])["repos"][0]["hooks"]
+    assert [hook["id"] for hook in used] == [HOOK["id"]]
+
+
+@pytest.mark.parametrize(
+    ("path", "is_checked"),
+    [
+        ("evals/replies.jsonl", True),
+        ("evals/deep/a_batch_1.json", True),
+        ("evals/safe-gate.config.json", True),
+        ("safe.config.json", True),
+        ("service/safe-gate.waivers.json", True),
+        ("evals/schemas/config.schema.json", False),
+        ("reports/safe-gate.json", False),
+        ("evals/reports/safe-gate.json", False),
+        ("package.json", False),
+        ("evals/record.py", False),
+        ("my-safe-gate.config.json", False),
+    ],
+)
+def test_the_hook_is_given_files_of_the_gate_alone(path: str, is_checked: bool) -> None:
+    assert hooked(path) == [path] * is_checked
+
+
+def test_the_hook_passes_what_init_writes_and_names_what_is_wrong(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    written = [path.as_posix() for path in sorted(Path().rglob("*")) if path.is_file()]
+    command, *arguments = HOOK["entry"].split()
+    assert command == "safe-gate"
+    assert len(hooked(*written)) == 4
+    assert safe_gate(*arguments, *hooked(*written)).code == 0
+    assert safe_gate(*arguments, "evals/clinical_batch_1.json").code == 0, "a batch alone finds its outputs"
+    Path("evals/replies.jsonl").write_text('{"id": "a"}\n', "utf-8")
+    ran = safe_gate(*arguments, "evals/replies.jsonl")
+    assert (ran.code, "evals/replies.jsonl:1: " in ran.err) == (3, True)
