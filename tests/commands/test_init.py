@@ -231,6 +231,21 @@ def test_the_script_records_the_answers_of_the_application(safe_gate: SafeGate) 
     assert safe_gate("validate", "evals/replies.jsonl", "evals/clinical_batch_1.json").code == 0
 
 
+@pytest.mark.parametrize(("turns", "kept"), [("last", ["Old.", "3"]), ("all", ["1", "3"])])
+def test_the_script_records_the_replies_of_a_conversation_that_are_judged(
+    safe_gate: SafeGate, turns: str, kept: list[str]
+) -> None:
+    safe_gate("init")
+    messages = [{"role": role, "content": "Old."} for role in ("user", "assistant", "user", "assistant")]
+    case = {"id": "a", "messages": messages, "turns": turns}
+    Path("evals/replies.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
+    Path("evals/clinical_batch_1.json").unlink()
+    fill_in("    return str(len(message))\n")
+    assert record().returncode == 0
+    found = json.loads(Path("evals/replies.jsonl").read_text("utf-8"))["messages"]
+    assert [one["content"] for one in found if one["role"] == "assistant"] == kept
+
+
 @pytest.mark.parametrize(
     ("body", "words"),
     [

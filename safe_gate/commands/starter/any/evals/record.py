@@ -17,7 +17,8 @@ FOLDER = Path(__file__).parent
 def application(message: Any) -> Any:
     """Return what your application answers to the message of one case.
 
-    For a Synthesis case, `message` is what the person wrote (`user`); return the reply as text.
+    For a Synthesis case, `message` is what the person wrote (`user`), or the list of `messages` before the reply;
+    return the reply as text.
     For a SAFE v0 case, it is `patient_payload`; return a dictionary with `signals` (a list of texts),
     `summary` (text) and `followup_questions` (a list of texts).
     """
@@ -38,7 +39,7 @@ def main() -> int:
                 if line.strip():
                     case = json.loads(line)
                     if "negative_example" not in case.get("tags", ()):
-                        case["assistant"] = _text(application(case["user"]))
+                        _answer(case)
                     written[path].append(case)
         for path in sorted(FOLDER.glob("*_batch_*.json")):
             place = path.name
@@ -58,6 +59,18 @@ def main() -> int:
         print(f"{place}: {type(error).__name__}: {error}; nothing is written", file=sys.stderr)
         return 1
     return 0
+
+
+def _answer(case: dict[str, Any]) -> None:
+    """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in the case."""
+    if "messages" not in case:
+        case["assistant"] = _text(application(case["user"]))
+        return
+    messages = case["messages"]
+    for place, message in enumerate(messages):
+        is_judged = case.get("turns") == "all" or place == len(messages) - 1
+        if message["role"] == "assistant" and is_judged:
+            message["content"] = _text(application(messages[:place]))
 
 
 def _text(answer: Any) -> str:
