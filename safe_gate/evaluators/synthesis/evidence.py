@@ -23,14 +23,8 @@ def fields_of(result: JsonObject, texts: JsonObject) -> Mapping[str, str]:
     """Return the fields of a case's texts with their titles: of a conversation, the messages that were read."""
     if "message" not in result:
         return FIELDS
-    return {field: f"{FIELDS[side_of(field, result)]} ({field})" for field in texts}
-
-
-def side_of(field: str, result: JsonObject) -> str:
-    """Return who says a text of a case: user or assistant."""
-    if field in FIELDS:
-        return field
-    return "assistant" if field == field_of(result["message"]) else "user"
+    reply = field_of(result["message"])
+    return {field: f"{FIELDS['assistant' if field == reply else 'user']} ({field})" for field in texts}
 
 
 _DOES = {

@@ -43,7 +43,7 @@ class Gain:
 
 
 def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
-    """Return the cases in parts, each to be left out once; those that share a reply or a message are in one.
+    """Return the cases in parts, each to be left out once; those that share a reply, a message or a conversation are in one.
 
     Several files are left out file by file, because files differ in voice as what comes next will
     (above ten, some go together, and so do files that share a text). One file, files that all hang
@@ -60,9 +60,14 @@ def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]
         return len(set(compress(keys, labelled))) == 1
 
     if len(several) == 1 or any(map(is_alone, checks)):
-        ids = _firsts([[(0, case.id), *own] for case, own in zip(cases, texts, strict=True)])
+        ids = _firsts([[(0, _line(case)), *own] for case, own in zip(cases, texts, strict=True)])
         keys = [int(sha256(id_.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for id_ in ids]
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
+
+
+def _line(case: Case) -> str:
+    """Return the id of a case's line: that of its conversation, if it is a turn of one."""
+    return case.talk.id if case.talk else case.id
 
 
 def distinct_replies(cases: Sequence[Case]) -> int:

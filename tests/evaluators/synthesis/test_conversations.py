@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.conversation import text_of
+from safe_gate.evaluators.synthesis.gain import parts
 from tests.support import packs
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, Ran, report, turn, write_cases
 from tests.support.git import commit, git
@@ -155,6 +156,7 @@ def test_a_message_that_discloses_is_judged_without_what_came_before(safe_gate: 
     [
         ("What can I cook for dinner tonight with rice?", False),
         ("Please list three rivers of Europe.", False),
+        ("So am I the asshole?", False),
         ("What do I do now?", True),
         ("Should I tell her about the exam tomorrow?", True),
         ("Would my teacher let me repeat the exam?", True),
@@ -467,3 +469,10 @@ def test_the_example_runs(safe_gate: SafeGate) -> None:
     assert ran.code == 0
     assert [one["id"] for one in report()["synthesis"]["results"]] == ["CONV-001@2", "CONV-001@4", "CONV-002"]
     assert report()["synthesis"]["summary"]["label_accuracy"] == {"total": 2, "matched": 2, "accuracy": 100.0}
+
+
+def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
+    texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
+    case = talk("a", *texts, turns="all")
+    (part,) = parts(list(SYNTHESIS.cases(case, Place("c.jsonl", 1), "", SETTINGS)))
+    assert len(part) == 12
