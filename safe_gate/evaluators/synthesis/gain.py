@@ -43,8 +43,9 @@ class Gain:
 
 
 def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]:
-    """Return the cases in parts, each to be left out once; those that share a reply, a message or a conversation are in one.
+    """Return the cases in parts, each to be left out once.
 
+    Those that share a reply, a message or a conversation are in one part.
     Several files are left out file by file, because files differ in voice as what comes next will
     (above ten, some go together, and so do files that share a text). One file, files that all hang
     together, or files of which one has all labels of one of `checks`, are cut in five by the SHA-256
