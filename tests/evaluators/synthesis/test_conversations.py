@@ -474,5 +474,5 @@ def test_the_example_runs(safe_gate: SafeGate) -> None:
 def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
     texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
     case = talk("a", *texts, turns="all")
-    (part,) = parts(list(SYNTHESIS.cases(case, Place("c.jsonl", 1), "", SETTINGS)))
-    assert len(part) == 12
+    cases: list[Any] = list(SYNTHESIS.cases(case, Place("c.jsonl", 1), "", SETTINGS))
+    assert len(parts(cases)) == 1
