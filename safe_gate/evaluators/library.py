@@ -102,8 +102,7 @@ _NOWHERE = Place("")
 
 @cache
 def _rules(profile: str, sensitivity: str) -> Rules:
-    data = shipped(synthesis.__name__)
-    return packs.rules(packs.shipped(data), data, profile, sensitivity)
+    return packs.as_shipped(shipped(synthesis.__name__), profile, sensitivity)
 
 
 def _sensitivity(name: str) -> str:

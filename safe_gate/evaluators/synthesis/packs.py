@@ -82,6 +82,11 @@ def made(recipe: str, data: Shipped) -> Rules:
     return replace(rules(packs, data, profile, sensitivity, own=own, known=_known(data)), recipe=recipe, wording=words)
 
 
+def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:
+    """Return the rules that ship, ready to score by."""
+    return rules(shipped(data), data, profile, sensitivity, known=_known(data))
+
+
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
     """Return the packs that ship and a team's own, less what is switched off. Raises CannotJudge for unknown ids."""
     packs = [*shipped(data), *own]
