@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 from collections.abc import Iterator, Mapping
@@ -10,6 +11,7 @@ from pathlib import Path
 
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import Verdict
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import schemas, writing
 from safe_gate.inputs.git import Clone
 from safe_gate.inputs.trees import Missing
@@ -31,7 +33,6 @@ _STARTER = Path(__file__).parent / "starter"
 
 _PLATFORMS = {"github": "GitHub", "gitlab": "GitLab"}
 _SCHEMA = Path("evals/schemas/config.schema.json")
-_SAMPLES = {Path("evals/replies.jsonl"): "synthesis-cases", Path("evals/clinical_batch_1.json"): "safe-batch"}
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
 _USES_THE_ACTION = "/safe-gate@"
@@ -106,9 +107,11 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
     """Yield what to add to files that are left alone so that the new ones count."""
     config = next((Path(name) for name in CONFIG_FILES if os.path.lexists(name)), Path(CONFIG_FILES[0]))
     if any(path.name in CONFIG_FILES for path in kept):
-        for file, setting in _SAMPLES.items():
-            if file not in kept:
-                yield f"To judge the samples, add {file.as_posix()} to {setting} in {config}"
+        samples = json.loads((_STARTER / "any" / "safe-gate.config.json").read_text("utf-8"))
+        for setting in (one.input.setting.replace("_", "-") for one in EVALUATORS.values()):
+            for file in samples.get(setting, ()):
+                if Path(file) not in kept:
+                    yield f"To judge the samples, add {file} to {setting} in {config}"
     if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
         yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
 

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject, Place
+    from safe_gate.core.shown import Table
 
 
 def _never(_: Any) -> bool:
@@ -163,13 +164,6 @@ class OwnFile(NamedTuple):
     content: Any
 
 
-class RuleFiles(NamedTuple):
-    """A team's files of rules: the option that names them, and the schema that they fit."""
-
-    setting: str
-    kind: str
-
-
 class Exchange(NamedTuple):
     """A recorded exchange of another tool, as `import` reads it.
 
@@ -200,6 +194,40 @@ class Imports(NamedTuple):
     fields: tuple[str, ...]
     line: Callable[[Exchange], JsonObject]
     is_parsed: bool = False
+
+
+class Lesson(NamedTuple):
+    """What marked cases teach: files of rules, each an object with its name as `pack`, and what a reader is shown."""
+
+    packs: Sequence[JsonObject]
+    shown: Sequence[Table | str]
+
+
+class RuleBook(Protocol):
+    """What the command `rules` asks of an evaluator whose rules are in files. `recipe` is `Evaluator.recipe`'s."""
+
+    def listed(self, by: Any) -> Iterable[Table | str]:
+        """Return the rules that count, as a reader is shown them."""
+        ...
+
+    def own(self, recipe: str) -> Sequence[JsonObject]:
+        """Return a team's files of rules."""
+        ...
+
+    def taught(self, cases: Sequence[Any], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
+        """Return what marked cases teach, measured against the rules of settings. Raises CannotJudge."""
+        ...
+
+
+class RuleFiles(NamedTuple):
+    """A team's files of rules: the option that names them, and the schema that they fit.
+
+    `book` returns what the command `rules` shows of them and learns.
+    """
+
+    setting: str
+    kind: str
+    book: Callable[[], RuleBook]
 
 
 class PackFact(NamedTuple):

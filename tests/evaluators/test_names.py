@@ -1,4 +1,4 @@
-"""Code outside of `evaluators/` names no evaluator. What still does is counted, so that it can only become less."""
+"""Code outside of `evaluators/` names no evaluator: a member of `core.evaluator.Evaluator` can say what it needs."""
 
 from __future__ import annotations
 
@@ -8,19 +8,10 @@ from tests.support.cases import REPOSITORY
 
 PACKAGE = REPOSITORY / "safe_gate"
 NAMED = re.compile("synthesis|safe_v0")
-STILL = {
-    "commands/init.py": 1,
-    "commands/rules.py": 10,
-    "render/rulebook.py": 5,
-}
-"""How many lines of a module still name one."""
 
 
 def test_no_other_code_names_an_evaluator() -> None:
-    found = {}
-    for file in PACKAGE.rglob("*.py"):
-        name = file.relative_to(PACKAGE).as_posix()
-        lines = sum(bool(NAMED.search(line)) for line in file.read_text("utf-8").splitlines())
-        if lines and not name.startswith("evaluators/"):
-            found[name] = lines
-    assert found == STILL, "a member of `core.evaluator.Evaluator` can say it instead; fewer lines are welcome here"
+    files = {file.relative_to(PACKAGE).as_posix(): file.read_text("utf-8") for file in PACKAGE.rglob("*.py")}
+    others = {name: text for name, text in files.items() if not name.startswith(("evaluators/", "commands/starter/"))}
+    assert len(others) > 100
+    assert [name for name, text in others.items() if NAMED.search(text)] == []

@@ -16,6 +16,7 @@ from safe_gate.core.given import (
     Misnamed,
     OwnFile,
     PackFact,
+    RuleBook,
     RuleFiles,
     Shipped,
     Way,
@@ -28,6 +29,12 @@ if TYPE_CHECKING:
     from safe_gate.core.rules import Rule
     from safe_gate.core.shown import Explained
     from safe_gate.core.validate import Fault
+
+
+def _rulebook() -> RuleBook:
+    from safe_gate.evaluators.synthesis import rulebook
+
+    return rulebook
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -117,7 +124,7 @@ class Synthesis(Modular):
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     gives_away = frozenset({"because"})  # of reports of earlier versions
-    rule_files = RuleFiles("rules", "rule-pack")
+    rule_files = RuleFiles("rules", "rule-pack", _rulebook)
 
     def faults(self, value: JsonObject) -> Iterator[Fault]:
         from safe_gate.evaluators.synthesis.cases import faults

@@ -1,0 +1,134 @@
+"""What `safe-gate rules` shows of the Synthesis rules, and what marked cases teach. Pure."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Sequence
+from typing import Any
+
+from safe_gate.core.figures import plural, with_interval
+from safe_gate.core.given import Lesson, Shipped
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Untrusted
+from safe_gate.core.shown import Table
+from safe_gate.core.stats import wilson
+from safe_gate.evaluators.synthesis import packs
+from safe_gate.evaluators.synthesis.counting import ASKS
+from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains
+from safe_gate.evaluators.synthesis.learning import TAUGHT, Row, as_packs, rows
+from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.evaluators.synthesis.rules import Rule
+from safe_gate.evaluators.synthesis.score import Case
+from safe_gate.evaluators.synthesis.turn import Rules
+
+
+def listed(rules: Rules) -> Iterator[Table | str]:
+    """Yield the checks, by the groups that they look for, and the rules that count: id, group and origin."""
+    yield _checks(rules)
+    shown = tuple((Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or _learned(rule)) for rule in rules.all)
+    yield Table(("Rule", "Group", "Origin"), "<<<", shown)
+    yield f"{plural(len(shown), 'rule')}, {sum(rule.total > 0 for rule in rules.all)} of them learned"
+
+
+def _checks(rules: Rules) -> Table:
+    shown = tuple(
+        (
+            Untrusted(check.name),
+            ", ".join(check.applies) or "every message",
+            ", ".join(check.favour),
+            ", ".join(check.against),
+            ASKS.get(check.decides, "what docs/scoring.md says"),
+        )
+        for check in rules.checks.values()
+    )
+    return Table(("Check", "Applies to", "For", "Against", "Passes with"), "<<<<<", shown)
+
+
+_ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
+
+
+def _learned(rule: Rule) -> str:
+    return f"learned: {rule.inside} of {rule.total}"
+
+
+def own(recipe: str) -> list[packs.Pack]:
+    """Return the packs of a team in a recipe."""
+    _, _, found, *_ = json.loads(recipe)
+    return list(found)
+
+
+def taught(cases: Sequence[Case], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
+    """Return what marked cases teach, measured against the rules that settings name. Raises CannotJudge.
+
+    `recipe` is that of the settings.
+    """
+    if settings["profile"] == packs.SPEC:
+        raise CannotJudge(Problem(Place("profile"), "is spec, which uses no learned rules; expected standard"))
+    teams = own(recipe)
+    today = packs.selected(teams, settings["rules_off"], settings["rule_weights"], data)
+
+    def ready(some: Sequence[packs.Pack]) -> Rules:
+        return packs.rules(some, data, sensitivity=settings["sensitivity"], own=teams)
+
+    rules = ready(today)
+
+    def learned(some: Sequence[Case]) -> list[Row]:
+        return rows(some, rules, packs.classes(data), TAUGHT)
+
+    found = learned(cases)
+    made = as_packs(found)
+    taken = {pack["pack"] for pack in today}
+    words = "is the id that a learned pack gets; leave it out of rules, or rename it"
+    if problems := [Problem(Place("rules"), words, pack["pack"]) for pack in made if pack["pack"] in taken]:
+        raise CannotJudge(*problems)
+    checks = [check for check in CHECKS if any(GROUPS[row.group][0] == check for row in found)]
+    measured = gains(cases, checks, rules, lambda some: ready([*today, *as_packs(learned(some))])) if checks else ()
+    return Lesson(tuple(made), (*_lesson(found, measured), *_counted(cases)))
+
+
+def _lesson(found: Sequence[Row], measured: Sequence[Gain]) -> Iterator[Table | str]:
+    """Yield the rows that were learned, with their counts, and what they gain each check."""
+    shown = tuple(
+        (Untrusted(row.phrase + " ?" * row.question), row.group, f"{row.inside} of {row.total}") for row in found
+    )
+    if found:
+        yield Table(("Phrase", "Group", "Clauses"), "<<>", shown)
+    yield f"{plural(len(found), 'row')} learned"
+    if measured:
+        yield from _gains(measured)
+
+
+def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
+    """Yield what learning gains each check, on labels left out, and in words whether that is worth anything."""
+    shown = tuple(
+        (
+            gain.check,
+            str(gain.labels),
+            with_interval(gain.before / gain.labels, *wilson(gain.before, gain.labels)),
+            with_interval(gain.after / gain.labels, *wilson(gain.after, gain.labels)),
+            f"{100 * (gain.after - gain.before) / gain.labels:+.1f}",
+            str(gain.corrected),
+            str(gain.spoiled),
+            _worth(gain),
+        )
+        for gain in found
+    )
+    yield Table(("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth"), "<>>>>>><", shown)
+    yield "Before: labels that agree with today's rules. After: with the rows that the other cases teach, which never"
+    yield "saw the labels they are measured on. In brackets: 95 % Wilson intervals."
+
+
+def _worth(gain: Gain) -> str:
+    if gain.after <= gain.before:
+        return "no gain: do not use these rows"
+    return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
+
+
+def _counted(cases: Sequence[Any]) -> Iterator[str]:
+    """Yield how many cases taught, where that is not what it seems."""
+    replies = distinct_replies(cases)
+    if replies < len(cases):
+        distinct = plural(replies, "distinct reply", "distinct replies")
+        words = "a copy counts once, and cases that share a reply or a message are left out together"
+        yield f"{plural(len(cases), 'case')}, {distinct}: {words}."
+    if not any(case.marks for case in cases):
+        yield "No case has marks: quote the clauses that decide in `marks`, by group, to learn from them."
