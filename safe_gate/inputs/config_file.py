@@ -134,6 +134,8 @@ def _located(path: str, kind: PathKind, *, config: str, root: Path) -> Located:
     below another root than the working folder, are those of the config's folder in doubt.
     """
     folder = posixpath.dirname(config)
+    if not posixpath.isabs(folder):  # a path through the working folder's own name leads into it
+        folder = Path(os.path.relpath(root / folder, root)).as_posix()
     there = joined(folder, path)
     if there == path or posixpath.isabs(path):
         return Located(path)

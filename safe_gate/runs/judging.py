@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from safe_gate.baseline import comparison, source, terms
 from safe_gate.core.figures import plural
-from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, JsonObject, Place, Problem, Recorded
+from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, JsonObject, Place, Problem, Recorded, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers
@@ -183,7 +183,11 @@ def _judged(
         problems = refusals.as_shown(error.problems, options)
         return Made(error_report(problems, judging, effects, inputs), problems)
     outcomes = gate_rules.judge(parts, gate_policy(judging))
-    report = report_of(gate_rules.verdict(outcomes), outcomes, parts, inputs, ruling, effects)
+    verdict = gate_rules.verdict(outcomes)
+    if verdict is Verdict.ERROR:
+        problems = (refusals.no_rule(),)
+        return Made(error_report(problems, judging, effects, inputs), problems)
+    report = report_of(verdict, outcomes, parts, inputs, ruling, effects)
     if left_out:
         report["provenance"]["left_out"] = {name: sum(1 for _ in ids.items()) for name, ids in left_out.items()}
     return Made(differences.with_digests(report), (), texts)

@@ -45,6 +45,12 @@ def nothing_to_judge() -> Problem:
     return missing(named, f"the files to judge: {', '.join(one.plural for one in inputs)}")
 
 
+def no_rule() -> Problem:
+    """Return the problem of a run in which every rule is off, or has too few cases to judge."""
+    words = "no rule judges these cases: each is off, or has too few of them; set a limit, such as"
+    return Problem(Place("safe-gate"), f"{words} max-unexpected-failures or min-pass-rate")
+
+
 def missing(what: str, expected: str) -> Problem:
     """Return the problem of a setting without which there is nothing to judge."""
     return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}")

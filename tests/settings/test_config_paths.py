@@ -159,10 +159,20 @@ def test_a_config_in_a_parent_folder_and_by_an_absolute_path(
     configure("gate.json", synthesis_cases=["work/a.jsonl", "b.jsonl"])
     top = Path.cwd()
     monkeypatch.chdir("work")
-    for config in ("../gate.json", str(top / "gate.json")):
+    for config in ("../gate.json", str(top / "gate.json"), "../work/../gate.json"):
         ran = safe_gate("run", "--config", config)
         assert (ran.code, ran.err) == (0, "")
         assert {Path(path).name for path in files(report())} == {"a.jsonl", "b.jsonl"}
+
+
+def test_a_config_that_is_named_by_way_of_its_parent_names_the_same_files(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cases("work/a.jsonl", "a")
+    configure("work/gate.json", synthesis_cases=["./a.jsonl"])
+    monkeypatch.chdir("work")
+    ran = safe_gate("run", "--config", "../work/gate.json")
+    assert (ran.code, ran.err, files(report())) == (0, "", ["a.jsonl"])
 
 
 def test_a_refused_run_reports_beside_its_config(safe_gate: SafeGate) -> None:
