@@ -79,7 +79,7 @@ class _Wanted:
             return self.problems
         read = " and ".join(one.input.plural for one in evaluators)
         return [
-            Problem(Place("explain"), f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}", one)
+            Problem(Place(one), f"no case has this id{suggestion(one, self.seen, most=3)}; looked in {read}")
             for one in missing
         ]
 

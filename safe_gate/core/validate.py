@@ -121,7 +121,7 @@ def suggestion(word: str, known: Iterable[str] | Mapping[str, str], *, quoted: b
 
     shown = known if isinstance(known, Mapping) else {one: one for one in known}
     close = difflib.get_close_matches(word[:_COMPARED], sorted(shown), n=most)
-    found = [shown[one] for one in close if len(shown[one]) <= _COMPARED]
+    found = sorted(shown[one] for one in close if len(shown[one]) <= _COMPARED)
     names = " or ".join(json.dumps(one) if quoted else one for one in found)
     return f" (did you mean {names}?)" if found else ""
 

@@ -117,11 +117,12 @@ def test_json_says_the_same_as_a_report_over_the_examples(
 @pytest.mark.usefixtures("files")
 def test_an_id_that_no_case_has_names_near_ones_after_the_others_are_shown(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("row-1#1"), turn("row-1#2"), turn("other"))
-    ran = safe_gate("explain", "row-1", "other", "--cases", "c.jsonl")
+    ran = safe_gate("explain", "row-1", "other", "othr", "--cases", "c.jsonl")
     assert ran.code == 3
     assert [one.partition(" ")[0] for one in heads(ran)] == ["other"]
-    words = 'explain: row-1: no case has this id (did you mean "row-1#2" or "row-1#1"?); looked in Synthesis cases'
+    words = 'row-1: no case has this id (did you mean "row-1#1" or "row-1#2"?); looked in Synthesis cases'
     assert words in ran.err
+    assert 'othr: no case has this id (did you mean "other"?); looked in Synthesis cases' in ran.err
 
 
 @pytest.mark.usefixtures("files")
