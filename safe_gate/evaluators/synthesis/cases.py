@@ -39,7 +39,7 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
         yield case
         return
     turns = value.get("turns", settings["turns"])
-    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], case.checks))
+    others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
     for talk in conversation.talks(value, turns, settings["context"]):
         is_last = talk.reply.number == len(value["messages"]) - 1
         yield replace(

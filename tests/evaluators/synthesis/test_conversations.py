@@ -249,6 +249,17 @@ def test_a_negative_example_is_the_last_message(safe_gate: SafeGate) -> None:
     ]
 
 
+def test_what_a_reply_must_contain_is_asked_of_every_judged_one(safe_gate: SafeGate) -> None:
+    case = talk("a", TOLD, AWAY, TOLD, GOOD, turns="all", must_contain=["exam"], tags=["wording-fail"])
+    found = evaluated(safe_gate, case)
+    assert [(one["checks"]["wording"]["pass"], one["is_negative_example"]) for one in found.values()] == [
+        (False, False),
+        (True, True),
+    ]
+    (exam,) = found["a@3"]["checks"]["wording"]["asked"][0]["hits"]
+    assert (exam["field"], GOOD[exam["start"] : exam["end"]]) == ("messages[3]", "exam")
+
+
 def test_marks_quote_messages(safe_gate: SafeGate) -> None:
     case = talk("a", TOLD, AWAY, "Yes.", GOOD, marks={"vulnerability": ["I feel awful"], "leaves": ["Anyway"]})
     assert evaluated(safe_gate, case)["a"]["pass"]
