@@ -116,7 +116,7 @@ def _line(batch: pyarrow.RecordBatch, index: int) -> str:
     pairs = []
     for field, column in zip(batch.schema, batch, strict=True):
         try:
-            value = _value(column[index], field.type)
+            value = _plain(column[index].as_py(maps_as_pydicts="strict"), field.type)
             if value is not None:
                 pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
         except unsayable as error:
@@ -125,10 +125,13 @@ def _line(batch: pyarrow.RecordBatch, index: int) -> str:
     return "{" + ",".join(pairs) + "}"
 
 
-def _value(scalar: pyarrow.Scalar[Any], kind: pyarrow.DataType) -> Any:
+def _plain(value: Any, kind: pyarrow.DataType) -> Any:
+    """Return a value without the fields of structs that are null."""
     import pyarrow
 
-    value = scalar.as_py(maps_as_pydicts="strict")
-    if pyarrow.types.is_struct(kind) and value is not None:
-        return {name: inner for name, inner in value.items() if inner is not None}
+    if value is not None and pyarrow.types.is_struct(kind):
+        fields = {name: _plain(inner, kind.field(name).type) for name, inner in value.items()}
+        return {name: inner for name, inner in fields.items() if inner is not None}
+    if value is not None and (pyarrow.types.is_list(kind) or pyarrow.types.is_large_list(kind)):
+        return [_plain(one, kind.value_type) for one in value]
     return value

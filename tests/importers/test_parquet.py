@@ -186,6 +186,22 @@ def test_a_value_of_another_kind_is_a_problem_of_its_row(column: str, value: Any
     assert any(said in line for line in told("c.parquet")), told("c.parquet")
 
 
+def test_conversations_are_rows_too(safe_gate: SafeGate) -> None:
+    said = [
+        {"role": "user", "content": "I feel awful."},
+        {"role": "assistant", "content": "Anyway.", "expected": {"topic_pivot": False}},
+    ]
+    cases: list[dict[str, Any]] = [
+        {"id": "a", "messages": said, "turns": "all"},
+        {"id": "b", "user": "Hi.", "assistant": "Hello."},
+    ]
+    write("c.parquet", [{**dict.fromkeys(("messages", "turns", "user", "assistant")), **one} for one in cases])
+    write_cases(Path("c.jsonl"), *cases)
+    for name in ("c.parquet", "c.jsonl"):
+        assert safe_gate("eval", "--cases", name, "--out", f"{name}.json").code in (0, 2)
+    assert bare("c.parquet.json") == bare("c.jsonl.json")
+
+
 def test_what_arrow_allows_and_json_does_not_is_a_problem_of_its_row() -> None:
     base = {name: pa.array([value]) for name, value in turn("a").items()}
     twice = pa.Table.from_arrays([*base.values(), base["id"]], [*base, "id"])
