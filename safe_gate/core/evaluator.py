@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 from safe_gate.core.given import (
     Case,
     CaseAt,
+    Contradiction,
     Documents,
     FileKind,
     Grouping,
@@ -155,6 +156,10 @@ class Evaluator(Protocol):
         return None
 
     # --- what it scores by
+
+    def contradictions(self, _settings: Any) -> Iterator[Contradiction]:
+        """Yield its settings that are fine alone but not together; `_settings` has all options as attributes."""
+        yield from ()
 
     def misnamed(self, _settings: JsonObject, _by: Callable[[], Any]) -> Iterator[Misnamed]:
         """Yield the names in settings that mean nothing to it, such as that of a check that it does not have.
@@ -318,8 +323,7 @@ class Evaluator(Protocol):
     ) -> tuple[str, dict[str, Any]]:
         """Return the type and the data of the event of a result; recorded text only `with_text`.
 
-        For an evaluator of a package the type is `safe.NAME.result`, and the data has `id` and `pass`, as
-        `event.schema.json` says.
+        Of a package's evaluator the type is `safe.NAME.result`, and the data has `id` and `pass` (`event.schema.json`).
         """
         ...
 

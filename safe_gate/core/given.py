@@ -92,6 +92,18 @@ class Misnamed(NamedTuple):
     message: str
 
 
+class Contradiction(NamedTuple):
+    """Settings that are fine alone but not together: a message, and what it is about.
+
+    That is the first of `options`, by their names; `{}` in the message stands for the second as the user knows it. With
+    a `key` of the config file it is that, if one of `options` is set there or there are none.
+    """
+
+    message: str
+    options: tuple[str, ...] = ()
+    key: tuple[str, ...] = ()
+
+
 class CaseAt(NamedTuple):
     """Where a case of a document stands, the name of the document's file without its suffix, and its cluster."""
 

@@ -7,6 +7,7 @@ from contextlib import suppress
 from urllib.parse import urlsplit
 
 from safe_gate.core.model import Config, Place, Problem
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.options import Options
 from safe_gate.settings.origins import Source, in_config, of_default
 from safe_gate.settings.values import A_NUMBER_OF_JOBS
@@ -23,28 +24,14 @@ def contradictions(
         yield origins["scheduler"].problem("is for engine dask; set engine to dask, or leave it unset")
     if options.jobs != "auto" and not A_NUMBER_OF_JOBS.fullmatch(options.jobs):
         yield origins["jobs"].unfit(options.jobs, "a whole number from 1 to 999, or auto")
-    for metric in ("cr", "ah", "ac"):
-        names = f"{metric}_pass", f"{metric}_review"
-        pass_, review = (getattr(options, name) for name in names)
-        if pass_ < review:
-            by_pass, by_review = (origins.get(name, of_default(name)) for name in names)
-            yield by_pass.problem(f"is {pass_}, below {review} ({by_review.name}); expected pass >= review")
-    for archetype, overrides in (options.archetypes or {}).items():
-        for metric, own in overrides.get("thresholds", {}).items():
-            general = {level: getattr(options, f"{metric.lower()}_{level}") for level in ("pass", "review")}
-            limits = {**general, **own}
-            if limits["pass"] < limits["review"]:
-                words = f"pass is {limits['pass']}, below review, {limits['review']}"
-                words = f"{words} (what is not set here is as for all); expected pass >= review"
-                yield in_config(config, "archetypes", archetype, "thresholds", metric).problem(words)
-    weights = {metric: getattr(options, f"{metric.lower()}_weight") for metric in ("CR", "AH", "AC")}
-    nowhere = "are all zero; expected at least one weight above 0"
-    if not any(weights.values()):
-        is_in_config = any(origins[name].field for name in ("cr_weight", "ah_weight", "ac_weight") if name in origins)
-        yield (in_config(config, "weights") if is_in_config else Source("", Place("weights"))).problem(nowhere)
-    for archetype, overrides in (options.archetypes or {}).items():
-        if not any({**weights, **overrides.get("weights", {})}.values()):
-            yield in_config(config, "archetypes", archetype, "weights").problem(nowhere)
+    for found in (one for evaluator in EVALUATORS.values() for one in evaluator.contradictions(options)):
+        first, *others = [origins.get(name, of_default(name)) for name in found.options] or [in_config(config)]
+        if found.key and (not found.options or first.field or any(one.field for one in others)):
+            yield in_config(config, *found.key).problem(found.message)
+        elif found.key:
+            yield Problem(Place(found.key[0]), found.message)
+        else:
+            yield first.problem(found.message.format(*(one.name for one in others)))
 
 
 def unfit_addresses(options: Options, origins: Mapping[str, Source]) -> Iterator[Problem]:

@@ -3,13 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.given import Case, CaseAt, Documents, FileKind, Grouping, Imports, OwnFile, Shipped, Way
+from safe_gate.core.given import (
+    Case,
+    CaseAt,
+    Contradiction,
+    Documents,
+    FileKind,
+    Grouping,
+    Imports,
+    OwnFile,
+    Shipped,
+    Way,
+)
 from safe_gate.evaluators.modular import Modular
-from safe_gate.evaluators.safe_v0.settings import Settings
+from safe_gate.evaluators.safe_v0.settings import Settings, contradictions
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject, Problem
@@ -118,6 +129,9 @@ class SafeV0(Modular):
         }
     )
     of_the_run = r"generated_at|failure_analysis/worst_performers/\d+/source"
+
+    def contradictions(self, settings: Any) -> Iterator[Contradiction]:
+        return contradictions(settings)
 
     def case_in(self, document: JsonObject, index: int, output: JsonObject, at: CaseAt) -> Case:
         from safe_gate.evaluators.safe_v0.cases import case_in

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from safe_gate.core.given import Contradiction
 from safe_gate.core.setting import option, renamed
-from safe_gate.evaluators.safe_v0.metrics import THRESHOLDS, WEIGHTS
+from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
 
 
 def _scoring(name: str) -> Mapping[str, tuple[str, ...]]:
@@ -112,3 +113,27 @@ class Settings:
         flags={"score": ("--format",)},
         choices=("json", "console", "markdown", "all"),
     )
+
+
+def contradictions(settings: Any) -> Iterator[Contradiction]:
+    """Yield thresholds of which Pass is below Review, and weights that are all zero."""
+    for metric in METRICS:
+        names = f"{metric.lower()}_pass", f"{metric.lower()}_review"
+        pass_, review = (getattr(settings, name) for name in names)
+        if pass_ < review:
+            yield Contradiction(f"is {pass_}, below {review} ({{}}); expected pass >= review", names)
+    for archetype, overrides in (settings.archetypes or {}).items():
+        for metric, own in overrides.get("thresholds", {}).items():
+            limits = {level: getattr(settings, f"{metric.lower()}_{level}") for level in ("pass", "review")} | own
+            if limits["pass"] < limits["review"]:
+                words = f"pass is {limits['pass']}, below review, {limits['review']}"
+                words = f"{words} (what is not set here is as for all); expected pass >= review"
+                yield Contradiction(words, key=("archetypes", archetype, "thresholds", metric))
+    named = {metric: f"{metric.lower()}_weight" for metric in METRICS}
+    weights = {metric: getattr(settings, name) for metric, name in named.items()}
+    nowhere = "are all zero; expected at least one weight above 0"
+    if not any(weights.values()):
+        yield Contradiction(nowhere, tuple(named.values()), ("weights",))
+    for archetype, overrides in (settings.archetypes or {}).items():
+        if not any({**weights, **overrides.get("weights", {})}.values()):
+            yield Contradiction(nowhere, key=("archetypes", archetype, "weights"))
