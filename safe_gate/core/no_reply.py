@@ -261,6 +261,8 @@ def _kind(line: str) -> tuple[NoReply | None, bool]:
 
 def _tidied(line: str) -> str:
     """Return a line without invisible characters and with single blanks."""
+    if line.isprintable() and "  " not in line:
+        return line  # as most are: what is printable holds no such characters
     return _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line))
 
 

@@ -94,7 +94,10 @@ def _indented(value: Any, line: str) -> str:
     if write := _SCALARS.get(kind):
         return write(value)
     if kind is dict:
-        entries = [f"{_quoted(key)}: {_indented(one, inner)}" for key, one in value.items()]
+        entries = [
+            f"{_quoted(key)}: {write(one) if (write := _SCALARS.get(type(one))) else _indented(one, inner)}"
+            for key, one in value.items()
+        ]
         return f"{{{inner}{(',' + inner).join(entries)}{line}}}" if entries else "{}"
     if kind is list:
         entries = [_indented(one, inner) for one in value]

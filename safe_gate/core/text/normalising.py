@@ -23,6 +23,7 @@ _SIGNS = (
 # The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
 _PLAIN = rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++"
 _PLAIN_LATIN = re.compile(r"(?![ \n])(?:[ \n]?[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\xff]++)++")
+_SEVERAL_BLANKS = re.compile("[ \n]{2,}")
 _BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
 
 
@@ -45,6 +46,8 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     if not may_be_markup and _is_plain(straight) and not goes_on(straight):
         identity = range(len(text) + 1)
         return in_latin(Normalised(text, straight, identity[:-1], identity[1:]), known)
+    if not may_be_markup and _is_plain(single := _SEVERAL_BLANKS.sub(_single, straight)) and not goes_on(straight):
+        return in_latin(Normalised(text, single, *_around_blanks(straight)), known)
     original, text = text, unwrapped(unescaped(uncommented(text)))
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
@@ -81,6 +84,24 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
         starts.extend([start] * len(pieces))
         ends.extend([position] * len(pieces))
     return in_latin(Normalised(original, "".join(out), starts, ends), known)
+
+
+def _single(blanks: re.Match[str]) -> str:
+    return "\n" if "\n" in blanks[0] else " "
+
+
+def _around_blanks(text: str) -> tuple[Sequence[int], Sequence[int]]:
+    """Return where the characters of a text start and end that has single blanks in place of several."""
+    starts, ends = array("I"), array("I")
+    position = 0
+    for blanks in _SEVERAL_BLANKS.finditer(text):
+        starts.extend(_counting(position, blanks.start() + 1))
+        ends.extend(_counting(position + 1, blanks.start() + 1))
+        position = blanks.end()
+        ends.append(position)
+    starts.extend(_counting(position, len(text)))
+    ends.extend(_counting(position + 1, len(text) + 1))
+    return starts, ends
 
 
 def _is_plain(text: str) -> bool:

@@ -71,11 +71,13 @@ def _norm(counts: Mapping[Any, int]) -> int:
 
 
 def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
+    if len(text) <= _LONGEST_PART:
+        tokens = words(text)
+        return Counter(chain(tokens, pairwise(tokens)))
     counts: Counter[str | tuple[str, str]] = Counter()
     before: list[str] = []
     for part in parts(text):
         tokens = words(part)
-        counts.update(tokens)
-        counts.update(pairwise(before + tokens))
+        counts.update(chain(tokens, pairwise(before + tokens)))
         before = tokens[-1:] or before
     return counts

@@ -66,7 +66,9 @@ class Languages:
             foreign = _foreign_letters(text)
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
-        at_a_glance = set[str]().union(*(part.lower().split() for part in parts(text)))
+        at_a_glance = set[str]()
+        for part in parts(text):
+            at_a_glance.update(part.lower().split())
         least = max(_PLENTY, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH

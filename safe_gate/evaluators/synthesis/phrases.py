@@ -178,10 +178,11 @@ class Automaton:
         places = (range(anywhere, anywhere + count) for count in range(1, BEGINNINGS + 1))
         self._begin, self._begin_clause, self._begin_strictly = map(self._automata.beginning, places)
 
-    def find(self, words: Sequence[str]) -> list[Found]:
+    def find(self, words: Sequence[str], *, only_first: bool = False) -> list[Found]:
         """Return each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
 
-        `END` is the last token, and stands between sentences.
+        `END` is the last token, and stands between sentences. `only_first` stops behind the first token that any
+        phrase begins at.
         """
         symbols = [*map(self._symbols.__getitem__, words)]
         states = [*map(self._begin.__getitem__, symbols)]
@@ -203,14 +204,15 @@ class Automaton:
                 state = state[symbols[at]]
             if longest:
                 found += [Found(phrase, start, end) for phrase, end in longest.items()]
+                if only_first:
+                    break
         return found
 
     def first(self, words: Sequence[str]) -> Found | None:
         """Return what begins first in the tokens of a sentence, as long as it goes, if anything does."""
-        for start in self._starts(words):
-            for phrase, end in dict(self._ends(words, start)).items():
-                return Found(phrase, start, end)
-        return None
+        if self._firsts is not None and self._firsts.isdisjoint(words):
+            return None
+        return next(iter(self.find([*words, END], only_first=True)), None)
 
     def beginning(self, words: Sequence[str], start: int) -> Found | None:
         """Return a phrase that begins at a token, as long as it goes, if one does."""

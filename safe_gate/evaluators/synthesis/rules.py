@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import re
 from bisect import bisect_left, bisect_right
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
@@ -181,45 +181,43 @@ class Book:
         if not found_in:
             return
         quotations = text.quotations
-        wordings = self._wordings(text, reading, {reading.number(found.start) for found in found_in})
+        numbers = [reading.number(start) for _, start, _ in found_in]
+        sentences = {number: reading.sentence(number) for number in numbers}
+        wordings = self._wordings(text, reading, sentences)
         seen: set[tuple[str, int | str, int]] = set()
-        number, sentence = -1, Sentence((), 0)
-        for phrase, start, end in found_in:
-            if number < 0 or start > reading.ends[number]:
-                number = reading.number(start)
-                sentence = reading.sentence(number)
-            rule = self._rules[phrase]
-            found = Found(phrase, start - sentence.first, end - sentence.first)
-            told = rule.id, wordings.get(number, number), found.start
-            asks = rule.question is None or rule.question == ("?" in sentence.words[found.end - 1 :])
-            conditions = self._conditions_of(rule)
-            if told in seen or not asks or not conditions.stand(sentence.words, found):
+        for number, (phrase, start, end) in zip(numbers, found_in, strict=True):
+            rule, sentence = self._rules[phrase], sentences[number]
+            at, last = start - sentence.first, end - sentence.first
+            told = rule.id, wordings.get(number, number), at
+            asks = rule.question is None or rule.question == ("?" in sentence.words[last - 1 :])
+            conditions = self._conditions.get(rule) or self._conditions_of(rule)
+            if told in seen or not asks or not conditions.stand(sentence.words, at, last):
                 continue
             seen.add(told)
-            span = reading.span(sentence, found.start, min(found.end, found.start + LONGEST_EVIDENCE))
+            span = reading.span(sentence, at, min(last, at + LONGEST_EVIDENCE))
             by, words = "", ""
             if quotations and not rule.quoted and is_inside(span, quotations):
                 by = "quotation"
-            elif beside := conditions.cancel(sentence, found):
+            elif beside := conditions.cancel(sentence, at, last):
                 by, other = beside
                 words = text.text[slice(*reading.span(sentence, other.start, other.end))]
-            yield Match(rule, *span, (number, sentence.clause(found.start)), by, words)
+            yield Match(rule, *span, (number, sentence.clause(at)), by, words)
 
-    def _wordings(self, text: Normalised, reading: Reading, numbers: Set[int]) -> dict[int, str]:
+    def _wordings(self, text: Normalised, reading: Reading, sentences: Mapping[int, Sentence]) -> dict[int, str]:
         """Return the wordings of some sentences, given by number, if two have the same tokens."""
-        if len({reading.sentence(number).words for number in numbers}) == len(numbers):
+        if len({sentence.words for sentence in sentences.values()}) == len(sentences):
             return {}
-        return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in numbers}
+        return {number: text.text[slice(*reading.bounds(number))].strip().lower() for number in sentences}
 
     def _find(self, words: Sequence[str]) -> list[Found]:
         found = [one.find(words) for one in self._automata]
         return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=attrgetter("start"))
 
     def _conditions_of(self, rule: Rule) -> _Conditions:
-        if rule not in self._conditions:
-            names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
-            self._conditions[rule] = _Conditions(names, *(self._context(getattr(rule, name)) for name in _CONTEXTS))
-        return self._conditions[rule]
+        names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
+        found = _Conditions(names, *(self._context(getattr(rule, name)) for name in _CONTEXTS))
+        self._conditions[rule] = found
+        return found
 
     def _context(self, phrases: tuple[str, ...]) -> Automaton | None:
         if phrases and phrases not in self._contexts:
@@ -242,29 +240,29 @@ class _Conditions(NamedTuple):
     before: Automaton | None
     after: Automaton | None
 
-    def stand(self, words: Sequence[str], found: Found) -> bool:
+    def stand(self, words: Sequence[str], start: int, end: int) -> bool:
         """Tell whether what must be beside a phrase stands there."""
-        if self.before and not self.before.ending(words, found.start):
+        if self.before and not self.before.ending(words, start):
             return False
-        return not self.after or self.after.beginning(words, found.end) is not None
+        return not self.after or self.after.beginning(words, end) is not None
 
-    def cancel(self, sentence: Sentence, found: Found) -> tuple[str, Found] | None:
+    def cancel(self, sentence: Sentence, start: int, end: int) -> tuple[str, Found] | None:
         """Return what of a sentence cancels a match, and where that stands, if anything does."""
         words = sentence.words
         if self.cancelled_by:
-            clause = sentence.clause(found.start)
+            clause = sentence.clause(start)
             for name, phrases in self.cancelled_by:
-                if phrases and (earlier := phrases.first(words[clause : found.start])):
+                if phrases and (earlier := phrases.first(words[clause:start])):
                     return name, Found(0, clause + earlier.start, clause + earlier.end)
         beside = self.unless.first(words) if self.unless else None
         if not beside and self.unless_near:
-            begin = max(0, found.start - _NEAR)
-            if near := self.unless_near.first(words[begin : found.end + _NEAR]):
+            begin = max(0, start - _NEAR)
+            if near := self.unless_near.first(words[begin : end + _NEAR]):
                 beside = Found(0, begin + near.start, begin + near.end)
         if not beside and self.unless_before:
-            beside = self.unless_before.ending(words, found.start)
+            beside = self.unless_before.ending(words, start)
         if not beside and self.unless_after:
-            beside = self.unless_after.beginning(words, found.end)
+            beside = self.unless_after.beginning(words, end)
         return ("unless", beside) if beside else None
 
 
@@ -316,9 +314,10 @@ class Vocabulary:
 
 def resolve_overlaps(matches: Iterable[Match]) -> list[Match]:
     """Return the matches in reading order; where they overlap the longest stays, then the first, then the lower id."""
-    ranked = sorted(matches, key=lambda m: (m.start - m.end, m.start, m.rule.id))
+    ranked = [*matches]
     if len(ranked) < 2:
         return ranked
+    ranked.sort(key=lambda m: (m.start - m.end, m.start, m.rule.id))
     taken = bytearray(max(match.end for match in ranked))
     kept = []
     for match in ranked:

@@ -169,10 +169,10 @@ class Reading:
     def place(self, at: int) -> tuple[int, int]:
         """Return where a token starts and ends in the text."""
         counts, starts = self._counted
-        at += bisect_right(self._gone, at)
+        if self._gone:
+            at += bisect_right(self._gone, at)
         number = bisect_right(counts, at) - 1
-        start, inside = starts[number], 2 * (at - counts[number])
-        places = self._places(number)
+        start, inside, places = starts[number], 2 * (at - counts[number]), self._places(number)
         return start + places[inside], start + places[inside + 1]
 
     def span(self, sentence: Sentence, first: int, end: int) -> tuple[int, int]:

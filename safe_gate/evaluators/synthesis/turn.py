@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import reduce
-from operator import add
+from itertools import chain
 from typing import Any
 
 from safe_gate.core.model import Hit, JsonObject
@@ -86,6 +85,7 @@ class Turn:
         self._read: dict[str, Reading] = {}
         self._matches: dict[str, dict[str, list[Match]]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
+        self._asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
     def read(self, field: str) -> Reading:
         """Return a text as tokens."""
@@ -132,12 +132,11 @@ class Turn:
         """
         cancelled: list[Match] = []
         live: list[Match] = []
-        for group in groups:
-            for match in self.matches(group):
-                by, words = match.by, match.words
-                if not by and self.rules.by_clause:
-                    by, words = self._unasked(match, check)
-                (cancelled if by else live).append(match._replace(by=by, words=words) if by else match)
+        for match in chain.from_iterable(map(self.matches, groups)):
+            by, words = ("", "") if match.by or not self.rules.by_clause else self._unasked(match, check)
+            (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
+        if not live and not cancelled:
+            return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
         kept = resolve_overlaps(live)
         if len(kept) < len(live):
             cancelled += self._shorter(live, kept)
@@ -149,7 +148,12 @@ class Turn:
 
     def each(self, check: Check, groups: Sequence[str]) -> Found:
         """Return what counts of some groups, overlaps decided within each."""
-        return reduce(add, (self.found(check, (group,)) for group in groups), Found({}, {}, ()))
+        found = [self.found(check, (group,)) for group in groups]
+        return Found(
+            {group: some for one in found for group, some in one.matches.items()},
+            {group: hits for one in found for group, hits in one.hits.items()},
+            tuple(chain.from_iterable(one.cancelled for one in found)),
+        )
 
     def _shorter(self, live: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels."""
@@ -169,9 +173,11 @@ class Turn:
             groups = () if match.rule.is_crisis else check.only_crisis_after
         else:
             groups = (*check.void_after, *match.rule.unless_message)
-        asked = {group: self._held(group, self.asked_from) for group in groups}
-        found = next((group for group in groups if asked[group]), "")
-        return (found, self._words(asked[found][min(asked[found])])) if found else ("", "")
+        if groups not in self._asked:
+            asked = {group: self._held(group, self.asked_from) for group in groups}
+            found = next((group for group in groups if asked[group]), "")
+            self._asked[groups] = (found, self._words(asked[found][min(asked[found])])) if found else ("", "")
+        return self._asked[groups]
 
     def _held(self, group: str, since: int = 0) -> Mapping[int, Match]:
         """Return what in the message is of a group since a character, the first of each sentence by its number."""
@@ -196,9 +202,6 @@ class Found:
     matches: Mapping[str, Sequence[Match]]
     hits: Mapping[str, tuple[Hit, ...]]
     cancelled: tuple[Hit, ...]
-
-    def __add__(self, other: Found) -> Found:
-        return Found({**self.matches, **other.matches}, {**self.hits, **other.hits}, self.cancelled + other.cancelled)
 
     def count(self, groups: Collection[str]) -> int:
         """Return how many hits of some groups count."""
