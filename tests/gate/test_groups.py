@@ -14,6 +14,7 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.report import Totals, report
 from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
@@ -81,7 +82,7 @@ def test_every_rule_of_a_group_is_a_setting_of_its_config_and_of_the_recorded_po
     config, stored = (
         json.loads((REPOSITORY / f"schemas/{name}.schema.json").read_text("utf-8")) for name in ("config", "report")
     )
-    config_only = {"weights", "thresholds", "optional"}
+    config_only = {"weights", "thresholds", "optional", *KINDS}
     policy = stored["properties"]["provenance"]["properties"]["policy"]["properties"]["groups"]["properties"]
     for evaluator, key in (("safe_v0", "archetypes"), ("synthesis", "tags")):
         rules = {rule.name for rule in EVALUATORS[evaluator].group_rules}
