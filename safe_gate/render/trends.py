@@ -190,7 +190,7 @@ def _body(moments: Sequence[Moment], notes: Sequence[Phrase]) -> Iterator[str]:
         for number, (place, names) in enumerate(changed.items(), 1):
             at = html(moments[place].at[:16].replace("T", " "))
             yield f'<li value="{number}">Run {place + 1}, {at}: {html(", ".join(names))}</li>\n'
-        yield '</ol>\n<p class="muted">Figures on both sides do not compare like with like.</p>\n</section>\n'
+        yield '</ol>\n<p class="muted">Figures before and after a change are not comparable.</p>\n</section>\n'
     for name in _names(moments):
         yield f'<section><h2>{html(EVALUATORS[name].title)}</h2>\n<div class="charts">\n'
         for own, about, chart in _drawn(moments):
