@@ -183,8 +183,16 @@ def ranked(findings: Iterable[Finding], most: int) -> Ranked:
 
 
 def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]:
-    """Yield what cases to look at are counted by, and each of its values with their number; nothing of few cases."""
-    causes = [((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases) for one, cases in found.causes]
+    """Yield what cases to look at are counted by, and each of its values with their number; nothing of few cases.
+
+    A value that one case alone has is left out if all cases are shown.
+    """
+    least = 1 + (found.number <= len(found.first))
+    causes = [
+        ((one.what, *([": ", Untrusted(one.rule)] if one.rule else ())), cases)
+        for one, cases in found.causes
+        if cases >= least
+    ]
     groups = [((Untrusted(group),), cases) for group, cases in found.groups if cases > 1]  # one says nothing of many
     for noun, counts in (("rule", causes), ("tag or archetype", groups)):
         if found.number > _FEW and counts:

@@ -756,6 +756,15 @@ def test_many_failures_are_counted_by_rule_and_tag_before_ten_of_them_are_listed
     assert "Unverifiable reassurance: <code>reassurance-guarantee&#47;will-be-fine</code> **300**" in comment
 
 
+def test_a_rule_that_one_listed_case_breaks_is_not_counted(safe_gate: SafeGate) -> None:
+    replies = [BAD, BAD, "You must go now.", "I know exactly how you feel."]
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=reply, tags=[]) for i, reply in enumerate(replies)))
+    log = safe_gate("run", "--cases", "c.jsonl").out
+    (counts,) = re.findall(r"4 cases to look at, by rule:\n((?:  .*\n)+)", log)
+    assert "  2  Unverifiable reassurance: reassurance-guarantee/will-be-fine\n" in counts
+    assert "  1  " not in counts
+
+
 def test_three_failures_are_listed_without_counts(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=["x"]) for i in range(3)))
     log = safe_gate("run", "--cases", "c.jsonl").out
