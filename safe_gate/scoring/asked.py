@@ -34,9 +34,11 @@ def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
     >>> selects({"tag": ["grief", "work"], "not_tag": ["slow"]}, ["work"]), selects({"not_tag": ["slow"]}, ["slow"])
     (True, False)
     """
+    wanted, unwanted = settings.get("tag"), settings.get("not_tag")
+    if not (wanted or unwanted):
+        return True
     groups = {*groups}
-    wanted, unwanted = (settings.get(name) or () for name in FILTERS)
-    return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted)
+    return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted or ())
 
 
 def unfiltered(options: Options) -> Options:
