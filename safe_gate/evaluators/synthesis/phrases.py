@@ -8,7 +8,7 @@ a bound. So a token costs a few look-ups however many phrases there are.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
@@ -48,7 +48,8 @@ class _State(dict["int | frozenset[int]", "_State | None"]):
 
     def __missing__(self, key: int | frozenset[int]) -> _State | None:
         if isinstance(key, int):
-            found = self[self.labels & self.automata.taking(key)]
+            taken = self.labels & self.automata.taking(key)
+            found = self[taken] if taken else None
         else:
             found = self.automata.following(self.nodes, key)
         self[key] = found
@@ -126,7 +127,9 @@ class Automata:
         for node in nodes:
             start, end = starts[node], starts[node + 1]
             if end - start <= 4 * len(taken):
-                found.update(targets[at] for at in range(start, end) if labels[at] in taken)
+                for at in range(start, end):
+                    if labels[at] in taken:
+                        found.add(targets[at])
             else:
                 for label in taken:
                     first = bisect_left(labels, label, start, end)
@@ -142,17 +145,22 @@ class Automata:
 
     def _state(self, nodes: tuple[int, ...]) -> _State | None:
         if nodes not in self._states:
-            ends: dict[tuple[int, int], None] = {}
+            starts, numbers = self.network.ends
+            ends: set[tuple[int, int]] = set()
             for node in nodes:
-                for end in self.network.ends.row(node):
-                    ends |= dict.fromkeys((phrase, end % 2) for phrase in self._known_as[end // 2])
+                for end in numbers[starts[node] : starts[node + 1]]:
+                    ends.update((phrase, end % 2) for phrase in self._known_as[end // 2])
             # Of a phrase that may end here and a token earlier, the longer one comes last.
-            in_order = tuple(sorted(ends, key=lambda end: (end[0], -end[1])))
+            in_order = tuple(sorted(ends, key=lambda end: (end[0], -end[1]))) if ends else ()
             self._states[nodes] = _State(self, nodes, in_order, self._labels(nodes))
         return self._states[nodes]
 
-    def _labels(self, nodes: Sequence[int]) -> frozenset[int]:
-        return frozenset(chain((_LAST,), *map(self.network.labels.row, nodes)))
+    def _labels(self, nodes: Iterable[int]) -> frozenset[int]:
+        starts, labels = self.network.labels
+        found = {_LAST}
+        for node in nodes:
+            found.update(labels[starts[node] : starts[node + 1]])
+        return frozenset(found)
 
     def _forget(self) -> None:
         self._states = {(): None}
