@@ -12,7 +12,7 @@ WAIVERS_FILE = "safe-gate.waivers.json"
 _FILTERED = (*POWER, "score", "eval", "explain")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Judging:
     """The settings that judge, and are of no evaluator."""
 

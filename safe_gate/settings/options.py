@@ -25,7 +25,7 @@ _READING = ("run", "power", "score", "eval", "explain", "rules", "publish", "ble
 __all__ = ["AS_RUN", "GROUPS", "Group", "Setting"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class General(Judging):
     """The settings of a run that are of no evaluator."""
 

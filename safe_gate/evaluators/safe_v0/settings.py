@@ -40,7 +40,7 @@ def _weight(metric: str) -> Any:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Settings:
     """The settings of SAFE v0."""
 

@@ -10,7 +10,7 @@ from safe_gate.core.setting import ALL, option, renamed
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Settings:
     """The settings of Synthesis."""
 
