@@ -16,17 +16,12 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TextIO
 
-from safe_gate import commands
-from safe_gate.core.model import CannotJudge, Place, Problem, Untrusted
-from safe_gate.settings.old_names import OLD_NAMES
-from safe_gate.settings.options import Options
-
 if TYPE_CHECKING:
     from safe_gate.publish.effects import Effects
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
-_FEW_CYCLES = 100_000  # objects that may wait for the garbage collector: reading rules makes as many, and no garbage
+_FEW_CYCLES = 200_000  # objects that may wait for the garbage collector: a start makes nearly as many, and no garbage
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -54,7 +49,11 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: list[str], environ: Mapping[str, str]) -> int:
+    from safe_gate import commands
     from safe_gate.commands import _parsing
+    from safe_gate.core.model import CannotJudge
+    from safe_gate.settings.old_names import OLD_NAMES
+    from safe_gate.settings.options import Options
 
     flags: dict[str, Any] = {}
     effects = None
@@ -93,6 +92,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
 def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
     """Say in one sentence that safe-gate broke or is out of memory; for `run` in reports, to GitHub too. Returns 3."""
+    from safe_gate.core.model import Place, Problem, Untrusted
     from safe_gate.render.untrusted import plain
 
     what = f"internal error: {type(error).__name__}"
@@ -118,12 +118,15 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
 def _refuses_aloud(argv: Sequence[str]) -> bool:
     """Tell whether reports and GitHub say, too, that a command line could not be done."""
+    from safe_gate import commands
+
     name = next(iter(argv), "")
     return name in commands.names() and commands.module(name).COMMAND.refuses_aloud
 
 
 def _known_time(environ: Mapping[str, str]) -> str:
     """Return the time of a run that is refused: that of the clock if the one that SOURCE_DATE_EPOCH fixes is none."""
+    from safe_gate.core.model import CannotJudge
     from safe_gate.runs.world import time_of
 
     with suppress(CannotJudge):
@@ -145,4 +148,6 @@ def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the exit code is still owed
         if not (is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # a reader may leave (`| head`)
+            from safe_gate.core.model import CannotJudge, Place, Problem
+
             raise CannotJudge(Problem(Place("standard output"), f"cannot be written: {error.strerror}")) from error
