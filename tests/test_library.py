@@ -52,10 +52,11 @@ def test_scoring_imports_no_settings_network_or_file_code() -> None:
     loaded = json.loads(
         python(
             "import json, sys\n"
+            "before = set(sys.modules)\n"
             "from safe_gate import score_output, score_reply\n"
             "assert not score_reply('I am sad.', \"You'll be fine, I promise.\").passed\n"
             "score_output(signals=[], summary='', followup_questions=[])\n"
-            "print(json.dumps(sorted(sys.modules)))"
+            "print(json.dumps(sorted(set(sys.modules) - before)))"
         )
     )
     ours = {name for name in loaded if name.startswith("safe_gate.")}

@@ -13,7 +13,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Result as SafeResult
 from safe_gate.evaluators.synthesis.result import CheckResult
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
-from tests.support.cases import DATA, REPOSITORY, Ran, report
+from tests.support.cases import DATA, REPOSITORY, Ran, report, turn
 
 SafeGate = Callable[..., Ran]
 RESULTS: dict[str, Any] = {"safe_v0": SafeResult, "synthesis": SynthesisResult}
@@ -90,3 +90,16 @@ def test_a_check_that_counts_has_its_hits_by_group() -> None:
     assert [one.rule for one in found.hits["acme/bad"]] == ["p/r"]
     assert found.hits["good"] == ()
     assert found.to_json() == check
+
+
+def test_the_check_of_wording_has_its_hits_by_what_it_asks_for(safe_gate: SafeGate) -> None:
+    asked = {"must_contain": ["hard"], "must_not_contain": ["sorry"]}
+    Path("c.jsonl").write_text(json.dumps(turn("a", **asked)) + "\n", "utf-8")
+    safe_gate("run", "--synthesis-cases", "c.jsonl")
+    (entry,) = report()["synthesis"]["results"]
+    assert_same("synthesis", [entry])
+    hits = SynthesisResult.from_json(entry).checks["wording"].hits
+    assert {kind: [hit.text for hit in some] for kind, some in hits.items()} == {
+        "must_contain": ["hard"],
+        "must_not_contain": ["sorry"],
+    }

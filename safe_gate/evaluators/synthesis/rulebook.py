@@ -118,6 +118,11 @@ def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
 
 
 def _worth(gain: Gain) -> str:
+    """Return whether a gain is worth anything.
+
+    >>> _worth(Gain("topic_pivot", labels=10, before=8, corrected=1, spoiled=1))
+    'no gain: do not use these rows'
+    """
     if gain.after <= gain.before:
         return "no gain: do not use these rows"
     return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
