@@ -23,6 +23,7 @@ from safe_gate.gate import drops, regression
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk
 from safe_gate.proof import verification
+from safe_gate.render.report import filtered
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +78,7 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     return Approval(
         ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report['verdict']}:"),
         _table(changes),
-        (*_stale(report), *_remarks(old, report, counts)),
+        (*_stale(report), *filtered(report["provenance"]), *_remarks(old, report, counts)),
         {
             **{key: value for key, value in report.items() if key != "blessed"},
             **({"blessed": blessed} if blessed else {}),

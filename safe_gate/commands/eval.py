@@ -42,7 +42,7 @@ def main(call: Call) -> int:
         keep_inputs("--out", out, options)
         writing.write(Path(out), jsonreport.pieces(measured.part))
     if not options.quiet:
-        section = section_alone(evaluator.name, measured.part, asked.settings(options))
+        section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))
         effects.out(console.scorecard(section, everything=call.arguments["verbose"]))
     if out and not options.quiet:
         effects.out(f"Report: {console.path_words(out)}")

@@ -51,7 +51,7 @@ def main(call: Call) -> int:
         return complain(problems, effects)
     if output:
         keep_inputs("--output", output, options)
-    section = section_alone(evaluator.name, measured.part, asked.settings(options))
+    section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))
     _write_reports(measured.part, section, options, effects, output=output, verbose=call.arguments["verbose"])
     labels = measured.part["label_distribution"]
     return 1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0

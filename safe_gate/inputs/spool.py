@@ -98,6 +98,9 @@ class Store:
     def __bool__(self) -> bool:
         return any(True for _ in self.items())
 
+    def __len__(self) -> int:
+        return sum(1 for _ in self.items())
+
 
 class _OnDisk:
     """What a store does, done by a database in a file that goes with it (SQLite, "Temporary Databases")."""

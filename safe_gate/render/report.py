@@ -282,10 +282,14 @@ def of_scoring(report: JsonObject) -> list[Phrase]:
     return [*departures(report), *own]
 
 
-def section_alone(name: str, part: JsonObject, settings: JsonObject) -> Section:
-    """Return the section of an evaluator whose part is the whole report, with remarks on the settings it scored by."""
+def section_alone(name: str, part: JsonObject, settings: JsonObject, left_out: int) -> Section:
+    """Return the section of an evaluator whose part is the whole report, with remarks on the settings it scored by.
+
+    `left_out` is how many cases filters leave out.
+    """
     section = EVALUATORS[name].section(part)
-    report = {**dict.fromkeys(EVALUATORS), name: part, "provenance": {"policy": settings}}
+    provenance = {"policy": settings, "left_out": {name: left_out} if left_out else {}}
+    report = {**dict.fromkeys(EVALUATORS), name: part, "provenance": provenance}
     return replace(section, notes=(*section.notes, *of_scoring(report)))
 
 
@@ -321,13 +325,13 @@ def departures(report: JsonObject) -> list[Phrase]:
     if commit := report["provenance"].get("policy_commit"):
         judged_by = "Judged by the config file, the rule packs and the waivers of the base commit ("
         sentences.append((judged_by, Untrusted(commit[:7]), "), not by this change's own."))
-    sentences += _filtered(report["provenance"])
+    sentences += filtered(report["provenance"])
     if policy.get("text") == "none":
         sentences.append(("Recorded text is hidden: hashes replace it.",))
     return sentences
 
 
-def _filtered(provenance: JsonObject) -> Iterator[Phrase]:
+def filtered(provenance: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence on the filters of a run, and on how many cases they leave out, as far as that is known."""
     wanted, unwanted = (provenance["policy"].get(name) or [] for name in ("tag", "not_tag"))
     if not (wanted or unwanted):

@@ -189,7 +189,7 @@ def _judged(
         return Made(error_report(problems, judging, effects, inputs), problems)
     report = report_of(verdict, outcomes, parts, inputs, ruling, effects)
     if left_out:
-        report["provenance"]["left_out"] = {name: sum(1 for _ in ids.items()) for name, ids in left_out.items()}
+        report["provenance"]["left_out"] = {name: len(ids) for name, ids in left_out.items()}
     return Made(differences.with_digests(report), (), texts)
 
 

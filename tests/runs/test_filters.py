@@ -98,7 +98,7 @@ def test_every_command_that_scores_has_the_filters(safe_gate: SafeGate) -> None:
     write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))
     assert safe_gate("eval", "--cases", "c.jsonl").code == 2
     ran = safe_gate("eval", "--cases", "c.jsonl", "--not-tag", "work")
-    assert (ran.code, 'Filtered: only cases without "work".' in ran.out) == (0, True)
+    assert (ran.code, 'Filtered: only cases without "work"; 1 Synthesis case is left out.' in ran.out) == (0, True)
     scored = json.loads(safe_gate("score", "--batch", "b", "--format", "json", "--tag", "Safety").out)
     assert scored["total_cases"] == 1
     assert "No case fails" in safe_gate("explain", "--failed", "--cases", "c.jsonl", "--tag", "grief").out
@@ -188,6 +188,16 @@ def test_a_case_that_is_left_out_and_deleted_is_missed(safe_gate: SafeGate) -> N
     assert [(one["kind"], one["id"], one["what"]) for one in report()["weakened"]["findings"]] == [
         ("synthesis", "c", "dropped")
     ]
+
+
+def test_a_filtered_report_that_becomes_the_baseline_says_so(safe_gate: SafeGate) -> None:
+    cases()
+    assert safe_gate(*RUN, "--tag", "grief").code == 0
+    ran = safe_gate("bless", "--baseline", "base.json")
+    assert "Filtered: only cases with grief; 1 Synthesis case is left out." in ran.out
+    assert safe_gate(*RUN, "--not-tag", "work", "slow").code == 0
+    ran = safe_gate("bless", "--baseline", "base.json")
+    assert (ran.code, "1 case is gone" in ran.err) == (1, True)
 
 
 @pytest.mark.parametrize(
