@@ -6,6 +6,7 @@ from collections.abc import Iterator
 
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.model import JsonObject, Phrase
+from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 from safe_gate.evaluators.synthesis.score import is_negative
 
 
@@ -17,6 +18,7 @@ def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
         yield (f"Synthesis ran with profile {policy['profile']}{idle}.",)
     elif policy["sensitivity"] != "balanced":
         yield (f"Synthesis ran with sensitivity {policy['sensitivity']}.",)
+    yield from _of_conversations(policy)
     if packs := list(dict.fromkeys(policy["rules"])):  # a glob names any number of packs
         yield ("Synthesis ran with the repository's own rule packs: ", *first_few(packs, len(packs)), ".")
     if off := list(dict.fromkeys(policy["rules_off"])):
@@ -28,6 +30,17 @@ def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
     if weighed := [one for one, weight in (weights or {}).items() if weight not in (0, 1)]:
         words = "Rules are on or off: a weight other than 0 counts as 1 (rule-weights: "
         yield (words, *first_few(weighed, len(weighed)), ").")
+
+
+def _of_conversations(policy: JsonObject) -> Iterator[Phrase]:
+    """Yield a sentence for each setting of conversations, and of cases that name no check, that is not the default."""
+    if policy.get("turns", "last") == "all":
+        yield ("Synthesis judged every reply of conversations, but where a case says otherwise.",)
+    if (context := policy.get("context", 1)) != 1:
+        yield (f"Topic pivot looked {plural(context, 'user message')} further back for a disclosure.",)
+    checks = policy.get("default_checks", DEFAULT_CHECKS)
+    if sorted(checks) != sorted(DEFAULT_CHECKS):
+        yield ("Cases without checks ran ", *first_few(checks, len(checks)), ".")
 
 
 def _doubtful_fail_tags(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:

@@ -217,6 +217,20 @@ def test_a_case_without_checks_has_those_of_the_setting(safe_gate: SafeGate) -> 
     assert list(found["checks"]) == ["agency_language"]
 
 
+def test_a_reader_is_told_of_settings_that_are_not_the_default(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD))
+    flags = ("--turns", "all", "--context", "3", "--default-checks", "topic_pivot")
+    said = (
+        "Synthesis judged every reply of conversations, but where a case says otherwise.",
+        "Topic pivot looked 3 user messages further back for a disclosure.",
+        'Cases without checks ran "topic_pivot".',
+    )
+    told = safe_gate("run", "--synthesis-cases", "c.jsonl", *flags).out
+    assert [one in " ".join(told.split()) for one in said] == [True, True, True]
+    told = safe_gate("run", "--synthesis-cases", "c.jsonl").out
+    assert [one[:20] in told for one in said] == [False, False, False]
+
+
 def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     for command in ("run", "eval"):
