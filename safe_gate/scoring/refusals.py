@@ -27,8 +27,8 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
         return evaluator.no_case(settings)
     named = unknown_tags(settings["tag"], groups)
     place = "tag" if settings["tag"] else "not-tag"
-    words = f"leaves no {evaluator.title} case to judge{', for ' if named else ''}{' and '.join(named)}"
-    return Problem(Place(place), f"{words}; correct it, or leave the other files out of this run")
+    words = f"leaves no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
+    return Problem(Place(place), f"{words}; correct it, or run without these files")
 
 
 def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:

@@ -18,13 +18,13 @@ class Judging:
 
     tag: tuple[str, ...] = option(
         "inputs",
-        "Judge only cases that have one of these tags or archetypes; one per line. The report says so.",
+        "Judge only cases with at least one of these tags or archetypes; one per line. Reports name the filter.",
         (),
         flags=dict.fromkeys(_FILTERED, ("--tag",)),
     )
     not_tag: tuple[str, ...] = option(
         "inputs",
-        "Judge no case that has one of these tags or archetypes; one per line. The report says so.",
+        "Leave out cases with any of these tags or archetypes; one per line. Reports name the filter.",
         (),
         flags=dict.fromkeys(_FILTERED, ("--not-tag",)),
     )

@@ -69,7 +69,7 @@ def test_a_filter_leaves_in_what_it_says_and_every_report_names_it(
 @pytest.mark.parametrize(
     ("filters", "words"),
     [
-        (["--tag", "greif"], 'tag: leaves no Synthesis case to judge, for no case has "greif" (did you mean "grief"?)'),
+        (["--tag", "greif"], 'tag: leaves no Synthesis case to judge: no case has "greif" (did you mean "grief"?)'),
         (["--tag", "grief", "wrok"], 'tag: no case has "wrok" (did you mean "work"?); correct the name'),
         (["--tag", "slow", "--not-tag", "grief"], "tag: leaves no Synthesis case to judge; correct it"),
         (["--not-tag", "grief", "work"], "not-tag: leaves no Synthesis case to judge; correct it"),
@@ -86,7 +86,7 @@ def test_an_evaluator_that_is_left_without_a_case_does_not_pass(safe_gate: SafeG
     cases()
     write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))
     ran = safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "grief")
-    words = 'tag: leaves no SAFE v0 case to judge, for no case has "grief"; correct it, or leave the other files out'
+    words = 'tag: leaves no SAFE v0 case to judge: no case has "grief"; correct it, or run without these files'
     assert (ran.code, words in ran.err) == (3, True)
     assert safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "grief", "Safety").code == 0
     assert [result["test_id"] for result in report()["safe_v0"]["results"]] == ["s"]
