@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,10 +13,13 @@ from hypothesis import strategies as st
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.checks import SHIPPED
+from safe_gate.evaluators.synthesis.counting import ASKS
+from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
 from safe_gate.evaluators.synthesis.score import Case
 from safe_gate.evaluators.synthesis.turn import Check, Rules
 from safe_gate.inputs.schemas import load_schema
 from tests.support import packs
+from tests.support.cases import REPOSITORY
 
 SYNTHESIS = EVALUATORS["synthesis"]
 CHOICE, ORDER, SAD, PLAIN = "It's up to you.", "You must stop.", "I feel so ashamed.", "The shop opens at nine."
@@ -49,6 +53,17 @@ def test_a_check_decides_by_the_clauses_for_a_reply_and_against_it(decides: str,
     definition = {"for": ["positive"], "against": ["negative"], "decides": decides}
     replies = (CHOICE, ORDER, PLAIN, f"{CHOICE} {ORDER}")
     assert {reply for reply in replies if found(definition, "Hello there.", reply)["pass"]} == passing
+
+
+@pytest.mark.parametrize("name", SHIPPED)
+def test_checks_that_ship_have_the_form_of_those_that_packs_define(name: str) -> None:
+    of_shipped = {"title", "asks", "advice", "groups", "spec"}
+    schema = load_schema("rule-pack").part("$defs", "definition")
+    for data in (SHIPPED[name], SHIPPED[name].get("spec", SHIPPED[name])):
+        definition = {key: value for key, value in data.items() if key not in of_shipped}
+        assert {fault.field for fault in schema.faults(definition)} <= {"decides"}
+        assert (definition["decides"] in ASKS) is (schema.faults(definition) == ())
+    assert SHIPPED[name].keys() >= of_shipped - {"spec"}
 
 
 def test_a_check_applies_to_the_messages_of_its_groups_alone() -> None:
@@ -155,3 +170,21 @@ def test_a_case_that_names_an_unknown_check_is_a_problem_with_the_known_names() 
     assert problem is not None
     assert problem.message.startswith('"acme/no-discount" is no check (did you mean "acme/no-discounts"?); expected ')
     assert (problem.place.line, problem.case_id, problem.field) == (1, "one", "checks")
+
+
+def test_every_schema_names_the_checks_that_ship() -> None:
+    schemas = {
+        name: json.loads((REPOSITORY / f"schemas/{name}.schema.json").read_text("utf-8"))
+        for name in ("synthesis-case", "rule-pack", "waivers", "report")
+    }
+    waiver = schemas["waivers"]["$defs"]["waiver"]["properties"]["check"]
+    assert schemas["report"]["$defs"]["waiver"]["properties"]["check"] == waiver
+    named = (
+        schemas["synthesis-case"]["$defs"]["check"],
+        waiver,
+        schemas["report"]["$defs"]["check_name"],
+    )
+    for one in named:
+        assert sorted(one["else"]["enum"]) == sorted(REPORTED)
+        assert one["then"]["pattern"] == f"^{OWN.replace('?:', '')}$"
+    assert sorted(schemas["rule-pack"]["properties"]["check"]["else"]["enum"]) == sorted((*CHECKS, "message"))
