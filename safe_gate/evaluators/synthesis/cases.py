@@ -120,7 +120,8 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
     elif name in SHIPPED:
         words = f"{quote(name)} is no check of the profile spec; take it out of the case, or set profile to standard"
     else:
-        known = f"expected {', '.join(rules.checks)}, or a check that a pack of the setting rules defines"
+        packs = "a check that a pack of the setting rules defines (with policy-ref base: at the base commit)"
+        known = f"expected {', '.join(rules.checks)}, or {packs}"
         words = f"{quote(name)} is no check{suggestion(name, list(rules.checks))}; {known}"
     return Problem(case.place, words, case.id, "checks")
 
