@@ -178,6 +178,7 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     assert (sorted(Path().rglob("*")), *capsys.readouterr()) == (before, "", "")
     assert isinstance(done, Run)
     assert (done.verdict, done.exit_code, done.passed) == ("fail", 1, False)
+    assert "'results'" not in repr(done)
     assert done.report == written
     assert [rule.as_json() for rule in done.rules] == written["rules"]
     assert {name: [one.to_json() for one in some] for name, some in done.results.items()} == {

@@ -8,7 +8,7 @@ import sys
 import warnings
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextvars import copy_context
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -58,8 +58,8 @@ class Run:
     verdict: Verdict
     exit_code: int
     rules: tuple[RuleOutcome, ...]
-    results: Mapping[str, tuple[Any, ...]]
-    report: JsonObject
+    results: Mapping[str, tuple[Any, ...]] = field(repr=False)
+    report: JsonObject = field(repr=False)
 
     @property
     def passed(self) -> bool:
