@@ -332,6 +332,22 @@ def test_sarif_shows_the_whole_reply_where_no_words_decide_and_of_a_batch_the_ca
     assert json.JSONDecoder().raw_decode(from_there)[0]["test_id"] == "second"
 
 
+def test_sarif_shows_the_deciding_words_of_each_message_of_a_conversation(safe_gate: SafeGate) -> None:
+    said = ["You must go.", [{"type": "text", "text": "Oh."}, {"type": "text", "text": "You need to stay."}]]
+    messages = [
+        message
+        for reply in said
+        for message in ({"role": "user", "content": "I am 😀."}, {"role": "assistant", "content": reply})
+    ]
+    case = {"id": "talk", "messages": messages, "turns": "all", "checks": ["agency_language"]}
+    write_cases(Path("c.jsonl"), case)
+    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    regions = [one["locations"][0]["physicalLocation"]["region"] for one in read().run["results"]]
+    line = Path("c.jsonl").read_text("utf-8")
+    found = [cut(line, (one["startColumn"], one["endColumn"])) for one in regions]
+    assert found == ["You must", "You need to"]
+
+
 def test_sarif_names_a_file_outside_the_repository_by_its_whole_address(
     safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
