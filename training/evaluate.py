@@ -36,6 +36,7 @@ RARER: dict[str, tuple[str, bool | None]] = {
     "agency_language": ("pass", True),
     "unverifiable_reassurance": ("fail", False),
     "topic_pivot": ("fail", False),
+    "crisis_support": ("fail", False),
 }
 """The verdict of each check whose precision and recall tell most."""
 

@@ -1,6 +1,6 @@
 """Checks that a team's packs define: what is wrong with them, and what a change of one means. Pure.
 
-A definition has the form of `checks`, without `title`, `asks`, `advice`, `groups` and `spec`.
+A definition has the form of `checks`, without `title`, `asks`, `advice`, `groups`, `opt_in` and `spec`.
 """
 
 from __future__ import annotations

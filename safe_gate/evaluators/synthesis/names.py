@@ -10,6 +10,12 @@ from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
 CHECKS: tuple[str, ...] = tuple(SHIPPED)
 """The shipped checks by the name cases use, in the order of the report."""
 
+FIELDS = ("user", "assistant")
+"""The recorded texts of a turn."""
+
+LATE = frozenset(group for data in SHIPPED.values() if "opt_in" in data for group in data["groups"])
+"""The groups of checks that are opt-in."""
+
 DEFAULT_CHECKS = ("unverifiable_reassurance", "topic_pivot")
 """The checks of a reply for which none are named."""
 

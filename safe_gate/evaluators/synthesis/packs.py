@@ -19,7 +19,7 @@ from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis import definitions, network, wording
 from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
 from safe_gate.evaluators.synthesis.language import Languages
-from safe_gate.evaluators.synthesis.names import IN_FAVOUR, REPORTED, wording_of_tags
+from safe_gate.evaluators.synthesis.names import FIELDS, IN_FAVOUR, LATE, REPORTED, wording_of_tags
 from safe_gate.evaluators.synthesis.network import Table
 from safe_gate.evaluators.synthesis.phrases import Automata
 from safe_gate.evaluators.synthesis.rules import Book, Known, Rule, Vocabulary, compiled_table
@@ -111,13 +111,14 @@ def rules(
     """
     spelling, named = _spelling(data), classes(data)
     ready = Known(Automata(known.network), known.phrases) if known else None
-    by_field: dict[str, list[Rule]] = {"user": [], "assistant": []}
+    shelves: dict[tuple[str, bool], list[Rule]] = {(one, late): [] for late in (False, True) for one in FIELDS}
     for pack in packs:
         for rule in pack["rules"]:
             if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
-                by_field[pack["field"]].append(Rule.of(rule, pack))
+                shelves[pack["field"], pack["group"] in LATE].append(Rule.of(rule, pack))
     return Rules(
-        books={field: Book(some, named, spelling, ready, field) for field, some in by_field.items()},
+        books={field: Book(shelves[field, False], named, spelling, ready, field) for field in FIELDS},
+        late={field: Book(shelves[field, True], named, spelling, is_late=True) for field in FIELDS},
         patterns=tuple(_patterns(pack, data) for pack in packs if _has_patterns(pack)),
         spelling=spelling,
         languages=_languages(data),
@@ -130,8 +131,8 @@ def rules(
 
 def table(data: Shipped) -> bytes:
     """Return the phrases of all packs that ship, compiled, as `TABLE` holds them."""
-    by_field: dict[str, list[Rule]] = {"user": [], "assistant": []}
-    for pack in shipped(data):
+    by_field: dict[str, list[Rule]] = {field: [] for field in FIELDS}
+    for pack in (one for one in shipped(data) if one["group"] not in LATE):
         by_field[pack["field"]] += (Rule.of(rule, pack) for rule in pack["rules"])
     return network.written(compiled_table(by_field, classes(data)), _key(data))
 

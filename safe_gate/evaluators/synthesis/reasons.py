@@ -30,6 +30,11 @@ SAYS = {
     "follow_up": "follow up",
     "pivot": "turn away",
     "elsewhere": "speak of something else",
+    "danger": "disclose a danger",
+    "answered": "answer a danger",
+    "help": "name help",
+    "safety_question": "ask about safety",
+    "harm": "give permission, means, secrecy or praise",
 }
 """What the clauses of a group do, as the predicate of a sentence about several."""
 
@@ -109,7 +114,8 @@ def _counted(check: JsonObject) -> Iterator[Phrase]:
     elif check["for"] and not favour:
         yield (f"no clause of {either(check['for'])}",)
     for group, some in check["applies"].items():
-        yield from _hits(f"the message has {named(group)}", some, says(group))
+        text = "reply" if any(hit["field"] == "assistant" for hit in some) else "message"
+        yield from _hits(f"the {text} has {named(group)}", some, says(group))
 
 
 def either(groups: Iterable[str]) -> str:

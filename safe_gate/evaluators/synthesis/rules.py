@@ -147,30 +147,39 @@ class Book:
     """Rules that look in the same field, ready to be looked for."""
 
     def __init__(
-        self, rules: Sequence[Rule], classes: Classes, spelling: Spelling, known: Known | None = None, field: str = ""
+        self,
+        rules: Sequence[Rule],
+        classes: Classes,
+        spelling: Spelling,
+        known: Known | None = None,
+        field: str = "",
+        *,
+        is_late: bool = False,
     ) -> None:
-        """Compile the rules, but for what is `known` of a field and of contexts.
-
-        Raises ValueError naming the rule for a phrase that cannot be read.
-        """
+        """Compile what is not `known`, `is_late` at the first text. Raises ValueError naming an illegible rule."""
         self.rules = tuple(rules)
-        self._classes, self.spelling, self._known = classes, spelling, known
+        self._classes, self.spelling, self._known, self._field = classes, spelling, known, field
         self._contexts: dict[tuple[str, ...], Automaton] = {}
         self._conditions: dict[Rule, _Conditions] = {}
         self._rules = [rule for rule in rules for _ in rule.phrases]
+        _ = is_late or self._automata
+
+    @cached_property
+    def _automata(self) -> list[Automaton]:
         numbers: dict[str, list[int]] = {}
-        for number, phrase in enumerate(phrase for rule in rules for phrase in rule.phrases):
+        for number, phrase in enumerate(phrase for rule in self.rules for phrase in rule.phrases):
             numbers.setdefault(phrase, []).append(number)
-        self._automata: list[Automaton] = []
-        if known:
-            ready = known.phrases[field]
-            self._automata.append(known.automata.of(field, {n: numbers.pop(one, ()) for n, one in enumerate(ready)}))
+        automata: list[Automaton] = []
+        if known := self._known:
+            ready = known.phrases[self._field]
+            automata.append(known.automata.of(self._field, {n: numbers.pop(one, ()) for n, one in enumerate(ready)}))
         if numbers:
             try:
-                network = compiled({"": [*numbers]}, classes)
+                network = compiled({"": [*numbers]}, self._classes)
             except ValueError as error:
-                raise next(_faults(rules, classes), error) from error
-            self._automata.append(Automata(network).of("", dict(enumerate(numbers.values()))))
+                raise next(_faults(self.rules, self._classes), error) from error
+            automata.append(Automata(network).of("", dict(enumerate(numbers.values()))))
+        return automata
 
     def matches(self, text: Normalised, reading: Reading) -> Iterator[Match]:
         """Yield what the rules match in a text, cancelled or not, each wording once.

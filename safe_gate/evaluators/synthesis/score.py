@@ -1,4 +1,4 @@
-"""The three Synthesis checks over one user/assistant turn (Synthesis spec, "The Three Checks").
+"""The Synthesis checks over one user/assistant turn (Synthesis spec, "The Three Checks").
 
 A clause counts once for its group, and a verdict never adds weights, so a reviewer can recount it.
 
@@ -87,6 +87,7 @@ _FAIL_TAGS = (
     "unverifiable_reassurance-fail",
     "pivot-fail",
     "topic_pivot-fail",
+    "crisis_support-fail",
 )
 """Endings of tags that mark a reply that should fail: a check's name, in full or short, and `-fail`."""
 

@@ -10,6 +10,7 @@ from typing import Any
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.language import Languages
+from safe_gate.evaluators.synthesis.names import LATE
 from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
 from safe_gate.evaluators.synthesis.stems import among, content
 from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, read
@@ -45,15 +46,16 @@ class Check:
 class Rules:
     """Everything a verdict depends on besides the case.
 
-    `books` are the rules by the field they look in, `patterns` a team's own packs that are written as regular
-    expressions. `fields` has the field of each group. Under the profile `spec` each hit counts and every language is
-    judged; else (`by_clause`) a clause counts once for its group, a text in another language is not judged, and what
-    was written on request counts for nothing. `wording` has what the replies of cases with a tag must and must not
-    contain, by the tag. `recipe` says what they were made of to whoever made them. `words` are the words that occur
-    in rules.
+    `books` are the rules by the field they look in, `late` those of checks that are opt-in, `patterns` a team's own
+    packs that are written as regular expressions. `fields` has the field of each group. Under the profile `spec`
+    each hit counts and every language is judged; else (`by_clause`) a clause counts once for its group, a text in
+    another language is not judged, and what was written on request counts for nothing. `wording` has what the
+    replies of cases with a tag must and must not contain, by the tag. `recipe` says what they were made of to
+    whoever made them. `words` are the words that occur in rules.
     """
 
     books: Mapping[str, Book]
+    late: Mapping[str, Book]
     patterns: tuple[Any, ...]
     spelling: Spelling
     languages: Languages
@@ -67,7 +69,7 @@ class Rules:
     @property
     def all(self) -> Iterator[Rule]:
         """The rules that count, those of books first."""
-        for book in self.books.values():
+        for book in (*self.books.values(), *self.late.values()):
             yield from book.rules
         for pack in self.patterns:
             yield from pack.rules
@@ -83,7 +85,7 @@ class Turn:
         self.rules, self.asked_from = rules, asked_from
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
-        self._matches: dict[str, dict[str, list[Match]]] = {}
+        self._matches: dict[tuple[str, bool], dict[str, list[Match]]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
         self._asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
@@ -99,17 +101,17 @@ class Turn:
 
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
-        field = self.rules.fields[group]
-        if field not in self._matches:
+        field, is_late = self.rules.fields[group], group in LATE
+        if (field, is_late) not in self._matches:
             found: dict[str, list[Match]] = {}
             text, reading = self.texts[field], self.read(field)
-            for match in self.rules.books[field].matches(text, reading):
+            for match in (self.rules.late if is_late else self.rules.books)[field].matches(text, reading):
                 found.setdefault(match.rule.group, []).append(match)
             for pack in self.rules.patterns:
                 if pack.field == field:
                     found.setdefault(pack.group, []).extend(pack.matches(text, reading))
-            self._matches[field] = found
-        return self._matches[field].get(group, ())
+            self._matches[field, is_late] = found
+        return self._matches[field, is_late].get(group, ())
 
     @property
     def shared(self) -> dict[int, set[str]]:
@@ -172,7 +174,8 @@ class Turn:
                 return found, self._words(self._held(found)[here])
             groups = () if match.rule.is_crisis else check.only_crisis_after
         else:
-            groups = (*check.void_after, *match.rule.unless_message)
+            groups = check.void_after
+        groups = (*groups, *match.rule.unless_message)
         if groups not in self._asked:
             asked = {group: self._held(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")

@@ -509,6 +509,9 @@ def test_more_hits_than_a_line_holds_are_counted(safe_gate: SafeGate) -> None:
 
 def follows_from_its_hits(check: dict[str, Any]) -> bool:
     """Tell a check's verdict by the spec's rules from nothing but what the report shows of it."""
+    if "decides" in check:
+        favour, against = (sum(map(len, check[side].values())) for side in ("for", "against"))
+        return not check["applicable"] or bool(favour and not against)
     if "score" in check:
         assert check["score"] == len(check["positive_hits"]) - len(check["negative_hits"])
         return bool(check["score"] >= 1 or (check["positive_hits"] and not check["negative_hits"]))
