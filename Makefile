@@ -10,7 +10,7 @@ PIP := $(BIN)/python -m pip install --quiet --disable-pip-version-check
 
 .PHONY: demo regression test soak lint fix docs bench peer curves cluster checks lock clean
 
-demo: $(RUNNABLE) ## run the gate on examples/ and show the scorecard
+demo: $(RUNNABLE) $(TABLE) ## run the gate on examples/ and show the scorecard
 	@$(BIN)/safe-gate run --safe-batch 'examples/clinical/*_batch_*' --synthesis-cases examples/empathy.jsonl \
 	  --report-dir reports || [ $$? -eq 1 ] && echo 'The gate failed, as one batch of the examples is made to show.'
 	@echo 'See why a case fails: $(BIN)/safe-gate explain EMP-028 --cases examples/empathy.jsonl'
@@ -22,7 +22,7 @@ regression: $(RUNNABLE) ## hold the regression planted in examples/regressed aga
 	  --safe-outputs examples/regressed/golden_set.outputs.jsonl --synthesis-cases examples/regressed/empathy.jsonl \
 	  --baseline reports/before/safe-gate.json --max-regressions 0 --report-dir reports || [ $$? -eq 1 ]
 
-test: lint ## the test suite, but for what takes long
+test: lint $(TABLE) ## the test suite, but for what takes long
 	$(BIN)/python -m pytest --numprocesses=auto -m 'not soak' --cov --cov-report=term-missing
 	$(BIN)/coverage report --fail-under=100 --include='safe_gate/gate/rules.py,safe_gate/evaluators/*'
 
@@ -69,7 +69,7 @@ lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) --group build --output-file requirements-build.txt
 	$(LOCK) pyproject.toml --extra dask --extra otel --extra zstd --group dev --output-file requirements-dev.txt
 
-$(TABLE): $(SYNTHESIS)/classes.json $(wildcard $(SYNTHESIS)/packs/*.json) $(SYNTHESIS)/network.py $(SYNTHESIS)/notation.py | $(READY)
+$(TABLE): $(SYNTHESIS)/classes.json $(wildcard $(SYNTHESIS)/packs/*.json) $(SYNTHESIS)/network.py $(SYNTHESIS)/notation.py | $(RUNNABLE)
 	$(BIN)/python hatch_build.py
 
 clean:

@@ -131,14 +131,15 @@ def written(table: Table, key: str) -> bytes:
 
 def read(content: bytes, key: str) -> Table | None:
     """Return the table that bytes hold, None if its key is another or if bytes are missing."""
-    head, end, numbers = content.partition(b"\n")
-    facts: dict[str, Any] = json.loads(head) if end else {"key": ""}
+    end = content.find(b"\n")
+    facts: dict[str, Any] = json.loads(content[:end]) if end >= 0 else {"key": ""}
     if facts["key"] != key:
         return None
+    numbers = memoryview(content)[end + 1 :]
     ends = [*accumulate((array("I").itemsize * size for size in facts["sizes"]), initial=0)]
     if ends[-1] != len(numbers):
         return None
-    symbols, *rows = (array("I", numbers[start:end]) for start, end in pairwise(ends))
+    symbols, *rows = (_array(numbers[start:end]) for start, end in pairwise(ends))
     meanings, labels, targets, ended, firsts = (Rows(*rows[at : at + 2]) for at in range(0, len(rows), 2))
     network = Network(
         lists=facts["lists"],
@@ -153,6 +154,12 @@ def read(content: bytes, key: str) -> Table | None:
         firsts=firsts,
     )
     return Table(network, facts["phrases"])
+
+
+def _array(numbers: memoryview) -> array[int]:
+    found = array("I")
+    found.frombytes(numbers)
+    return found
 
 
 def _arrays(network: Network) -> Iterator[array[int]]:
