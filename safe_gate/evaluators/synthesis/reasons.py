@@ -152,6 +152,8 @@ def _pivot(check: JsonObject) -> Iterator[Phrase]:
     if not because:
         found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
+        if "earlier" in check:
+            yield from _hits("what was disclosed:", *disclosed)
     elif because == NOTHING_TOUCHES:
         yield from _hits(f"{because}:", *disclosed)
     else:

@@ -146,6 +146,12 @@ def test_the_evidence_says_where_the_disclosure_is(safe_gate: SafeGate) -> None:
     assert "Reply (messages[3]):" in told
 
 
+def test_the_profile_spec_says_where_it_is_too(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", "I am so scared and ashamed.", GOOD, "Yes.", AWAY))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--verbose", "--profile", "spec")
+    assert re.search("similarity 0.00 is below 0.45\n.*what was disclosed: .* in messages.0. by", ran.out)
+
+
 def test_a_message_that_discloses_is_judged_without_what_came_before(safe_gate: SafeGate) -> None:
     (found,) = evaluated(safe_gate, talk("a", "My dog died.", GOOD, TOLD, GOOD)).values()
     assert {hit["field"] for hit in found["checks"]["topic_pivot"]["vulnerability_hits"]} == {"messages[2]"}
