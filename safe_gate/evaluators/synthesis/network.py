@@ -72,6 +72,19 @@ class Network(NamedTuple):
     ends: Rows
     firsts: Rows
 
+    def labels_of(self, number: int) -> frozenset[int]:
+        """Return all labels of a list. Its places stand together, behind those that lists begin at."""
+        firsts = (min(self._from_beginnings(self.targets, one), default=0) for one in range(number, len(self.lists)))
+        first, end = next(firsts), next(filter(None, firsts), len(self.labels.starts) - 1)
+        starts = self.labels.starts
+        own = self.labels.numbers[starts[first] : starts[end]] if first else ()
+        return frozenset(self._from_beginnings(self.labels, number)).union(own)
+
+    def _from_beginnings(self, rows: Rows, number: int) -> array[int]:
+        """Return what rows have of the places that a list begins at."""
+        start, end = (rows.starts[BEGINNINGS * one] for one in (number, number + 1))
+        return rows.numbers[start:end]
+
 
 class Table(NamedTuple):
     """A network, and the phrases of some of its lists by name."""

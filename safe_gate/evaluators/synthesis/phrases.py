@@ -114,6 +114,10 @@ class Automata:
         if self._steps >= _MOST_STEPS:
             self._forget()
         self._steps += 1
+        return self.meaning(symbol)
+
+    def meaning(self, symbol: int) -> frozenset[int]:
+        """Return the labels that take a symbol."""
         meaning = self._meanings.get(symbol)
         if meaning is None:
             meaning = self._meanings[symbol] = frozenset(self.network.meanings.row(symbol))
@@ -173,12 +177,20 @@ class Automaton:
     """Finds the phrases of a list in tokens. What it finds depends on the phrases alone."""
 
     def __init__(self, automata: Automata, number: int) -> None:
-        """Take the number of the list."""
-        self._automata, self._number, self._symbols = automata, number, automata.symbols
+        """Take the number of the list. Words that only other lists tell apart are one symbol."""
+        self._automata, self._number = automata, number
         network = automata.network
+        self._labels = network.labels_of(number) | {_LAST}
+        self._alike: dict[frozenset[int], int] = {}
+        self._symbols = _Symbols({}, self._symbol)
         words = frozenset(network.words[place] for place in network.firsts.row(number))
         self._firsts = words or None
         self.begin()
+
+    def _symbol(self, word: str) -> int:
+        """Return the number of what a token means to this list, that of the first one that means the same."""
+        symbol = self._automata.symbols[word]
+        return self._alike.setdefault(self._automata.meaning(symbol) & self._labels, symbol)
 
     def begin(self) -> None:
         """Take the states that phrases begin in."""

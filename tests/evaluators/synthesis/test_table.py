@@ -122,3 +122,13 @@ def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)
     assert ran.stdout == BYTES
+
+
+def test_the_labels_of_a_list_are_those_of_all_places_that_its_beginnings_lead_to() -> None:
+    lists = {"": [], "a": ["you _0-2 {soon}", "^ calm*"], "none": [], "b": ["^^ 7 $", "soon _* you"], "last": []}
+    made = network.compiled(lists, {"soon": ["soon", "before _ long"]})
+    for number in range(len(lists)):
+        places = {*range(network.BEGINNINGS * number, network.BEGINNINGS * (number + 1))}
+        while not places.issuperset(behind := {one for place in places for one in made.targets.row(place)}):
+            places |= behind
+        assert made.labels_of(number) == {label for place in places for label in made.labels.row(place)}
