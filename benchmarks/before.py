@@ -33,7 +33,7 @@ IMPORTS = {
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
-from safe_gate.evaluators.synthesis.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.rules import load
 from safe_gate.scoring import asked

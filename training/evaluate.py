@@ -20,9 +20,9 @@ from tables import fill
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.evaluators.synthesis.turn import Rules
 from safe_gate.inputs.rules import load
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options

@@ -18,9 +18,9 @@ from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
 from safe_gate.evaluators.shipped import shipped
 from safe_gate.evaluators.synthesis import packs
 from safe_gate.evaluators.synthesis import result as reply_result
-from safe_gate.evaluators.synthesis import score as reply_score
+from safe_gate.evaluators.synthesis.deciding import score as reply_score
+from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
-from safe_gate.evaluators.synthesis.turn import Rules
 
 Profile = Literal["standard", "spec"]
 Sensitivity = Literal["strict", "balanced", "lenient"]

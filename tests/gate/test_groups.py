@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.report import Totals, report
-from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged

@@ -16,7 +16,7 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.evaluators.synthesis import score
+from safe_gate.evaluators.synthesis.deciding import score
 from safe_gate.inputs import blocks
 from safe_gate.scoring import workers
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases

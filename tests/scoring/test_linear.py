@@ -26,9 +26,9 @@ from safe_gate.core.model import Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.safe_v0.score import _look_for
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.turn import Turn
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.evaluators.synthesis.turn import Turn
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 

@@ -140,12 +140,12 @@ class Synthesis(Modular):
         return (case.id,) if case.talk is None else (case.talk.id, case.id)
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        from safe_gate.evaluators.synthesis.score import score_case
+        from safe_gate.evaluators.synthesis.deciding.score import score_case
 
         return score_case(case, by).to_json()
 
     def recounted(self, entry: JsonObject, case: Any, by: Any) -> JsonObject:
-        from safe_gate.evaluators.synthesis.recount import recounted
+        from safe_gate.evaluators.synthesis.deciding.recount import recounted
 
         return recounted(entry, case, by)
 
@@ -201,7 +201,7 @@ class Synthesis(Modular):
         return facts(own, data)
 
     def is_excused(self, tags: Collection[str], policy: JsonObject) -> bool:
-        from safe_gate.evaluators.synthesis.score import is_negative, named_by
+        from safe_gate.evaluators.synthesis.deciding.score import is_negative, named_by
 
         return is_negative(tags, policy.get("profile", "standard"), named_by(tags))
 
@@ -237,6 +237,6 @@ class Synthesis(Modular):
         return found
 
     def remarks(self, part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
-        from safe_gate.evaluators.synthesis.remarks import remarks
+        from safe_gate.evaluators.synthesis.deciding.remarks import remarks
 
         return remarks(part, policy)

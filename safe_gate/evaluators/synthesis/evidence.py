@@ -9,12 +9,12 @@ from safe_gate.core.figures import apart, enumerated, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted
 from safe_gate.core.shown import Mark, Side
 from safe_gate.evaluators.synthesis.conversation import field_of
-from safe_gate.evaluators.synthesis.counting import ASKS, SIDES, hits, is_counted
-from safe_gate.evaluators.synthesis.language import reads_foreign
-from safe_gate.evaluators.synthesis.leaving import TOO_FEW_SHARED, leaves_because
+from safe_gate.evaluators.synthesis.deciding.counting import ASKS, SIDES, hits, is_counted
+from safe_gate.evaluators.synthesis.deciding.leaving import TOO_FEW_SHARED, leaves_because
+from safe_gate.evaluators.synthesis.deciding.reasons import either, evidence, named, returning, says, unmet
+from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
+from safe_gate.evaluators.synthesis.matching.language import reads_foreign
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR, WORDING
-from safe_gate.evaluators.synthesis.reasons import either, evidence, named, returning, says, unmet
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
 
 FIELDS = {"user": "Message", "assistant": "Reply"}
 

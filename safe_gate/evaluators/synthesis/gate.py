@@ -9,7 +9,7 @@ from typing import Any
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, has_none, no_reply
-from safe_gate.evaluators.synthesis.language import foreign_checks
+from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
 
 

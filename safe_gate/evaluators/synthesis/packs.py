@@ -16,16 +16,17 @@ from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
-from safe_gate.evaluators.synthesis import definitions, network, wording
-from safe_gate.evaluators.synthesis.checks import MESSAGE, SHIPPED
-from safe_gate.evaluators.synthesis.language import Languages
+from safe_gate.evaluators.synthesis.deciding import definitions, wording
+from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE, SHIPPED
+from safe_gate.evaluators.synthesis.deciding.score import broken_promises as broken_by
+from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
+from safe_gate.evaluators.synthesis.matching import network
+from safe_gate.evaluators.synthesis.matching.language import Languages
+from safe_gate.evaluators.synthesis.matching.network import Table
+from safe_gate.evaluators.synthesis.matching.phrases import Automata
+from safe_gate.evaluators.synthesis.matching.rules import Book, Known, Rule, Vocabulary, compiled_table
+from safe_gate.evaluators.synthesis.matching.tokens import Spelling
 from safe_gate.evaluators.synthesis.names import FIELDS, IN_FAVOUR, LATE, REPORTED, wording_of_tags
-from safe_gate.evaluators.synthesis.network import Table
-from safe_gate.evaluators.synthesis.phrases import Automata
-from safe_gate.evaluators.synthesis.rules import Book, Known, Rule, Vocabulary, compiled_table
-from safe_gate.evaluators.synthesis.score import broken_promises as broken_by
-from safe_gate.evaluators.synthesis.tokens import Spelling
-from safe_gate.evaluators.synthesis.turn import Check, Rules
 
 Pack = dict[str, Any]
 SPEC = "spec"
@@ -146,7 +147,7 @@ def _known(data: Shipped) -> Table | None:
 
 
 def _key(data: Shipped) -> str:
-    return network.key(data.read("classes.json"), map(data.read, ("network.py", "notation.py")))
+    return network.key(data.read("classes.json"), map(data.read, ("matching/network.py", "matching/notation.py")))
 
 
 def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> bool:
@@ -175,7 +176,7 @@ def _has_patterns(pack: Pack) -> bool:
 
 def _patterns(pack: Pack, data: Shipped) -> Any:
     """Return a pack's patterns, compiled. Raises ValueError as `patterns.compile_pack`."""
-    from safe_gate.evaluators.synthesis import patterns  # RE2, which only these need
+    from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
     return patterns.compile_pack(pack, _json(data, "pattern_classes.json"))
 
@@ -321,8 +322,7 @@ def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pa
 @cache
 def classes(data: Shipped) -> dict[str, list[str]]:
     """Return the word classes by name."""
-    found: dict[str, list[str]] = _json(data, "classes.json")
-    return found
+    return dict(_json(data, "classes.json"))
 
 
 @cache

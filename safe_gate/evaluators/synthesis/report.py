@@ -14,7 +14,7 @@ from safe_gate.core.figures import share
 from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
-from safe_gate.evaluators.synthesis.language import foreign_checks
+from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import in_order
 
 

@@ -8,7 +8,7 @@ from typing import Any
 
 from safe_gate.core.error_lines import NoReply
 from safe_gate.core.model import Hit, JsonObject, Place
-from safe_gate.evaluators.synthesis.language import Language
+from safe_gate.evaluators.synthesis.matching.language import Language
 
 _HITS, _CANCELLED, _ASKED = "_hits", "cancelled", "asked"
 

@@ -12,13 +12,13 @@ from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Untrus
 from safe_gate.core.shown import Table
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.synthesis import packs
-from safe_gate.evaluators.synthesis.counting import ASKS
-from safe_gate.evaluators.synthesis.gain import Gain, distinct_replies, gains
-from safe_gate.evaluators.synthesis.learning import TAUGHT, Row, as_packs, rows
+from safe_gate.evaluators.synthesis.deciding.counting import ASKS
+from safe_gate.evaluators.synthesis.deciding.score import Case
+from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.matching.gain import Gain, distinct_replies, gains
+from safe_gate.evaluators.synthesis.matching.learning import TAUGHT, Row, as_packs, rows
+from safe_gate.evaluators.synthesis.matching.rules import Rule
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
-from safe_gate.evaluators.synthesis.rules import Rule
-from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.evaluators.synthesis.turn import Rules
 
 
 def listed(rules: Rules) -> Iterator[Table | str]:

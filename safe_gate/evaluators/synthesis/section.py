@@ -13,10 +13,10 @@ from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import View
-from safe_gate.evaluators.synthesis.checks import SHIPPED
-from safe_gate.evaluators.synthesis.language import foreign_checks
+from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
+from safe_gate.evaluators.synthesis.deciding.reasons import causes, evidence, hits_against
+from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
-from safe_gate.evaluators.synthesis.reasons import causes, evidence, hits_against
 from safe_gate.evaluators.synthesis.report import failed_checks, is_as_expected
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing

@@ -5,12 +5,12 @@ from __future__ import annotations
 from itertools import islice
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.learning import Row, _Clause, _rows, as_packs
-from safe_gate.evaluators.synthesis.phrases import automaton
-from safe_gate.evaluators.synthesis.reasons import _innermost
+from safe_gate.evaluators.synthesis.deciding.reasons import _innermost
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.matching.learning import Row, _Clause, _rows, as_packs
+from safe_gate.evaluators.synthesis.matching.phrases import automaton
+from safe_gate.evaluators.synthesis.matching.rules import _faults, _inlined
 from safe_gate.evaluators.synthesis.report import Totals, report
-from safe_gate.evaluators.synthesis.rules import _faults, _inlined
-from safe_gate.evaluators.synthesis.score import Case, score_case
 from safe_gate.evaluators.synthesis.section import rates
 from tests.support import packs
 

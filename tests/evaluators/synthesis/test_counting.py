@@ -12,11 +12,11 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis.checks import SHIPPED
-from safe_gate.evaluators.synthesis.counting import ASKS
+from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
+from safe_gate.evaluators.synthesis.deciding.counting import ASKS
+from safe_gate.evaluators.synthesis.deciding.score import Case
+from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
 from safe_gate.evaluators.synthesis.names import CHECKS, OWN, REPORTED
-from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.evaluators.synthesis.turn import Check, Rules
 from safe_gate.inputs.schemas import load_schema
 from tests.support import packs
 from tests.support.cases import REPOSITORY

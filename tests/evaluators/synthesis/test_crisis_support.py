@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from tests.support.cases import REPOSITORY, Ran, report, turn, write_cases
 from tests.support.packs import load as load_rules
 

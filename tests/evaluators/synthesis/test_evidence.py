@@ -16,9 +16,9 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import Hit, Place
 from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
-from safe_gate.evaluators.synthesis.score import Case, score_case
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 

@@ -12,7 +12,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.language import Language, _foreign_letters
+from safe_gate.evaluators.synthesis.matching.language import Language, _foreign_letters
 from tests.support import packs
 from tests.support.cases import REPOSITORY, Ran, turn, write_cases
 

@@ -13,10 +13,10 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis import patterns, rules
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.turn import Turn
+from safe_gate.evaluators.synthesis.matching import patterns, rules
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
-from safe_gate.evaluators.synthesis.score import Case, score_case
-from safe_gate.evaluators.synthesis.turn import Turn
 from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import GOOD, REPOSITORY, Ran, turn, write_cases
 from tests.support.packs import SPEC, broken_promises, shipped

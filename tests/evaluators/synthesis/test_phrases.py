@@ -11,12 +11,12 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis import phrases, tokens
-from safe_gate.evaluators.synthesis.notation import Gap, Sequence_, parsed
-from safe_gate.evaluators.synthesis.phrases import Found, automaton
-from safe_gate.evaluators.synthesis.stems import content
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY, END, Reading, Spelling
-from safe_gate.evaluators.synthesis.tokens import read as read_text
+from safe_gate.evaluators.synthesis.matching import phrases, tokens
+from safe_gate.evaluators.synthesis.matching.notation import Gap, Sequence_, parsed
+from safe_gate.evaluators.synthesis.matching.phrases import Found, automaton
+from safe_gate.evaluators.synthesis.matching.stems import content
+from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END, Reading, Spelling
+from safe_gate.evaluators.synthesis.matching.tokens import read as read_text
 from tests.support import packs
 
 SPELLING = Spelling({"u": "you", "dont": "do not", "2day": "today", "let's": "let us"})

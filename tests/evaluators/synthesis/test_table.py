@@ -13,11 +13,11 @@ import pytest
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.evaluators.synthesis import network
+from safe_gate.evaluators.synthesis.deciding.score import Case
+from safe_gate.evaluators.synthesis.deciding.turn import Rules
+from safe_gate.evaluators.synthesis.matching import network
 from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, table
-from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.evaluators.synthesis.turn import Rules
 from safe_gate.inputs.rules import shipped
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
@@ -92,7 +92,7 @@ def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     assert "gargle twice" in json.dumps(found[0])
 
 
-@pytest.mark.parametrize("name", ["classes.json", "network.py", "notation.py"])
+@pytest.mark.parametrize("name", ["classes.json", "matching/network.py", "matching/notation.py"])
 def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
     changed = {name: SHIPPED.read(name) + b"\n"}
     assert not reads_table(rules({TABLE: BYTES, **changed}))

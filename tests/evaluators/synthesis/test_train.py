@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.gain import parts
-from safe_gate.evaluators.synthesis.score import Case
+from safe_gate.evaluators.synthesis.deciding.score import Case
+from safe_gate.evaluators.synthesis.matching.gain import parts
 from tests.support.cases import Ran, turn, write_cases
 
 SafeGate = Callable[..., Ran]

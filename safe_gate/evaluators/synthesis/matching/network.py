@@ -15,8 +15,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
 from typing import Any, NamedTuple
 
-from safe_gate.evaluators.synthesis.notation import STARTS, Gap, Options, Sequence_, parsed, sorted_out
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY
+from safe_gate.evaluators.synthesis.matching.notation import STARTS, Gap, Options, Sequence_, parsed, sorted_out
+from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY
 
 Classes = Mapping[str, Sequence[str]]
 Label = str | frozenset[str]

@@ -12,8 +12,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
-from safe_gate.evaluators.synthesis.network import BEGINNINGS, CLAUSE_END, Classes, Network, Unnamed, compiled
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY, END
+from safe_gate.evaluators.synthesis.matching.network import BEGINNINGS, CLAUSE_END, Classes, Network, Unnamed, compiled
+from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END
 
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
 _STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start

@@ -9,11 +9,11 @@ from typing import Any
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.language import Languages
+from safe_gate.evaluators.synthesis.matching.language import Languages
+from safe_gate.evaluators.synthesis.matching.rules import Book, Match, Rule, overlapping, resolve_overlaps
+from safe_gate.evaluators.synthesis.matching.stems import among, content
+from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Spelling, read
 from safe_gate.evaluators.synthesis.names import LATE
-from safe_gate.evaluators.synthesis.rules import Book, Match, Rule, overlapping, resolve_overlaps
-from safe_gate.evaluators.synthesis.stems import among, content
-from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling, read
 
 
 @dataclass(frozen=True, slots=True)

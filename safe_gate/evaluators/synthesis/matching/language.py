@@ -16,7 +16,7 @@ from enum import StrEnum
 
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text.similarity import parts
-from safe_gate.evaluators.synthesis.checks import SHIPPED
+from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 
 
 class Language(StrEnum):

@@ -15,12 +15,12 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.deciding.score import Case
+from safe_gate.evaluators.synthesis.deciding.turn import Rules, Turn
+from safe_gate.evaluators.synthesis.matching.network import Classes
+from safe_gate.evaluators.synthesis.matching.stems import FUNCTION_WORDS, is_content
+from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, Sentence, Spelling, read
 from safe_gate.evaluators.synthesis.names import GROUPS
-from safe_gate.evaluators.synthesis.network import Classes
-from safe_gate.evaluators.synthesis.score import Case
-from safe_gate.evaluators.synthesis.stems import FUNCTION_WORDS, is_content
-from safe_gate.evaluators.synthesis.tokens import BOUNDARY, Sentence, Spelling, read
-from safe_gate.evaluators.synthesis.turn import Rules, Turn
 
 LEAST_MARKED = 2
 """A phrase stands in at least so many marked clauses."""

@@ -18,9 +18,9 @@ from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.normalised import Normalised
-from safe_gate.evaluators.synthesis.network import Classes, Table, compiled
-from safe_gate.evaluators.synthesis.phrases import Automata, Automaton, Found, automaton
-from safe_gate.evaluators.synthesis.tokens import Reading, Sentence, Spelling
+from safe_gate.evaluators.synthesis.matching.network import Classes, Table, compiled
+from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton, Found, automaton
+from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Spelling
 
 LONGEST_EVIDENCE = 12
 """A hit quotes so many words at the most."""

@@ -17,14 +17,14 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.no_reply import no_reply
 from safe_gate.core.text.similarity import similarity
-from safe_gate.evaluators.synthesis import wording
 from safe_gate.evaluators.synthesis.conversation import Message, Talk, joined, placed
-from safe_gate.evaluators.synthesis.counting import counted
-from safe_gate.evaluators.synthesis.language import Language, is_foreign
-from safe_gate.evaluators.synthesis.leaving import NOTHING_FOUND, leaves_because, leaving_evidence, moves_on
+from safe_gate.evaluators.synthesis.deciding import wording
+from safe_gate.evaluators.synthesis.deciding.counting import counted
+from safe_gate.evaluators.synthesis.deciding.leaving import NOTHING_FOUND, leaves_because, leaving_evidence, moves_on
+from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
+from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.names import OWN, WORDING, in_order
 from safe_gate.evaluators.synthesis.result import CheckResult, Result
-from safe_gate.evaluators.synthesis.turn import Check, Found, Rules, Turn
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""

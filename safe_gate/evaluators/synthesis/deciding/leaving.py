@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from typing import Any
 
-from safe_gate.evaluators.synthesis.checks import MESSAGE
-from safe_gate.evaluators.synthesis.stems import content, first_words
-from safe_gate.evaluators.synthesis.tokens import Sentence
-from safe_gate.evaluators.synthesis.turn import Found, Turn
+from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE
+from safe_gate.evaluators.synthesis.deciding.turn import Found, Turn
+from safe_gate.evaluators.synthesis.matching.stems import content, first_words
+from safe_gate.evaluators.synthesis.matching.tokens import Sentence
 
 NOTHING_FOUND: Mapping[str, Any] = {"shared": [], "comes_back": False, "only_acknowledges": False, "addresses": False}
 """The evidence of a reply that nobody asks about."""

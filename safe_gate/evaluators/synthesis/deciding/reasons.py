@@ -8,17 +8,17 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted
 from safe_gate.evaluators.synthesis.conversation import FIELDS
-from safe_gate.evaluators.synthesis.counting import hits, is_counted
-from safe_gate.evaluators.synthesis.leaving import (
+from safe_gate.evaluators.synthesis.deciding.counting import hits, is_counted
+from safe_gate.evaluators.synthesis.deciding.leaving import (
     ELSEWHERE_ONLY,
     ENOUGH_SHARED,
     NOTHING_TOUCHES,
     TOO_FEW_SHARED,
     leaves_because,
 )
+from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
+from safe_gate.evaluators.synthesis.deciding.wording import holds
 from safe_gate.evaluators.synthesis.names import WORDING
-from safe_gate.evaluators.synthesis.score import SIMILARITY_THRESHOLD
-from safe_gate.evaluators.synthesis.wording import holds
 
 SAYS = {
     "positive": "leave the choice",

@@ -9,12 +9,9 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 from safe_gate.core.model import JsonObject
-from safe_gate.evaluators.synthesis import counting, wording
-from safe_gate.evaluators.synthesis.language import is_foreign
-from safe_gate.evaluators.synthesis.leaving import leaves_because
-from safe_gate.evaluators.synthesis.names import WORDING
-from safe_gate.evaluators.synthesis.result import CheckResult
-from safe_gate.evaluators.synthesis.score import (
+from safe_gate.evaluators.synthesis.deciding import counting, wording
+from safe_gate.evaluators.synthesis.deciding.leaving import leaves_because
+from safe_gate.evaluators.synthesis.deciding.score import (
     SIMILARITY_THRESHOLD,
     Case,
     is_negative,
@@ -22,7 +19,10 @@ from safe_gate.evaluators.synthesis.score import (
     sorted_checks,
     wanted,
 )
-from safe_gate.evaluators.synthesis.turn import Check, Rules
+from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
+from safe_gate.evaluators.synthesis.matching.language import is_foreign
+from safe_gate.evaluators.synthesis.names import WORDING
+from safe_gate.evaluators.synthesis.result import CheckResult
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:

@@ -55,7 +55,7 @@ def refused(value: Mapping[str, Any]) -> Iterator[tuple[str, int, str]]:
     for kind in KINDS:
         for index, entry in enumerate(value.get(kind, ())):
             if not isinstance(entry, str):
-                from safe_gate.evaluators.synthesis import patterns  # RE2, which only these need
+                from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
                 if why := patterns.refusal(entry["regex"]):
                     yield kind, index, why
@@ -155,7 +155,7 @@ def _found(needle: str, text: str) -> Iterator[tuple[int, int]]:
 
 
 def _expression(pattern: str, reply: Normalised) -> Iterator[tuple[int, int]]:
-    from safe_gate.evaluators.synthesis import patterns  # RE2, which only these need
+    from safe_gate.evaluators.synthesis.matching import patterns  # RE2, which only these need
 
     yield from (reply.span(*span) for span in patterns.spans(pattern, reply) if span[0] < span[1])
 

@@ -18,8 +18,8 @@ import re2
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.sentences import asks
-from safe_gate.evaluators.synthesis.rules import Match, Rule, is_inside
-from safe_gate.evaluators.synthesis.tokens import Reading
+from safe_gate.evaluators.synthesis.matching.rules import Match, Rule, is_inside
+from safe_gate.evaluators.synthesis.matching.tokens import Reading
 
 # What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
 _LENIENT = re.compile(r"\\.|\[(?:\\.|[^\]\\])*\]| |'(?![?*+{])")

@@ -1,0 +1,1 @@
+"""Phrases and patterns found in texts: notation, automata, rules, and what learns them. Pure."""
