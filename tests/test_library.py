@@ -219,6 +219,12 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "is 2; expected a number from 0 to 1"),
         ({"synthesis_cases": "broken.jsonl"}, "broken.jsonl:1: a: checks: is an empty list"),
         ({"config": "nowhere.json"}, "nowhere.json: cannot be read"),
+        ({"config": 5}, "run(): config: is int; expected text"),
+        ({"report_dir": 5}, "run(): report_dir: is int; expected text"),
+        ({"synthesis_cases": 5}, "run(): synthesis_cases: is int; expected text, or a list of texts"),
+        ({"synthesis_cases": [5]}, "run(): synthesis_cases: is list; expected text, or a list of texts"),
+        ({"max_no_reply": [1]}, "run(): max_no_reply: is list; expected one value"),
+        ({"min_label_accuracy": {"all": "x"}}, "run(): min_label_accuracy: is dict; expected numbers by name"),
     ],
     ids=str,
 )

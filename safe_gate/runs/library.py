@@ -84,11 +84,12 @@ def run(*, verbose: bool = False, **settings: Value) -> Run:
 def _run(given: Mapping[str, Value], verbose: bool) -> Run:
     out, err = (_printer(stream, verbose) for stream in (sys.stdout, sys.stderr))
     effects = world.effects({}, world.time_of(os.environ), out, err)
-    writes = given.get("report_dir") is not None
-    flags = {"jobs": "1", **{name: _plain(value) for name, value in given.items() if value is not None}}
+    plain = {name: _plain(value) for name, value in given.items() if value is not None}
+    flags = {"jobs": "1", **{name: value for name, value in plain.items() if not _expected(name, value)}}
     flags["jobs"] = str(flags["jobs"])
+    writes = "report_dir" in flags
     try:
-        if problems := tuple(_misplaced(flags)):
+        if problems := (*_unfit(plain), *_misplaced(flags)):
             raise CannotJudge(*problems)
         resolved = sources.resolve(flags, {}, config_file.read_config)
         for text in resolved.warnings:
@@ -133,6 +134,30 @@ def _plain(value: Any) -> Any:
     if isinstance(value, Mapping):
         return {key: _plain(one) for key, one in value.items()}
     return [_plain(one) for one in value] if isinstance(value, list | tuple | set | frozenset) else value
+
+
+def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
+    """Yield a problem for each argument of a type that neither a flag nor a config file can give."""
+    for name, value in sorted(plain.items()):
+        if expected := _expected(name, value):
+            yield Problem(Place("run()"), f"is {type(value).__name__}; expected {expected}", field=name)
+
+
+def _expected(name: str, value: Any) -> str:
+    """Return what a setting expects if a value is of another type, which nothing else checks; else no text."""
+    setting = next((one for one in every_setting() if one.name == name), None)
+    is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
+    if setting is None or name == "jobs" or isinstance(value, str):
+        return ""
+    if setting.is_list:
+        return "" if is_list else "text, or a list of texts"
+    if setting.is_mapping:
+        is_mapping = isinstance(value, Mapping) and all(isinstance(one, int | float) for one in value.values())
+        is_number = isinstance(value, int | float) and bool(setting.general)
+        return "" if is_list or is_mapping or is_number else "numbers by name"
+    if setting.kind in (str, str | None) or setting.choices:
+        return "text"
+    return "one value" if setting.flags and isinstance(value, list | Mapping) else ""
 
 
 def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:
