@@ -37,10 +37,12 @@ def setting_of(rule: str) -> str:
 
     >>> setting_of("min-label-accuracy-topic-pivot"), setting_of("min-pass-rate")
     ('min-label-accuracy.topic_pivot', 'min-pass-rate')
+    >>> setting_of("min-label-accuracy-acme/no-discounts")  # a team's own check has hyphens, never _
+    'min-label-accuracy.acme/no-discounts'
     """
     setting = _SETTING.replace("_", "-")
     entry = rule.removeprefix(f"{setting}-")
-    return rule if entry == rule else f"{setting}.{entry.replace('-', '_')}"
+    return rule if entry == rule else f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"
 
 
 def _name(entry: str) -> str:
