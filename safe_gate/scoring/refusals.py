@@ -26,9 +26,11 @@ def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_o
     if not left_out:
         return evaluator.no_case(settings)
     named = unknown_tags(settings["tag"], groups)
-    place = "tag" if settings["tag"] else "not-tag"
-    words = f"leaves no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
-    return Problem(Place(place), f"{words}; correct it, or run without these files")
+    is_both = settings["tag"] and settings["not_tag"] and not named
+    place = "tag and not-tag" if is_both else "tag" if settings["tag"] else "not-tag"
+    verb, pronoun = ("leave", "them") if is_both else ("leaves", "it")
+    words = f"{verb} no {evaluator.title} case to judge{': ' if named else ''}{' and '.join(named)}"
+    return Problem(Place(place), f"{words}; correct {pronoun}, or run without these files")
 
 
 def unknown_tags(tags: Iterable[str], groups: Set[str]) -> list[str]:

@@ -71,7 +71,7 @@ def test_a_filter_leaves_in_what_it_says_and_every_report_names_it(
     [
         (["--tag", "greif"], 'tag: leaves no Synthesis case to judge: no case has "greif" (did you mean "grief"?)'),
         (["--tag", "grief", "wrok"], 'tag: no case has "wrok" (did you mean "work"?); correct the name'),
-        (["--tag", "slow", "--not-tag", "grief"], "tag: leaves no Synthesis case to judge; correct it"),
+        (["--tag", "slow", "--not-tag", "grief"], "tag and not-tag: leave no Synthesis case to judge; correct them"),
         (["--not-tag", "grief", "work"], "not-tag: leaves no Synthesis case to judge; correct it"),
     ],
 )
