@@ -95,8 +95,8 @@ def test_the_examples_of_the_page_do_what_the_page_says(safe_gate: SafeGate) -> 
     blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
     Path("evals").mkdir()
     Path("evals/crisis.jsonl").write_text(next(one for one in blocks if '"CRISIS-1"' in one), "utf-8")
-    Path("safe-gate.json").write_text(next(one for one in blocks if '"tags": {' in one), "utf-8")
-    ran = safe_gate("run", "--config", "safe-gate.json")
+    Path("safe-gate.config.json").write_text(next(one for one in blocks if '"tags": {' in one), "utf-8")
+    ran = safe_gate("run")
     assert ran.code == 1
     for evidence in re.findall(r"`((?:does not contain|contains) .*?)`", text):
         assert evidence in ran.out
