@@ -68,8 +68,8 @@ class _Wanted:
         if self.ids and self.is_failed:
             return Problem(Place("explain"), "takes ids or --failed, not both; leave one out")
         if not (self.ids or self.is_failed):
-            words = "names no case; expected ids before the flags, some of which take all words that follow, or"
-            return Problem(Place("explain"), f"{words} --failed")
+            words = "names no case; expected --failed, or ids before the flags: a flag may take the words after it"
+            return Problem(Place("explain"), words)
         return None
 
     def unmet(self, evaluators: Sequence[Evaluator]) -> Sequence[Problem]:

@@ -145,7 +145,7 @@ def _counted(check: JsonObject) -> Phrase:
 def _wording(check: JsonObject) -> Phrase:
     total, kept = len(check["asked"]), len(check["asked"]) - len(unmet(check))
     lacking = (word for phrase in evidence(WORDING, check) for word in ("The reply ", *phrase, ". "))
-    return (f"{kept} of {plural(total, 'requirement holds', 'requirements hold')}. ", *lacking, "It passes with all.")
+    return (f"{kept} of {plural(total, 'requirement holds', 'requirements hold')}. ", *lacking, "All must hold.")
 
 
 def _agency(check: JsonObject) -> Phrase:

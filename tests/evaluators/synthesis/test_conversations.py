@@ -227,7 +227,7 @@ def test_a_reader_is_told_of_settings_that_are_not_the_default(safe_gate: SafeGa
     write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD))
     flags = ("--turns", "all", "--context", "3", "--default-checks", "topic_pivot")
     said = (
-        "Synthesis judged every reply of conversations, but where a case says otherwise.",
+        "Synthesis judged every reply of a conversation, unless its case says otherwise.",
         "Topic pivot looked 3 user messages further back for a disclosure.",
         'Cases without checks ran "topic_pivot".',
     )

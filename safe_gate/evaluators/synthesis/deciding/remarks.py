@@ -35,7 +35,7 @@ def remarks(part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
 def _of_conversations(policy: JsonObject) -> Iterator[Phrase]:
     """Yield a sentence for each setting of conversations, and of cases that name no check, that is not the default."""
     if policy.get("turns", "last") == "all":
-        yield ("Synthesis judged every reply of conversations, but where a case says otherwise.",)
+        yield ("Synthesis judged every reply of a conversation, unless its case says otherwise.",)
     if (context := policy.get("context", 1)) != 1:
         yield (f"Topic pivot looked {plural(context, 'user message')} further back for a disclosure.",)
     checks = policy.get("default_checks", DEFAULT_CHECKS)

@@ -115,7 +115,9 @@ def compile_pack(data: JsonObject, shared_classes: Mapping[str, Sequence[str]]) 
                 )
             )
             _add(any_rule, patterns[-1].pattern)
-        except _REFUSED as error:
+        except re2.error as error:
+            raise ValueError(f"rule {rule['id']}: pattern: RE2 refuses it: {_words(error)}") from error
+        except UnicodeEncodeError as error:
             raise ValueError(f"rule {rule['id']}: pattern: {_words(error)}") from error
         except KeyError as error:
             raise ValueError(f"rule {rule['id']}: {_words(error)}") from error
