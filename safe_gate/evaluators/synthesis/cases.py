@@ -117,7 +117,8 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
         return None
     name = unknown[0] if unknown else WORDING
     if name == WORDING:
-        words = f"names wording, and neither the case nor its tags have {', '.join(KINDS)}; add one"
+        kinds = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
+        words = f"has wording, but neither the case nor the config file for one of its tags has {kinds}; add one"
     elif name in SHIPPED:
         words = f"{quote(name)} is no check of the profile spec; take it out of the case, or set profile to standard"
     else:

@@ -162,7 +162,10 @@ def test_a_tag_asks_every_case_that_has_it(safe_gate: SafeGate) -> None:
         ({"must_contain": []}, "must_contain: is an empty list"),
         ({"must_contain": [" "]}, 'must_contain[0]: is " "; expected a text, or an object with regex'),
         ({"must_contain": [{"text": "x"}]}, "must_contain[0].text: is not a known field"),
-        ({}, "checks: names wording, and neither the case nor its tags have must_contain, must_contain_any"),
+        (
+            {},
+            "checks: has wording, but neither the case nor the config file for one of its tags has must_contain, must",
+        ),
     ],
 )
 def test_what_is_wrong_is_said_at_its_place(safe_gate: SafeGate, fields: dict[str, Any], words: str) -> None:
@@ -289,4 +292,4 @@ def test_default_checks_may_be_wording_alone(safe_gate: SafeGate) -> None:
     write_cases(
         Path("c.jsonl"), asks, {key: value for key, value in asks.items() if key != "must_contain"} | {"id": "two"}
     )
-    assert "two: checks: names wording" in safe_gate(*RUN, "--default-checks", "wording").err
+    assert "two: checks: has wording" in safe_gate(*RUN, "--default-checks", "wording").err
