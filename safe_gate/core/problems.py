@@ -20,6 +20,7 @@ MOST_KEPT = 1_000
 class Problems:
     """Problems as they are found, in any order: the first of each file by their places, and how many there are.
 
+    >>> from safe_gate.core.model import Place
     >>> found = Problems()
     >>> for line in range(5_000, 0, -1):
     ...     found.add(Problem(Place("c.jsonl", line), "is blank"))

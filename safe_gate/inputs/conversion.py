@@ -183,7 +183,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
 
 def _missing(name: str, error: ModuleNotFoundError) -> Problem:
     extra = "dask" if error.name == "pyarrow" else "zstd"
-    words = f"needs {error.name}, which is not installed; install the extra: pip install 'safe-gate[{extra}]'"
+    words = f"needs {error.name}, which is not installed; install SAFE Gate with the extra `{extra}`"
     return Problem(Place(name), words)
 
 

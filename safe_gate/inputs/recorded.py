@@ -45,9 +45,7 @@ class Skipped:
     path: str
 
 
-NO_EXTRA = (
-    "install the extra: pip install 'safe-gate[dask]', and run the command instead of the action, whose image lacks it"
-)
+NO_EXTRA = "install SAFE Gate with the extra `dask`, and run the command instead of the action, whose image lacks it"
 """What is to be done where dask or pyarrow is missing."""
 
 

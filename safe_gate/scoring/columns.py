@@ -28,6 +28,7 @@ def deciding(line: str, places: Mapping[Path, int], reply: str, marks: Iterable[
     `places` are the `jsontext.offsets` of the line, `reply` is the field of the reply. A field that the line does not
     hold is left out.
 
+    >>> from safe_gate.core.jsontext import offsets
     >>> line = '{"reply": "a\\nbad"}'
     >>> deciding(line, dict(offsets(line)), "reply", [Mark("reply", 2, 5, "bad", Side.AGAINST, "tone", "is rude")])
     {'': (12, 18), 'tone': (15, 18)}

@@ -35,7 +35,7 @@ def send(stream: Stream, run: Run, options: Options, timer: Timer) -> None:
         from opentelemetry.exporter.otlp.proto.http._log_exporter import OTLPLogExporter
         from opentelemetry.sdk._logs.export import LogRecordExportResult
     except ImportError:
-        raise SinkError("OpenTelemetry's SDK is not installed; install safe-gate[otel]") from None
+        raise SinkError("OpenTelemetry's SDK is not installed; install SAFE Gate with the extra `otel`") from None
 
     _silence()
     session = _http.Session(options.ca_bundle)

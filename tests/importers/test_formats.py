@@ -321,7 +321,7 @@ def test_an_archive_without_zstd_needs_no_library(safe_gate: SafeGate, monkeypat
     if not hasattr(zipfile, "ZIP_ZSTANDARD"):
         ran = safe_gate("import", FIXTURES / "inspect.eval", "--out", "out.jsonl", "--force")
         assert ran.code == 3
-        assert "is not installed; install the extra: pip install 'safe-gate[zstd]'" in ran.err
+        assert "is not installed; install SAFE Gate with the extra `zstd`" in ran.err
 
 
 @pytest.mark.parametrize("indent", [None, 1])

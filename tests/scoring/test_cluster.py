@@ -378,9 +378,9 @@ def test_without_the_extra_one_is_told_how_to_get_it(safe_gate: SafeGate, monkey
     for command in ("eval", "doctor"):
         ran = safe_gate(command, "--cases", EXAMPLES, "--engine", "dask", "--scheduler", "127.0.0.1:1")
         assert ran.code == 3
-        assert "engine: is dask, which needs distributed, which is not installed; install the extra" in ran.err
+        assert "engine: is dask, which needs distributed, which is not installed; install SAFE Gate with" in ran.err
         assert "instead of the action, whose image lacks it" in ran.err
-        assert "pip install 'safe-gate[dask]'" in ran.err
+        assert "install SAFE Gate with the extra `dask`" in ran.err
 
 
 def test_parts_are_the_lines_of_a_file_whatever_their_size() -> None:

@@ -545,4 +545,4 @@ def test_what_a_collector_does_not_take_is_one_warning(
 def test_without_the_sdk_otlp_says_what_to_install(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http._log_exporter", None)
     (warning,) = warnings(run(safe_gate, "--sink-otlp", "https://localhost:1"))
-    assert "sink-otlp: OpenTelemetry's SDK is not installed; install safe-gate[otel]" in warning
+    assert "sink-otlp: OpenTelemetry's SDK is not installed; install SAFE Gate with the extra `otel`" in warning

@@ -298,3 +298,18 @@ def test_the_list_of_rules_shows_the_checks_of_packs(safe_gate: SafeGate) -> Non
         "discount",
         "no clause against it",
     ]
+
+
+def test_the_words_of_an_own_check_stand_in_the_message_of_a_conversation(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    messages = [
+        {"role": "user", "content": "Is it cheaper online?"},
+        {"role": "assistant", "content": NONE},
+        {"role": "user", "content": "And today?"},
+        {"role": "assistant", "content": OFFER},
+    ]
+    Path("c.jsonl").write_text(json.dumps({"id": "a", "messages": messages, "checks": [CHECK]}) + "\n", "utf-8")
+    assert safe_gate(*RUN).code == 1
+    (hit,) = report()["synthesis"]["results"][0]["checks"][CHECK]["against"]["discount"]
+    assert hit["field"] == "messages[3]"
+    assert OFFER[hit["start"] : hit["end"]] == hit["text"] == "percent off"

@@ -1,0 +1,67 @@
+"""The gate's schemas have places for evaluators of other packages."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass
+from importlib import import_module
+from types import SimpleNamespace
+
+import pytest
+from jsonschema import Draft202012Validator
+
+from safe_gate.core.setting import option
+from safe_gate.evaluators.extended import extended
+from safe_gate.inputs.schemas import schema_folder
+from tests.support.cases import REPOSITORY
+
+NAMES = sorted(path.name.removesuffix(".schema.json") for path in schema_folder().glob("*.schema.json"))
+WITH_PLACES = {"config", "report", "shard", "waivers"}
+
+
+@pytest.mark.parametrize("name", NAMES)
+def test_a_schema_with_places_for_others_is_one_and_the_gates_own_stays_the_same(
+    name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.syspath_prepend(str(REPOSITORY / "examples" / "evaluator-json"))
+    other = import_module("safe_gate_json").EVALUATOR
+    own = json.loads(schema_folder().joinpath(f"{name}.schema.json").read_text("utf-8"))
+    before = json.dumps(own)
+    found = extended(name, own, [other])
+    Draft202012Validator.check_schema(found)
+    assert (found != own) == (name in WITH_PLACES)
+    assert json.dumps(own) == before
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    own_cases: tuple[str, ...] = option("inputs", "Files.", ())
+    own_switch: bool = option("gate", "A switch.", False)
+    own_count: int | None = option("gate", "A limit.", None, limits=(0, None))
+    own_share: float = option("gate", "A share.", 1.0, limits=(0, 1))
+    own_way: str = option("gate", "A choice.", "a", choices=("a", "b"))
+    own_name: str = option("gate", "A text.", "")
+    own_weights: Mapping[str, float] | None = option("gate", "Numbers by id.", None)
+    own_flag: str = option("gate", "A flag alone.", "", key=())
+
+
+@pytest.mark.parametrize(
+    ("key", "good", "bad"),
+    [
+        ("own-cases", ["a.jsonl"], "a.jsonl"),
+        ("own-switch", True, "yes"),
+        ("own-count", 7, -1),
+        ("own-share", 0.5, 1.5),
+        ("own-way", "b", "c"),
+        ("own-name", "x", 1),
+        ("own-weights", {"x": 1}, "x=1"),
+    ],
+)
+def test_the_config_schema_knows_settings_of_every_kind(key: str, good: object, bad: object) -> None:
+    schema = {"type": "object", "properties": {}, "additionalProperties": False}
+    found = extended("config", schema, [SimpleNamespace(settings=Settings)])
+    assert "own-flag" not in found["properties"]
+    valid = Draft202012Validator(found)
+    assert valid.is_valid({key: good})
+    assert not valid.is_valid({key: bad})
