@@ -264,7 +264,7 @@ def test_without_the_extra_one_is_told_how_to_get_it(safe_gate: SafeGate, monkey
     monkeypatch.setitem(sys.modules, "pyarrow", None)
     ran = safe_gate("eval", "--cases", "a.parquet", "b.jsonl")
     assert ran.code == 3
-    assert "a.parquet: is Parquet, which needs pyarrow, which is not installed; install the extra" in ran.err
+    assert "a.parquet: is Parquet, which needs pyarrow, which is not installed" in ran.err
     assert "instead of the action, whose image lacks it" in ran.err
     assert "install SAFE Gate with the extra `dask`" in ran.err
     assert "b.jsonl:1: b: checks" in ran.err
