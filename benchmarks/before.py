@@ -54,7 +54,7 @@ SCORE = """
 import json, sys, time
 
 cases = [json.loads(line) for line in sys.stdin]
-cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in cases]
+cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS)[:3], {}, (), Place("")) for c in cases]  # those of both
 best = float("inf")
 for _ in range(4):
     start = time.process_time()
