@@ -216,15 +216,23 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"mode": "merge"}, "run(): mode: is for commands; leave it out"),
         ({"tags": {"a": {"min-pass-rat": 1}}}, "run(): tags.a.min-pass-rat: is not a known field (did you mean"),
         ({"synthesis_cases": "nowhere.jsonl"}, "nowhere.jsonl: "),
-        ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "is 2; expected a number from 0 to 1"),
+        ({"synthesis_cases": "c.jsonl", "min_pass_rate": 2}, "min-pass-rate: is 2; expected a number from 0 to 1"),
+        ({"cr_pass": 0.2, "cr_review": 0.5}, "cr-pass: is 0.2, below 0.5 (cr-review); expected pass >= review"),
         ({"synthesis_cases": "broken.jsonl"}, "broken.jsonl:1: a: checks: is an empty list"),
         ({"config": "nowhere.json"}, "nowhere.json: cannot be read"),
         ({"config": 5}, "run(): config: is int; expected text"),
         ({"report_dir": 5}, "run(): report_dir: is int; expected text"),
         ({"synthesis_cases": 5}, "run(): synthesis_cases: is int; expected text, or a list of texts"),
         ({"synthesis_cases": [5]}, "run(): synthesis_cases: is list; expected text, or a list of texts"),
-        ({"max_no_reply": [1]}, "run(): max_no_reply: is list; expected one value"),
-        ({"min_label_accuracy": {"all": "x"}}, "run(): min_label_accuracy: is dict; expected numbers by name"),
+        ({"max_no_reply": [1]}, "run(): max_no_reply: is list; expected a number"),
+        ({"min_label_accuracy": {"all": "x"}}, "run(): min_label_accuracy: is dict; expected a number, or numbers by"),
+        ({"min_label_accuracy": {"topic_pivot": True}}, "run(): min_label_accuracy: is dict; expected a number, or"),
+        ({"min_label_accuracy": True}, "run(): min_label_accuracy: is bool; expected a number, or numbers by name"),
+        ({"min_pass_rate": True}, "run(): min_pass_rate: is bool; expected a number"),
+        ({"max_unexpected_failures": False}, "run(): max_unexpected_failures: is bool; expected a number"),
+        ({"jobs": True}, "run(): jobs: is bool; expected a number"),
+        ({"strict_ah": 1}, "run(): strict_ah: is int; expected True or False"),
+        ({"github_token": 5}, "run(): github_token: is int; expected text"),
     ],
     ids=str,
 )
@@ -235,6 +243,7 @@ def test_a_run_without_a_verdict_raises_with_the_sentences_of_the_command(settin
         run(**settings)
     assert raised.value.problems
     assert str(raised.value).endswith("; correct the input and run again")
+    assert not re.search(r"(^|\W)--\w", str(raised.value))
     assert not Path("reports").exists()
 
 

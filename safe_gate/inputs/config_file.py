@@ -75,7 +75,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
     """Yield a problem for a second config file, and for a file of the working folder with almost its name."""
     first, *others = [name for name in CONFIG_FILES if exists(root / name)] or [""]
     for name in others:
-        words = f"is a second config file beside {first}; keep one of them, or name one with --config"
+        words = f"is a second config file beside {first}; keep one of them, or name one by the setting config"
         yield Problem(Place(name), words)
     if root != HERE:
         return
@@ -87,7 +87,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
             right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
-            words = f"is not read: the config file is called {right}; rename it, remove it, or name it with --config"
+            words = f"is not read: the config file is called {right}; rename it, remove it, or name it by the setting config"
             if "json" not in Path(name).suffix.lower():
                 words = f"is not read: the config file is JSON and is called {right}; convert it, or remove it"
             yield Problem(Place(name), words)

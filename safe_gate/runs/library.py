@@ -91,7 +91,7 @@ def _run(given: Mapping[str, Value], verbose: bool) -> Run:
     try:
         if problems := (*_unfit(plain), *_misplaced(flags)):
             raise CannotJudge(*problems)
-        resolved = sources.resolve(flags, {}, config_file.read_config)
+        resolved = sources.resolve(flags, {}, config_file.read_config, command=sources.IN_PYTHON)
         for text in resolved.warnings:
             warnings.warn(text, DeprecationWarning, stacklevel=4)
         return _judged(resolved.options, effects, flags, writes=writes)
@@ -110,7 +110,7 @@ def _printer(stream: TextIO, verbose: bool) -> Callable[[str], None]:
 
 def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:
     def options_at(root: Path) -> Options:
-        return sources.read(flags, {}, partial(config_file.read_config, root=root))
+        return sources.read(flags, {}, partial(config_file.read_config, root=root), command=sources.IN_PYTHON)
 
     disk.follow_links(is_on=options.follow_links)
     report, problems = finished(options if writes else replace(options, reports=()), effects, options_at)
@@ -147,17 +147,25 @@ def _expected(name: str, value: Any) -> str:
     """Return what a setting expects if a value is of another type, which nothing else checks; else no text."""
     setting = next((one for one in every_setting() if one.name == name), None)
     is_list = isinstance(value, list) and all(isinstance(one, str) for one in value)
-    if setting is None or name == "jobs" or isinstance(value, str):
+    if setting is None or isinstance(value, str):
         return ""
     if setting.is_list:
         return "" if is_list else "text, or a list of texts"
     if setting.is_mapping:
-        is_mapping = isinstance(value, Mapping) and all(isinstance(one, int | float) for one in value.values())
-        is_number = isinstance(value, int | float) and bool(setting.general)
-        return "" if is_list or is_mapping or is_number else "numbers by name"
-    if setting.kind in (str, str | None) or setting.choices:
-        return "text"
-    return "one value" if setting.flags and isinstance(value, list | Mapping) else ""
+        is_mapping = isinstance(value, Mapping) and all(map(_is_number, value.values()))
+        is_general = bool(setting.general) and _is_number(value)
+        expected = "a number, or numbers by name" if setting.general else "numbers by name"
+        return "" if is_list or is_mapping or is_general else expected
+    if setting.kind is bool:
+        return "" if isinstance(value, bool) else "True or False"
+    if name == "jobs" or setting.low is not None:
+        return "" if _is_number(value) else "a number"
+    return "text" if setting.kind is str else ""
+
+
+def _is_number(value: Any) -> bool:
+    """Tell a number from True and False, which Python takes for 1 and 0."""
+    return isinstance(value, int | float) and not isinstance(value, bool)
 
 
 def _misplaced(flags: Mapping[str, Any]) -> Iterator[Problem]:

@@ -27,6 +27,9 @@ from safe_gate.settings.values import BOOLEANS, by_entry, by_pydantic, without_p
 
 ConfigReader = Callable[[str], Config | None]
 
+IN_PYTHON = "run()"
+"""The command of a call from Python, which has no flags: its settings are named as docs/settings.md names them."""
+
 _NO_CONFIG = Config(CONFIG_FILES[0], {})
 
 
@@ -81,7 +84,7 @@ def resolve(
     names = Options.__dataclass_fields__
     values = [{name: value for name, (_, value) in source.items() if name in names} for source in sources]
     options = without_pydantic(ChainMap(*values)) or by_pydantic(values, origins, problems)
-    does = options.mode if command in ("run", "doctor") else command
+    does = options.mode if command in ("run", "doctor", IN_PYTHON) else command
     problems += misplaced(options, origins, does)
     problems += unfit_addresses(options, origins)
     if is_known:  # what a refused file sets cannot be told from what it leaves out
@@ -153,7 +156,8 @@ def _is_blank(value: Any) -> bool:
 def _of_flag(name: str, command: str) -> Source:
     for old in OLD_NAMES:
         if name == old.name and old.flag:
-            return Source("flag", Place(old.flag), instead=old.instead)
+            name_there = old.input if command == IN_PYTHON else old.flag
+            return Source("flag", Place(name_there), instead=old.instead)
     flags = next((*setting.flags_of(command), setting.input) for setting in settings() if setting.name == name)
     return Source("flag", Place(flags[0]))
 

@@ -247,7 +247,7 @@ def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(
     Path(name).write_text('{"min-pass-rate": 1}', "utf-8")
     ran = safe_gate(*command)
     assert ran.code == 3
-    words = f"{name}: is not read: the config file is called {right}; rename it, remove it, or name it with --config\n"
+    words = f"{name}: is not read: the config file is called {right}; rename it, remove it, or name it by the setting config\n"
     assert words in ran.err
 
 
