@@ -139,7 +139,8 @@ class PassFail(Evaluator):
 
     def _passed(self, part: JsonObject) -> Share:
         passed, cases = part["summary"]["passed"], part["summary"]["cases"]
-        return Share("Pass rate", passed, cases, f"{passed} of {plural(cases, f'{self.title} case')} pass")
+        words = plural(cases, f"{self.title} case passes", f"{self.title} cases pass")
+        return Share("Pass rate", passed, cases, f"{passed} of {words}")
 
     def failures(self, part: JsonObject) -> Iterator[Failure]:
         for one in filter(_fails, part["results"]):
@@ -158,7 +159,7 @@ class PassFail(Evaluator):
         checks = tuple((facts.title, str(failing[name])) for name, facts in self.explained.items())
         return Section(
             title=(f"{self.title} Scorecard",),
-            headline=f"{plural(cases, 'case')}: {passed} pass",
+            headline=f"{plural(cases, 'case')}: {passed} passed",
             counts=(f"Passed: {passed} ({percent(share(passed, cases))})",),
             metrics=Table(("Check", "Failing"), "<>", checks),
             footer=f"Cases: {cases}",

@@ -35,6 +35,12 @@ def test_the_rule_counts_cases_that_end_as_expected(safe_gate: SafeGate, limit: 
     assert safe_gate("verify", "reports/safe-gate.json").code == 0
 
 
+def test_the_rate_of_a_single_case_is_told_in_the_singular(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("fails", assistant=BAD))
+    ran = safe_gate(*RUN, "--min-synthesis-pass-rate", "0.9")
+    assert ": 0 of 1 Synthesis case passes or fails as expected" in ran.out
+
+
 def test_a_broken_rate_names_the_cases_behind_it(safe_gate: SafeGate) -> None:
     safe_gate(*RUN, "--min-synthesis-pass-rate", "0.9")
     comment = Path("reports/safe-gate.md").read_text("utf-8")

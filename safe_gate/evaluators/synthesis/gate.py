@@ -82,7 +82,8 @@ def _group_as_expected(group: JsonObject) -> Share:
 
 
 def _passed(passed: int, total: int, noun: str) -> Share:
-    return Share("Pass rate", passed, total, f"{passed} of {plural(total, noun)} pass or fail as expected")
+    words = plural(total, f"{noun} passes or fails", f"{noun}s pass or fail")
+    return Share("Pass rate", passed, total, f"{passed} of {words} as expected")
 
 
 def _group_agreement(group: JsonObject) -> Share:
