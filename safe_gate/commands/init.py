@@ -53,8 +53,13 @@ def main(call: Call) -> int:
         effects.out(f"{'Would write' if is_dry else 'Written'}: {path.as_posix()}")
     for path, reason in kept.items():
         effects.out(f"Left alone: {path.as_posix()} ({reason})")
-    for line in (*_advice(kept), *_next_steps(platforms, depth)):
+    for line in (*_advice(kept), *_where(platforms, depth)):
         effects.out(line)
+    effects.out(
+        "Nothing was written."
+        if is_dry
+        else "Next: safe-gate run judges the samples; evals/README.md says how to record your own"
+    )
     return EXIT_CODES[Verdict.PASS]
 
 
@@ -116,8 +121,7 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
         yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
 
 
-def _next_steps(platforms: list[str], depth: int) -> Iterator[str]:
-    """Yield what to do once the files are there."""
+def _where(platforms: list[str], depth: int) -> Iterator[str]:
+    """Yield where a workflow belongs that is written below the top of the repository."""
     if platforms and depth:
         yield "Note: this is not the top of the repository; move the workflow there, where the platform reads it"
-    yield "Next: safe-gate run judges the samples; evals/README.md says how to record your own"

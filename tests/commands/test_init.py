@@ -150,6 +150,8 @@ def test_a_dry_run_lists_what_would_be_written_and_writes_nothing(safe_gate: Saf
     assert (ran.code, tree()) == (0, {})
     assert {f"Would write: {name}" for name in SAMPLES | GITHUB} <= set(ran.out.splitlines())
     assert list(Path().iterdir()) == [Path(".github")]
+    assert ran.out.endswith("\nNothing was written.\n")
+    assert "Next:" not in ran.out
 
 
 def test_a_place_that_cannot_be_written_is_one_sentence_and_nothing_is_written(safe_gate: SafeGate) -> None:
