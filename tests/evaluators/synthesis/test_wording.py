@@ -160,11 +160,13 @@ def test_a_tag_asks_every_case_that_has_it(safe_gate: SafeGate) -> None:
         ({"must_contain": [{"regex": "(?=x)"}]}, "must_contain[0].regex: is no regular expression of RE2"),
         ({"must_contain": "988"}, 'must_contain: is "988"; expected a list of at least one text'),
         ({"must_contain": []}, "must_contain: is an empty list"),
-        ({"must_contain": [" "]}, 'must_contain[0]: is " "; expected a text, or an object with regex'),
+        ({"must_contain": [" "]}, 'must_contain[0]: is " "; expected a text that is not blank, or an object with regex'),
+        ({"must_contain": [""]}, 'must_contain[0]: is ""; expected a text that is not blank, or an object with regex'),
         ({"must_contain": [{"text": "x"}]}, "must_contain[0].text: is not a known field"),
         (
             {},
-            "checks: has wording, but neither the case nor the config file for one of its tags has must_contain, must",
+            "checks: wording needs must_contain, must_contain_any or must_not_contain, in the case or in the config file "
+            "for one of its tags; add one, or leave wording out of checks and default-checks",
         ),
     ],
 )
@@ -173,6 +175,7 @@ def test_what_is_wrong_is_said_at_its_place(safe_gate: SafeGate, fields: dict[st
     ran = safe_gate(*RUN)
     assert ran.code == 3
     assert f"c.jsonl:2: one: {words}" in ran.err
+    assert ran.err.count(f"c.jsonl:2: one: {words.partition(':')[0]}: ") == 1
 
 
 def test_an_expression_of_a_tag_that_re2_refuses_is_an_error(safe_gate: SafeGate) -> None:
@@ -292,4 +295,4 @@ def test_default_checks_may_be_wording_alone(safe_gate: SafeGate) -> None:
     write_cases(
         Path("c.jsonl"), asks, {key: value for key, value in asks.items() if key != "must_contain"} | {"id": "two"}
     )
-    assert "two: checks: has wording" in safe_gate(*RUN, "--default-checks", "wording").err
+    assert "two: checks: wording needs must_contain" in safe_gate(*RUN, "--default-checks", "wording").err
