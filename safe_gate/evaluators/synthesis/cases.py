@@ -118,7 +118,8 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
     name = unknown[0] if unknown else WORDING
     if name == WORDING:
         kinds = f"{', '.join(KINDS[:-1])} or {KINDS[-1]}"
-        words = f"has wording, but neither the case nor the config file for one of its tags has {kinds}; add one"
+        needs = f"wording needs {kinds}, in the case or in the config file for one of its tags"
+        words = f"{needs}; add one, or leave wording out of checks and default-checks"
     elif name in SHIPPED:
         words = f"{quote(name)} is no check of the profile spec; take it out of the case, or set profile to standard"
     else:
