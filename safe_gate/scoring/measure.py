@@ -265,7 +265,7 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         if misfit and scoring.passes_over:
             continue
         count += 1
-        if misfit:
+        if misfit and problems[-1:] != [misfit]:  # which all turns of a conversation share
             problems.append(misfit)
         if problems or not is_scored:
             continue

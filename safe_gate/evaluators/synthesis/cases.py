@@ -111,7 +111,7 @@ def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed
 
 
 def misfit(case: Case, rules: Rules) -> Problem | None:
-    """Return the problem of a case that names a check which the rules do not have."""
+    """Return the problem of a case that names a check which the rules do not have; all turns have the same."""
     unknown = [name for name in case.checks if name not in rules.checks and name != WORDING]
     if not unknown and (WORDING not in case.checks or wanted(case, rules)):
         return None
@@ -126,7 +126,7 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
         packs = "a check that a pack of the setting rules defines (with policy-ref base: at the base commit)"
         known = f"expected {', '.join(rules.checks)}, or {packs}"
         words = f"{quote(name)} is no check{suggestion(name, list(rules.checks))}; {known}"
-    return Problem(case.place, words, case.id, "checks")
+    return Problem(case.place, words, case.talk.id if case.talk else case.id, "checks")
 
 
 def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:

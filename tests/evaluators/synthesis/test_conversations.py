@@ -280,6 +280,15 @@ def test_what_a_reply_must_contain_is_asked_of_every_judged_one(safe_gate: SafeG
     assert (exam["field"], GOOD[exam["start"] : exam["end"]]) == ("messages[3]", "exam")
 
 
+@pytest.mark.parametrize("checks", [["acme/nothing"], ["wording"]])
+def test_what_is_wrong_with_all_turns_is_said_once(safe_gate: SafeGate, checks: list[str]) -> None:
+    write_cases(Path("c.jsonl"), *(talk(name, TOLD, AWAY, TOLD, GOOD, turns="all", checks=checks) for name in "ab"))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert (ran.code, "could not judge: 2 problems;" in ran.err) == (3, True)
+    assert "c.jsonl:1: a: checks: " in ran.err
+    assert "a@" not in ran.err
+
+
 def test_marks_quote_messages(safe_gate: SafeGate) -> None:
     case = talk("a", TOLD, AWAY, "Yes.", GOOD, marks={"vulnerability": ["I feel awful"], "leaves": ["Anyway"]})
     assert evaluated(safe_gate, case)["a"]["pass"]
