@@ -7,9 +7,15 @@ from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
+from safe_gate.core.model import Place
+
 if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject, Place
+    from safe_gate.core.model import JsonObject
     from safe_gate.core.shown import Table
+
+
+LineOf = Callable[[Sequence[str | int]], int]
+"""What tells on which line of a document a value stands, by its path; of a field that is missing, its object."""
 
 
 def _never(_: Any) -> bool:
@@ -168,12 +174,20 @@ class Shipped(Protocol):
 
 
 class OwnFile(NamedTuple):
-    """A team's file of rules: its path as reports show it, its name, its bytes, and what it holds."""
+    """A team's file of rules: its path as reports show it, its name, its bytes, and what it holds.
+
+    `line_of` tells on which line a value of it stands.
+    """
 
     path: str
     name: str
     data: bytes
     content: Any
+    line_of: LineOf = lambda _: 0
+
+    def place(self, *path: str | int) -> Place:
+        """Return where a value of it stands, or the object that lacks it."""
+        return Place(self.path, self.line_of(path))
 
 
 class Exchange(NamedTuple):

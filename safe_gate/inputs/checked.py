@@ -5,11 +5,12 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
+from functools import cache
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from safe_gate.core.given import Documents
+from safe_gate.core.given import Documents, LineOf
 from safe_gate.core.jsontext import places
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import Fault
@@ -28,6 +29,11 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
 
     Raises CannotJudge with every problem of it.
     """
+    return with_lines(path, kind, largest=largest, root=root)[0]
+
+
+def with_lines(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> tuple[Any, LineOf]:
+    """Return a document as `document` does, and what tells the lines of its values."""
     file = root / path
     name = shown(file, root)
     with suppress(OSError):  # a file that is not there is named below
@@ -42,7 +48,8 @@ def document(path: str, kind: str, *, largest: int | None = None, root: Path = H
     problems = problems_of(load_schema(kind).faults(content), name, text)
     if problems:
         raise CannotJudge(*problems)
-    return content
+    lines = cache(lambda: dict(places(text)))  # only what is wrong needs them
+    return content, lambda path: line_of(path, lines(), {})
 
 
 def report(path: str, *, or_commit: bool = False) -> JsonObject:

@@ -87,7 +87,8 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
     for name in names:
         if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
             right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
-            words = f"is not read: the config file is called {right}; rename it, remove it, or name it by the setting config"
+            called = f"is not read: the config file is called {right}"
+            words = f"{called}; rename it, remove it, or name it by the setting config"
             if "json" not in Path(name).suffix.lower():
                 words = f"is not read: the config file is JSON and is called {right}; convert it, or remove it"
             yield Problem(Place(name), words)

@@ -81,7 +81,8 @@ def _own(evaluator: Evaluator, settings: JsonObject, root: Path) -> tuple[list[O
     for path in _paths(evaluator, settings, root):
         name = disk.shown(path, root)
         try:
-            own.append(OwnFile(name, path.name, b"", checked.document(name, _kind(evaluator), root=root)))
+            content, line_of = checked.with_lines(name, _kind(evaluator), root=root)
+            own.append(OwnFile(name, path.name, b"", content, line_of))
         except CannotJudge as error:
             problems += error.problems
     return own, problems

@@ -199,17 +199,21 @@ def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
     ships = shipped(data)
     taken = {rule["id"] for pack in ships for rule in pack["rules"]} | {pack["pack"] for pack in ships}
     for file in own:
-        place, pack = Place(file.path), {"rules": [], **file.content}
-        ids = [pack["pack"], *(rule["id"] for rule in pack["rules"])]
-        ids += [pack["check"]] * ("defines" in pack and pack["check"] not in named)
+        pack = {"rules": [], **file.content}
+        ids: list[tuple[str, tuple[str | int, ...]]] = [(pack["pack"], ("pack",))]
+        ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
+        ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
         named.add(pack["check"])
-        doubled = [one for index, one in enumerate(ids) if one in taken or one in ids[:index]]
-        problems += [Problem(place, _TAKEN, one) for one in doubled]
-        taken.update(ids)
-        broken = [*_broken_promises(place, pack, data), *_foreign_ids(place, pack)]
-        problems += broken or (_too_large(place, pack, data) if _has_patterns(pack) else ())
+        for one, path in ids:
+            problems += [Problem(file.place(*path), _TAKEN, one)] if one in taken else []
+            taken.add(one)
+        begins, words = f"{pack['pack']}/", f"expected an id that begins with its pack's: {pack['pack']}/..."
+        foreign = ((one, path) for one, path in ids if path[0] == "rules" and not one.startswith(begins))
+        broken = [Problem(file.place(*path), words, one, "id") for one, path in foreign]
+        broken += _broken_promises(file, pack, data)
+        problems += broken or (_too_large(file, pack, data) if _has_patterns(pack) else ())
         found.append(pack)
-    problems += definitions.problems([(file.path, file.content) for file in own])
+    problems += definitions.problems(own)
     if problems:
         raise CannotJudge(*problems)
     return found
@@ -248,36 +252,31 @@ def _facts_of(pack: Pack, lets_pass: Set[str]) -> Iterator[tuple[str, PackFact]]
         yield rule["id"], PackFact(digest_of({**around, "rule": rule}), pack["group"] in lets_pass)
 
 
-def _foreign_ids(place: Place, pack: Pack) -> Iterator[Problem]:
-    for rule in pack["rules"]:
-        if not rule["id"].startswith(pack["pack"] + "/"):
-            yield Problem(place, f"expected an id that begins with its pack's: {pack['pack']}/...", rule["id"], "id")
-
-
-def _too_large(place: Place, pack: Pack, data: Shipped) -> Iterator[Problem]:
+def _too_large(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
     """Yield a problem if patterns that can each run cannot run together."""
     try:
         _patterns(pack, data)
     except ValueError as error:
-        yield Problem(place, f"cannot run: {error}", pack["pack"])
+        why = str(error).removeprefix(f"pack {pack['pack']}: ")
+        yield Problem(file.place("rules"), f"cannot run: {why}", pack["pack"])
 
 
-def _broken_promises(place: Place, pack: Pack, data: Shipped) -> Iterator[Problem]:
+def _broken_promises(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
     """Yield a problem for each phrase that cannot be read and each text a rule does not treat as it promises."""
-    for rule in pack["rules"]:
+    for index, rule in enumerate(pack["rules"]):
         try:
             missed, struck = broken_promises(pack, rule, data)
         except ValueError as error:
-            yield Problem(place, f"cannot run: {error}", rule["id"])
+            why = str(error).removeprefix(f"rule {rule['id']}: ")
+            yield Problem(file.place("rules", index), f"cannot run: {why}", rule["id"])
             continue
         for text in missed:
             words, hidden = (f"does not hit {name(text)}, which it promises to hit" for name in (quote, masked))
-            yield Problem(place, words, rule["id"], "hit", hidden)
+            yield Problem(file.place("rules", index, "hit", rule["hit"].index(text)), words, rule["id"], "hit", hidden)
         for text, matched in struck:
-            words, hidden = (
-                f"hits {name(text)}, which it promises to miss: matched {name(matched)}" for name in (quote, masked)
-            )
-            yield Problem(place, words, rule["id"], "miss", hidden)
+            end, at = "which it promises to miss: matched", rule["miss"].index(text)
+            words, hidden = (f"hits {name(text)}, {end} {name(matched)}" for name in (quote, masked))
+            yield Problem(file.place("rules", index, "miss", at), words, rule["id"], "miss", hidden)
 
 
 def broken_promises(pack: Pack, rule: JsonObject, data: Shipped) -> tuple[list[str], list[tuple[str, str]]]:

@@ -221,10 +221,10 @@ def test_a_pack_of_ones_own_counts_and_is_part_of_the_digest(safe_gate: SafeGate
         ({"cancelled_by": ["nobody"]}, "unknown word class {nobody}"),
         ({"hit": ["Nothing of the kind."]}, 'team-guarantee/refund: hit: does not hit "Nothing of the kind."'),
         ({"miss": ["The refund is  certain."]}, 'team-guarantee/refund: miss: hits "The refund is  certain.", which it promises to miss: matched "refund is  certain"'),
-        ({"pattern": "a(?=b)"}, "team-guarantee/refund: cannot run: rule team-guarantee/refund: pattern: RE2 refuses it: "),
+        ({"pattern": "a(?=b)"}, "own.json:1: team-guarantee/refund: cannot run: pattern: RE2 refuses it: "),
         ({"pattern": "{no_such_class}"}, "unknown word class {no_such_class}"),
-        ({"pattern": "\ud800"}, "rule team-guarantee/refund: pattern: half a surrogate pair, which no text holds"),
-        ({"unless": ["\ud800"]}, "rule team-guarantee/refund: unless: half a surrogate pair, which no text holds"),
+        ({"pattern": "\ud800"}, "own.json:1: team-guarantee/refund: cannot run: pattern: half a surrogate pair, which no text holds"),
+        ({"unless": ["\ud800"]}, "own.json:1: team-guarantee/refund: cannot run: unless: half a surrogate pair, which no text holds"),
         ({"why": ""}, "own.json:1: rules[0].why"),
         ({"id": "agency-negative/you-should"}, "agency-negative/you-should: is the id of another rule, pack or check"),
         ({"pack": "agency-negative"}, "agency-negative: is the id of another rule, pack or check"),
@@ -239,6 +239,25 @@ def test_a_pack_that_does_not_keep_its_promises_is_refused_by_the_rule(
         ran = safe_gate(*command)
         assert ran.code == 3
         assert mention in ran.err
+
+
+def test_what_is_wrong_with_a_pack_is_said_with_its_line(safe_gate: SafeGate) -> None:
+    rule = OWN["rules"][0]
+    broken = [rule, rule | {"id": "other/one"}, rule | {"id": "team-guarantee/two", "hit": [*rule["hit"], "Nothing."]}]
+    broken += [rule, rule | {"id": "team-guarantee/three", "pattern": "("}]
+    text = json.dumps(
+        OWN | {"rules": broken, "defines": {"against": ["guarante"], "decides": "none_against"}}, indent=1
+    )
+    Path("own.json").write_text(text, "utf-8")
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    lines = [*enumerate(text.splitlines(), 1)]
+    ids = [number for number, line in lines if '"id": ' in line]
+    (text_line,) = (number for number, line in lines if "Nothing." in line)
+    (defines,) = (number for number, line in lines if '"defines"' in line)
+    assert [one.partition(": ")[0] for one in ran.err.splitlines()[:-2]] == [
+        f"own.json:{number}" for number in (ids[1], text_line, ids[3], ids[4] - 1, defines, defines + 1)
+    ]
 
 
 def test_the_pack_that_the_documentation_shows_keeps_its_promises_and_needs_its_word_boundary(
@@ -358,7 +377,10 @@ def test_a_pack_of_another_shape_is_told_what_was_expected(
 def test_a_broken_condition_is_refused_by_its_name(safe_gate: SafeGate, condition: str) -> None:
     rule = OWN["rules"][0] | {condition: ["("]}
     Path("own.json").write_text(json.dumps(OWN | {"rules": [rule]}), "utf-8")
-    assert f"rule team-guarantee/refund: {condition}: missing )" in safe_gate("rules", "test", "own.json").err
+    assert (
+        f"own.json:1: team-guarantee/refund: cannot run: {condition}: missing )"
+        in safe_gate("rules", "test", "own.json").err
+    )
 
 
 LEARNED_ROW: dict[str, Any] = {"id": "team-guarantee/fixed", "phrase": "zorped at", "origin": {"learned": [9, 10]}}
@@ -394,7 +416,7 @@ def test_phrases_of_ones_own_count_with_classes_and_conditions_of_their_own(safe
     Path("own.json").write_text(json.dumps(pack), "utf-8")
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
-    assert "rule team-guarantee/arrives: phrases names the unknown word class {nowhere}" in ran.err
+    assert "own.json:1: team-guarantee/arrives: cannot run: phrases names the unknown word class {nowhere}" in ran.err
 
 
 def test_a_learned_row_counts_by_its_precision_and_says_it(safe_gate: SafeGate) -> None:
@@ -561,7 +583,7 @@ def test_rules_that_can_each_run_but_not_together_are_refused(
     Path("own.json").write_text(json.dumps(OWN | {"rules": rules}), "utf-8")
     ran = safe_gate("rules", "test", "own.json")
     assert ran.code == 3
-    assert "team-guarantee: cannot run: pack team-guarantee: its patterns are too large together" in ran.err
+    assert "own.json:1: team-guarantee: cannot run: its patterns are too large together" in ran.err
     monkeypatch.setattr(patterns._LARGE, "max_mem", 64 << 20)
     assert safe_gate("rules", "test", "own.json").code == 0
 

@@ -160,13 +160,15 @@ def test_a_tag_asks_every_case_that_has_it(safe_gate: SafeGate) -> None:
         ({"must_contain": [{"regex": "(?=x)"}]}, "must_contain[0].regex: is no regular expression of RE2"),
         ({"must_contain": "988"}, 'must_contain: is "988"; expected a list of at least one text'),
         ({"must_contain": []}, "must_contain: is an empty list"),
-        ({"must_contain": [" "]}, 'must_contain[0]: is " "; expected a text that is not blank, or an object with regex'),
+        (
+            {"must_contain": [" "]},
+            'must_contain[0]: is " "; expected a text that is not blank, or an object with regex',
+        ),
         ({"must_contain": [""]}, 'must_contain[0]: is ""; expected a text that is not blank, or an object with regex'),
         ({"must_contain": [{"text": "x"}]}, "must_contain[0].text: is not a known field"),
         (
             {},
-            "checks: wording needs must_contain, must_contain_any or must_not_contain, in the case or in the config file "
-            "for one of its tags; add one, or leave wording out of checks and default-checks",
+            "checks: wording needs must_contain, must_contain_any or must_not_contain, in the case or in the config",
         ),
     ],
 )

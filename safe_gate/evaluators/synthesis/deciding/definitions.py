@@ -8,13 +8,10 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.digests import digest
-from safe_gate.core.given import PackFact
-from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.given import OwnFile, PackFact
+from safe_gate.core.model import JsonObject, Problem
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
-
-Packs = Sequence[tuple[str, JsonObject]]
-"""A team's packs, each after the path of its file."""
 
 _SIDES = {"user": ("applies", "not_in", "only_crisis_after", "void_after"), "assistant": ("for", "against")}
 """The lists of groups in a definition, by the field that their groups look in."""
@@ -35,44 +32,45 @@ def fields(packs: Iterable[JsonObject]) -> dict[str, str]:
     return shipped | {pack["group"]: pack["field"] for pack in packs if "group" in pack}
 
 
-def problems(own: Packs) -> Iterator[Problem]:
+def problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     """Yield what is wrong with the checks and the groups of a team's packs."""
-    checks = defined(pack for _, pack in own)
+    checks = defined(file.content for file in own)
     seen: dict[str, str] = {}
     groups = dict(GROUPS)
-    for path, pack in own:
+    for file in own:
+        pack = file.content
         if "group" in pack:
-            yield from _of_group(path, pack, checks, groups)
+            yield from _of_group(file, checks, groups)
         if "defines" in pack and "/" not in pack["check"]:
             words = f"is for a check of your own, such as acme/no-discounts; {pack['check']} ships"
-            yield Problem(Place(path), words, pack["pack"], "defines")
+            yield Problem(file.place("defines"), words, pack["pack"], "defines")
         elif "defines" in pack and pack["check"] in seen:
             words = f"defines {pack['check']}, which {seen[pack['check']]} defines too; keep one"
-            yield Problem(Place(path), words, pack["pack"], "defines")
+            yield Problem(file.place("defines"), words, pack["pack"], "defines")
         elif "defines" in pack:
-            seen[pack["check"]] = path
-    for path, pack in own:
-        if "defines" in pack:
-            yield from (Problem(Place(path), words, pack["pack"], field) for field, words in _ill(pack, groups))
+            seen[pack["check"]] = file.path
+    for file in own:
+        if "defines" in file.content:
+            for field, words in _ill(file.content, groups):
+                yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
 
 
-def _of_group(
-    path: str, pack: JsonObject, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]
-) -> Iterator[Problem]:
+def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str, tuple[str, str]]) -> Iterator[Problem]:
     """Yield what is wrong with the check and the group of a pack with rules; add the group to those that are known."""
-    check, group, place = pack["check"], pack["group"], Place(path)
+    pack = file.content
+    check, group = pack["check"], pack["group"]
     if "/" in check and check not in checks:
         hint = suggestion(check, [*CHECKS, *checks])
         words = f"{quote(check)} is a check that no pack defines{hint}; add `defines` to one pack of it"
-        yield Problem(place, words, pack["pack"], "check")
+        yield Problem(file.place("check"), words, pack["pack"], "check")
     elif "/" not in check and group not in groups:
         known = [name for name, (of, _) in GROUPS.items() if of == check]
         words = f"{quote(group)} is no group of {check}{suggestion(group, known)}; expected {', '.join(known)}"
-        yield Problem(place, words, pack["pack"], "group")
+        yield Problem(file.place("group"), words, pack["pack"], "group")
     elif groups.setdefault(group, (check, pack["field"])) != (check, pack["field"]):
         of, field = groups[group]
         words = f"serves {of} and looks in {field}; the pack says {check} and {pack['field']}"
-        yield Problem(place, words, pack["pack"], f"group {group}")
+        yield Problem(file.place("group"), words, pack["pack"], f"group {group}")
 
 
 def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tuple[str, str]]:
