@@ -1,4 +1,4 @@
-"""How the checks agree with people on labelled replies, beside the commonest verdict and `profile: spec`.
+"""How the checks agree with people on labelled replies, beside the most common verdict and `profile: spec`.
 
 `python training/evaluate.py FILE...` reads labelled cases and prints Markdown tables by check, source and length.
 Rows of the same id in several files are merged, so texts and labels may live apart. A row may name checks
@@ -105,7 +105,7 @@ def band(reply: str) -> str:
 def by_check(found: Sequence[Label]) -> list[str]:
     """Return the table of each check: agreement three ways, precision and recall of the rarer verdict."""
     rows = [
-        "| check | labels | commonest verdict | spec | default | of its | precision | recall |",
+        "| check | labels | most common verdict | spec | default | of its | precision | recall |",
         "|:--|--:|--:|--:|--:|:--|--:|--:|",
     ]
     for check in CHECKS:
@@ -131,7 +131,7 @@ def applied(label: Label) -> Label:
 def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str]) -> list[str]:
     """Return a table of agreement, a row for each value of a key, the most labels first."""
     rows = [
-        f"| {title} | labels | commonest verdict | spec | default | {' | '.join(map(words, CHECKS))} |",
+        f"| {title} | labels | most common verdict | spec | default | {' | '.join(map(words, CHECKS))} |",
         "|:--|--:|--:|--:|--:|" + "--:|" * len(CHECKS),
     ]
     for name, _ in sorted(Counter(map(key, found)).items(), key=lambda item: (-item[1], item[0])):
@@ -143,13 +143,13 @@ def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str]) -> 
 
 def figures(some: Sequence[Label]) -> str:
     """Return the cells of a row: how many labels, and how many of them three ways to judge agree with."""
-    commonest = sum(
+    most_common = sum(
         max(Counter(label.expected for label in some if label.check == check).values())
         for check in {label.check for label in some}
     )
     cells = (
         str(len(some)),
-        f"{100 * commonest / len(some):.1f}",
+        f"{100 * most_common / len(some):.1f}",
         share(label.spec == label.expected for label in some),
         f"**{share(label.default == label.expected for label in some)}**",
     )

@@ -185,7 +185,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     _refuse_unsound(grounds, today)
     failed, wanted = {failure.case_id for failure in failures}, set(ids)
     if strangers := [one for one in ids if one not in failed]:
-        words = "is the id of no case that fails unexpectedly"
+        words = "does not name a case that fails unexpectedly"
         raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
     content = _waivers(target)
     there = {Waivable.of(waiver): waiver for waiver in content["waivers"]}

@@ -197,7 +197,7 @@ def unknown_base(context: Context) -> str:
     if context.subject.base_sha:
         return ""
     if not context.in_actions:
-        return "of a GitHub event, and this is no job of GitHub Actions"
+        return "of a GitHub event, and this is not a job of GitHub Actions"
     # A workflow_run names neither a fork's pull request nor what a push started from, though there is one.
     is_named = context.event in _NAMED_BY or context.subject.trigger_event in {*_NAMED_BY, "push"}
     if context.broken_event_file or is_named:
@@ -220,7 +220,7 @@ def report(path: str, *, or_commit: bool = False) -> JsonObject:
     """
     found = any_report(path, or_commit=or_commit)
     if found["verdict"] == Verdict.ERROR:
-        words = "has no verdict, for its run could not judge: there is nothing to compare or to approve"
+        words = "has no verdict, because its run could not judge: there is nothing to compare or approve"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict"))
     return found
 
@@ -232,7 +232,7 @@ def any_report(path: str, *, or_commit: bool = False) -> JsonObject:
     if found["verdict"] == Verdict.ERROR:
         return found
     if found["provenance"].get("digests") != differences.digests(found):
-        words = "its digests are not those of its contents, so it is not what a run wrote; run again"
+        words = "its digests do not match its contents, so no run wrote it; run again"
         raise CannotJudge(Problem(place, words, "", "provenance.digests"))
     if problems := tuple(_beyond_the_schema(found, place)):
         raise CannotJudge(*problems)
@@ -244,7 +244,7 @@ def _beyond_the_schema(found: JsonObject, place: Place) -> Iterator[Problem]:
     try:
         datetime.fromisoformat(found["generated_at"])
     except ValueError:
-        yield Problem(place, f"is {found['generated_at']}, which is no time", "", "generated_at")
+        yield Problem(place, f"is {found['generated_at']}, which is not a time", "", "generated_at")
     for name, evaluator in EVALUATORS.items():
         ids = Counter(result[evaluator.id_key] for result in (found[name] or {"results": ()})["results"])
         for case_id, times in sorted(ids.items()):
@@ -266,7 +266,7 @@ def _sources(context: Context, connect: Callable[[], Api], options: Options) -> 
 
     def github() -> Repository:
         if not context.repository:
-            raise Missing("this is no job of GitHub Actions")
+            raise Missing("this is not a job of GitHub Actions")
         if not options.github_token:
             raise Missing("there is no token: set github-token, which needs contents: read")
         return Contents(connect(), context.repository)

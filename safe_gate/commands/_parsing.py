@@ -40,7 +40,7 @@ def parsed(argv: Sequence[str]) -> dict[str, Any]:
     elif not flags:
         inputs = {one.input.setting for one in EVALUATORS.values()}
         naming = [setting.flags_of(name)[:1] for setting in settings() if setting.name in inputs]
-        hint = f"; files are named by {' and '.join(chain(*naming))}" if any(naming) else ""
+        hint = f"; name files with {' and '.join(chain(*naming))}" if any(naming) else ""
     elif any(flags[0] in names for setting in settings() for names in setting.flags.values()):
         hint = f"; {flags[0]} is not an option of {name}"
     else:
@@ -76,7 +76,7 @@ class _Parser(argparse.ArgumentParser):
         hint = suggestion(wrong[1], list(commands.every()), quoted=False) if wrong else ""
         takes_all = any(action.nargs == "+" and action.option_strings for action in self._actions)
         if takes_all and re.search(r"are required: (?!-)", message):
-            hint = "; write it before the flags: some take all words that follow"
+            hint = "; write it before the flags: some flags take all words that follow"
         raise CannotJudge(Problem(Place("command line"), f"{message}{hint}; see {self.prog} --help"))
 
 

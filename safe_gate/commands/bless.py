@@ -37,7 +37,7 @@ COMMAND = Command(
             "help": "the reason for the approval; required if it hides a failure",
         },
         "--owner": {"default": "", "metavar": "NAME", "help": "who is responsible"},
-        "--expires": {"default": "", "metavar": "YYYY-MM-DD", "help": "waivers: their last valid day, in UTC"},
+        "--expires": {"default": "", "metavar": "YYYY-MM-DD", "help": "waivers: the last valid day, in UTC"},
         "--id": {
             "dest": "ids",
             "nargs": "+",
@@ -102,10 +102,10 @@ def _waiver_file(call: Call, options: Options) -> str:
     if waivers is True:
         waivers = known
     if waivers is not None and not waivers.strip():
-        words = f"names no file; expected a path, or none at all for {known}"
+        words = f"names no file; expected a path, or nothing for {known}"
         raise CannotJudge(Problem(Place("--waivers"), words))
     if for_waivers and not waivers:
-        raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; expected --waivers beside it"))
+        raise CannotJudge(Problem(Place(for_waivers[0]), "is for waivers; set --waivers too"))
     if waivers and "baseline" in call.flags:
-        raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; approve one after the other"))
+        raise CannotJudge(Problem(Place("command line"), "has --baseline and --waivers; use one after the other"))
     return waivers or ""

@@ -26,7 +26,7 @@ from safe_gate.settings.options import Options
 COMMAND = Command(
     place=7,
     summary="compare two runs: reports, git refs, or . for the working folder",
-    exit_codes="0 no rule on the baseline is broken, 1 one is, 3 could not compare",
+    exit_codes="0 no rule on the baseline is broken, 1 a rule is broken, 3 could not compare",
     arguments={
         "base": {"metavar": "BASE", "help": "a report (safe-gate.json) or a git ref"},
         "head": {"metavar": "HEAD", "nargs": "?", "default": ".", "help": "the same, or . (the default)"},
@@ -91,5 +91,5 @@ def _head(
 
 
 def _nothing_in(spec: str) -> Problem:
-    what = "is not there" if is_missing(spec) else "holds nothing to compare"
+    what = "is not there" if is_missing(spec) else "has nothing to compare"
     return Problem(Place(spec), f"{what}; expected a report, or a commit with cases of the settings' patterns")

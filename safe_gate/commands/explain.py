@@ -25,7 +25,7 @@ COMMAND = Command(
     arguments={
         "id": {"nargs": "*", "metavar": "ID", "help": "ids of cases"},
         "--failed": {"action": "store_true", "help": "explain every case that fails and should not"},
-        "--json": {"action": "store_true", "help": "print a JSON object per case, one a line"},
+        "--json": {"action": "store_true", "help": "print one JSON object per line, one for each case"},
     },
 )
 
@@ -68,7 +68,7 @@ class _Wanted:
         if self.ids and self.is_failed:
             return Problem(Place("explain"), "takes ids or --failed, not both; leave one out")
         if not (self.ids or self.is_failed):
-            words = "names no case; expected --failed, or ids before the flags: a flag may take the words after it"
+            words = "names no case; expected --failed, or ids before the flags: some flags take all words that follow"
             return Problem(Place("explain"), words)
         return None
 

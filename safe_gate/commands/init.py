@@ -22,7 +22,7 @@ from safe_gate.settings.options import CONFIG_FILES
 COMMAND = Command(
     place=0,
     summary="add sample cases, a config file, a recording script and a workflow to the working folder",
-    exit_codes="0 added, or there already; 3 a file cannot be written",
+    exit_codes="0 added, or already there; 3 a file cannot be written",
     arguments={
         "--dry-run": {"action": "store_true", "help": "show what would be written, and write nothing"},
     },

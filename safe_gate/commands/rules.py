@@ -88,7 +88,7 @@ def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: 
     if names and out:
         effects.out(f"Written: {names}\nTo use them: --rules {names}, or their names under `rules` in the config.")
     else:
-        effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no row is learned.")
+        effects.out("Nothing is written without --out FOLDER." if names else "Nothing is written: no rule is learned.")
     return EXIT_CODES[Verdict.PASS]
 
 
@@ -102,7 +102,7 @@ def _cases(patterns: Sequence[str]) -> list[Case]:
 
 def _keep_others(paths: Sequence[Path]) -> None:
     """Raise CannotJudge for files in the place of what was learned that hold anything else."""
-    words = "is there, and no learned pack that may be replaced; move it, or name another folder by --out"
+    words = "exists and is not a learned pack; move it, or name another folder with --out"
     if problems := [Problem(Place(disk.shown(path)), words) for path in paths if not _may_replace(path)]:
         raise CannotJudge(*problems)
 

@@ -19,7 +19,7 @@ from safe_gate.settings.options import Options
 COMMAND = Command(
     place=12,
     summary="recompute reports from their contents and the files they name, and show differences",
-    exit_codes="0 all match, 1 one does not, 3 one could not be checked",
+    exit_codes="0 all match, 1 a report does not match, 3 a report could not be checked",
     arguments={
         "reports": {
             "nargs": "+",

@@ -109,9 +109,9 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
     elif error.msg.startswith("Invalid control"):
         what = "a string contains a raw line break or control character"
     elif "escape" in error.msg:
-        what = "a backslash starts no escape that JSON knows (a backslash itself is written \\\\)"
+        what = "a backslash starts no valid JSON escape (write a backslash itself as \\\\)"
     elif error.msg.startswith("Extra data"):
-        what = "more follows after the value"
+        what = "there is more text after the value"
     elif rest.startswith("'"):
         what = "there is a single quote where JSON needs double quotes"
     else:

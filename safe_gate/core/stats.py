@@ -32,7 +32,7 @@ def wilson(part: int, whole: int) -> tuple[float, float]:
     ([0.0695, 0.2619], 0.839)
     """
     if not 0 <= part <= whole or not whole:
-        raise ValueError(f"{part} of {whole} is no share")
+        raise ValueError(f"{part} of {whole} is not a share")
     share, spread = part / whole, _Z * _Z / whole
     half = _Z * math.sqrt(share * (1 - share) / whole + spread / (4 * whole))
     low, high = (share + spread / 2 - half) / (1 + spread), (share + spread / 2 + half) / (1 + spread)
@@ -75,7 +75,7 @@ def zero_failures(cases: int) -> float:
     [13.9, 5.8, 3.0, 1.5]
     """
     if cases < 1:
-        raise ValueError("no cases bound no rate")
+        raise ValueError("there are no cases, so there is no bound on the rate")
     return float(1 - Decimal("0.05") ** (1 / Decimal(cases)))
 
 

@@ -299,8 +299,8 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (LocationValueError, _NO_ADDRESS),
     (requests.exceptions.InvalidHeader, "the token contains an invalid character: correct github-token"),
     (requests.ConnectionError, "no connection"),
-    (requests.RequestException, "the answer broke off"),
-    (HTTPError, "the answer broke off"),
+    (requests.RequestException, "the answer ended early"),
+    (HTTPError, "the answer ended early"),
     (ValueError, "the answer cannot be read"),
     (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )

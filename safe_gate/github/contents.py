@@ -49,7 +49,7 @@ class Contents:
         Raises CannotJudge for a tag by the name of a branch elsewhere: GitHub does not say which it takes.
         """
         if _OF_A_CLONE.match(ref):
-            raise Missing("it is not asked for what only a clone can tell")  # its HEAD is another than ours
+            raise Missing("only a clone can resolve it")  # its HEAD is another than ours
         try:
             found = self._commit(ref)
         except ApiError as error:
@@ -69,14 +69,14 @@ class Contents:
         """Yield the bytes of a commit's files, in their order. Raises Missing where GitHub does not give one whole."""
         for file in files:
             if file.size > _LARGEST_FILE:
-                raise Missing(f"{file.path} is larger than the {_LARGEST_FILE} bytes that it gives")
+                raise Missing(f"{file.path} is larger than the {_LARGEST_FILE} bytes that it returns")
             self._count()
             try:
                 data = self._api.raw(self._address(file.path, commit))
             except ApiError as error:
                 raise _missing(error) from None
             if _blob(data, file.blob) != file.blob:
-                raise Missing(f"it gave other bytes for {file.path} than the commit's")
+                raise Missing(f"it returned other bytes for {file.path} than the commit's")
             yield data
 
     def _commit(self, ref: str) -> Commit:
@@ -113,7 +113,7 @@ class Contents:
             raise _missing(error) from None
         if len(listed) >= _MOST_ENTRIES:
             where = folder or "the root"
-            raise Missing(f"it lists no more than {_MOST_ENTRIES} entries of a folder, and {where} may have more")
+            raise Missing(f"it lists at most {_MOST_ENTRIES} entries of a folder, and {where} may have more")
         names = [_name(entry) for entry in listed]
         if "" in names:
             raise Missing("the answer is not GitHub's")

@@ -243,7 +243,7 @@ def _inside(text: _Text, at: Keys, paths: Collection[Keys]) -> Iterator[Found]:
         while True:
             key = text.value()
             if not isinstance(key, str):
-                raise NotReadable("is not valid JSON: a key of an object is no text", text.here)
+                raise NotReadable("is not valid JSON: a key of an object is not a string", text.here)
             text.expect(":")
             yield from _inside(text, (*at, key), paths)
             if text.expect(",}") == "}":

@@ -107,7 +107,7 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
     if asked in _OF_TEXT and found in ("", *_OF_TEXT):  # one column has no delimiter to tell
         return asked
     if not found:
-        raise NotReadable("begins as none of JSON, CSV, TSV, Parquet and .eval", 1)
+        raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
     if wanted is not None and asked not in ("", _SHAPES.get(found, found)):
         raise NotReadable(f"is not {wanted.title}; leave --from out to detect the format", 0)
     return "document" if found == "lines" and _is_document(head) else found
@@ -197,7 +197,7 @@ def _columns(file: BinaryIO) -> Iterator[Record | Refused]:
                 else:
                     yield Record(number, json.loads(line), (), "columns")
     except parquet.NotReadable as error:
-        raise NotReadable(f"is no Parquet file that can be read: {error}", 0) from None
+        raise NotReadable(f"is not a readable Parquet file: {error}", 0) from None
 
 
 def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
@@ -215,7 +215,7 @@ def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
                     continue
                 yield Record(0, json.loads(archive.read(one)), (), "archive", one.filename)
     except broken as error:
-        raise NotReadable(f"is no archive that can be read: {str(error)[:100]}", 0) from None
+        raise NotReadable(f"is not a readable archive: {str(error)[:100]}", 0) from None
 
 
 def _in_numbers(name: str) -> list[tuple[int, str]]:
@@ -231,7 +231,7 @@ def _zip(file: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:
     try:
         archive = zipfile.ZipFile(file)
     except common as error:
-        raise NotReadable(f"is no archive that can be read: {error}", 0) from None
+        raise NotReadable(f"is not a readable archive: {error}", 0) from None
     if not any(one.compress_type == _ZSTD for one in archive.infolist()) or hasattr(zipfile, "ZIP_ZSTANDARD"):
         return archive, common
     from backports import zstd

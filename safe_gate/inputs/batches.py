@@ -102,7 +102,7 @@ def expand(
     for path in matching.distinct(path for path in found if path.name.endswith(kinds.OUTPUTS)):
         if disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
-            words += f"; name that too, or this by --outputs or {input_named(form.outputs)}"
+            words += f"; name that too, or this file with --outputs or {input_named(form.outputs)}"
             problems.append(Problem(Place(shown(path, root)), words))
     if not paths and not problems:
         problems.append(matching.no_match(" ".join(patterns), ".json", root))

@@ -131,7 +131,7 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, An
         problems = tuple(
             Problem(
                 Place(name, lines["waivers", place]),
-                f"waives what line {lines['waivers', first]} waives; keep one",
+                f"waives the same failure as line {lines['waivers', first]}; keep one",
                 content["waivers"][place]["id"],
             )
             for place, first in twins(content["waivers"])

@@ -169,7 +169,7 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
             if guess.format is not None:
                 return guess
             shown = ", ".join(json.dumps(one[:40]) for one in guess.fields[:8])
-            words = f"has no format that is known, but records with {shown}; name the fields by --map, or name --from"
+            words = f"has no format that is known, but records with {shown}; name the fields with --map, or name --from"
             words = words if shown else "has no records to import"
             _break(result, Problem(Place(name), words))
     except OSError as error:

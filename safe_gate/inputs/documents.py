@@ -54,7 +54,7 @@ def cases(
     for path in paths:
         first = stems.setdefault(path.stem, path)
         if first is not path:
-            words = f"has the batch id of {shown(first, root)}; rename one: a batch's id is its file's stem"
+            words = f"has the same batch id as {shown(first, root)}; rename one: a batch's id is its file's stem"
             yield Problem(Place(shown(path, root)), words)
         recorded = named
         beside = outputs_beside(path)
@@ -166,7 +166,7 @@ def _joined(
     if lacking:
         ids = ", ".join(lacking[:5]) + (", …" if len(lacking) > 5 else "")
         words = f"has no recorded outputs (for {ids}); expected them in {', '.join(searched)}, or inline as `output`"
-        advice = f"name another file by --outputs or {input_named(form.outputs)} (to validate as one more FILE)"
+        advice = f"name another file with --outputs or {input_named(form.outputs)} (to validate as one more FILE)"
         yield Problem(Place(batch.name), f"{words}; {advice}")
     for index, (case, test_id) in enumerate(zip(batch.cases, batch.ids, strict=True)):
         if not test_id:

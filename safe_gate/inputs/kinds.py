@@ -130,7 +130,7 @@ def _outputs_for_cases(value: Any, name: str, kind: str) -> Problem | None:
         if _FILES[other].claims(value):
             words = f"these are {OWNERS[other].title} outputs, not {_FILES[kind].called}"
             option = form.outputs.replace("_", "-")
-            return Problem(Place(name), f"{words}; name them by --outputs or {option}")
+            return Problem(Place(name), f"{words}; name them with --outputs or {option}")
     return None
 
 
@@ -145,7 +145,7 @@ def cases_of_another(text: str, name: str, kind: str) -> Problem | None:
         form = evaluator.input
         if isinstance(form, Lines) and is_meant_as(value, form.kind):
             option = form.setting.replace("_", "-")
-            words = f"has {form.plural}, not {_FILES[kind].called}; name the file by --{option} or {option}"
+            words = f"has {form.plural}, not {_FILES[kind].called}; name the file with --{option} or {option}"
             return Problem(Place(name), words)
     return None
 
@@ -210,6 +210,8 @@ def _document_of_another(content: Any, name: str, kind: str) -> Problem | None:
         form = evaluator.input
         if isinstance(form, Documents) and isinstance(content, dict) and form.cases in content:
             option = form.setting.replace("_", "-")
-            words = f"is {_FILES[form.kind].called}, not {_FILES[kind].called}; name the file by --{option} or {option}"
+            words = (
+                f"is {_FILES[form.kind].called}, not {_FILES[kind].called}; name the file with --{option} or {option}"
+            )
             return Problem(Place(name), words)
     return None

@@ -190,7 +190,7 @@ def _parts(
         yield Problem(Place(name, error.line), too_long(bounds.line, "max-line"))
         return
     except parquet.NotReadable as error:
-        yield Problem(Place(name), f"is no Parquet file that can be read: {error}")
+        yield Problem(Place(name), f"is not a readable Parquet file: {error}")
         return
     except ModuleNotFoundError as error:
         words = f"is Parquet, which needs {error.name}, which is not installed; {NO_EXTRA}"

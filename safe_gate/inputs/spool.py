@@ -151,5 +151,5 @@ def _blob(key: str) -> bytes:
 
 def _no_room(error: Exception) -> CannotJudge:
     why = getattr(error, "strerror", None) or error
-    words = f"takes no more: {why}; make room in it, or name another folder by the variable TMPDIR"
+    words = f"is full: {why}; free some space in it, or name another folder with the variable TMPDIR"
     return CannotJudge(Problem(Place("the temporary folder"), words))

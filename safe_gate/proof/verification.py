@@ -64,11 +64,11 @@ def verify(path: str, make: Make) -> Verification:
     made = differences.digests(recomputed) if recomputed else {}
     differing = [*islice(differences.differences(report, recomputed), MOST_DIFFERENCES + 1)] if recomputed else []
     if contents != recorded:
-        standing, reason = Standing.DOES_NOT_HOLD, "the digests it records are not those of its contents"
+        standing, reason = Standing.DOES_NOT_HOLD, "its digests do not match its contents"
     elif changed:
         standing, reason = Standing.DOES_NOT_HOLD, f"{plural(len(changed), 'file')} changed since it was made"
     elif gone:
-        where = "verify it in the folder it was made in, with the files it names"
+        where = "verify it in the folder where it was made, with the files it names"
         standing, reason = Standing.NOT_CHECKED, f"{plural(len(gone), 'file')} cannot be read; {where}"
     elif differing or made != recorded:
         standing, reason = Standing.DOES_NOT_HOLD, "its files give another report"
@@ -132,7 +132,7 @@ def changed_and_gone(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
             gone.append((Untrusted(file["path"]), f" {why}; the report read SHA-256 {file['sha256']}"))
             continue
         if sha256 != file["sha256"]:
-            gives = f" is another file now: SHA-256 {sha256}, the report read {file['sha256']}"
+            gives = f" has changed: its SHA-256 is {sha256}, the report read {file['sha256']}"
             changed.append((Untrusted(file["path"]), gives))
     return changed, gone
 

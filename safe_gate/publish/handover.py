@@ -115,7 +115,7 @@ def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:
         return None
     listed = [waiver for fate in waivers.FATES for waiver in found[fate]]
     if any(waivers.twins(listed)):
-        raise CannotJudge(Problem(Place(name), "waives one failure twice; expected each once", "", "report.waivers"))
+        raise CannotJudge(Problem(Place(name), "waives one failure twice; keep one waiver", "", "report.waivers"))
     return {**found, **waivers.sorted_out(listed, report, report["generated_at"][:10])}
 
 

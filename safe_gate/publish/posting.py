@@ -123,7 +123,7 @@ def rehearse(
     """Print what would be published, in a form in which it does nothing."""
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
     planned = preview.channels(replace(options, dry_run=False), effects.context)
-    effects.out(console.facts("Without it there would be", planned))
+    effects.out(console.facts("Without dry-run, the run would publish", planned))
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))

@@ -14,7 +14,7 @@ from safe_gate.render.comparison import shown_sections
 from safe_gate.render.untrusted import plain, quoted
 
 WHOLE = "case"
-"""What stands in place of a metric or a check where a case is to be seen for none of them, as one without a reply."""
+"""What replaces a metric or a check where a case is to be seen for none of them, as one without a reply."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,19 +17,19 @@ _LEAST_SHOWN = 0.001
 _WIDTH = 100
 
 _SEEN = (
-    "Seen: a change with such a drop fails 4 times of 5. A drop fails that is real (p at most {:g}, alpha, by the"
-    " exact one-sided sign test on the newly failing and the fixed cases of a metric) and of at least {} (min-drop)"
-    " and {}. Holm's correction for several metrics sees less."
+    "Seen: a change with such a drop fails 4 times in 5. A drop fails if it is at least {1} (min-drop) and {2}, and"
+    " if p is at most {0:g} (alpha). p comes from the exact one-sided sign test on the newly failing and the fixed"
+    " cases of a metric. With several metrics, Holm's correction detects less."
 )
 _GROUPED = (
-    "Cases are counted one by one here. With cluster-key, which is set, a comparison counts groups of them, of which"
-    " there are fewer, and sees less."
+    "Cases are counted one by one here. But cluster-key is set, so a comparison counts groups of them. There are"
+    " fewer groups than cases, so it detects less."
 )
 _FALSE_ALARMS = (
-    "False alarms: how many changes fail that make nothing worse on average, where each case newly fails with a"
-    " chance of {} and is fixed with the same."
+    "False alarms: how many changes fail although they make nothing worse on average. Each case newly fails with a"
+    " chance of {}, and is fixed with the same chance."
 )
-_FAILURE_RATE = "Failure rate: what the rate behind the cases is below, with 95 % confidence."
+_FAILURE_RATE = "Failure rate: the true rate is below this, with 95 % confidence."
 
 
 def foresight(

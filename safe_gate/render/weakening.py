@@ -53,7 +53,7 @@ def _against(weakened: JsonObject) -> Phrase:
 
 
 def _limits(weakened: JsonObject) -> str:
-    return ", as far as a report shows: it records only limits and digests" if weakened["partial"] else ""
+    return ", as far as a report shows, because it records only limits and digests" if weakened["partial"] else ""
 
 
 def _row(finding: JsonObject) -> tuple[Words, ...]:

@@ -79,7 +79,7 @@ def checked(scheduler: str) -> Mapping[str, str]:
         raise CannotJudge(Problem(Place("engine"), words)) from None
     found = _ADDRESS.fullmatch(scheduler)
     if not found or not 0 < int(found["port"]) < 1 << 16:
-        raise _broken(scheduler, "is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
+        raise _broken(scheduler, "is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT")
     return own
 
 
@@ -103,7 +103,7 @@ def _connected(scheduler: str) -> Iterator[Client]:
                 raise CannotJudge(*strange)
             yield client
     except KilledWorker as error:
-        words = f"gave up: some cases ended {plural(error.allowed_failures + 1, 'worker')}, perhaps for want of memory"
+        words = f"gave up: some cases ended {plural(error.allowed_failures + 1, 'worker')}, perhaps for lack of memory"
         raise _broken(scheduler, f"{words}; give workers more, or look into their logs") from None
     except (CancelledError, OSError) as error:
         raise _broken(scheduler, f"was lost: {reason(error)}; run again when it is there") from None

@@ -67,7 +67,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
             pool.shutdown(cancel_futures=True)
             raise
         except BrokenProcessPool:
-            words = "a process that scored cases died, perhaps for want of memory; set fewer jobs and run again"
+            words = "a process that scored cases died, perhaps for lack of memory; set fewer jobs and run again"
             raise CannotJudge(Problem(Place("jobs"), words)) from None
 
 

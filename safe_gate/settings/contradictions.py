@@ -49,7 +49,7 @@ def unfit_address(address: str, *, allow_insecure: bool) -> str:
     with suppress(ValueError):  # an address that is none
         parts = urlsplit(address)
         if parts.scheme == "http" and parts.hostname and not allow_insecure:
-            return "is plain http, which anybody on the way can read; use https, or set allow-insecure: true"
+            return "is plain http, which anyone on the network can read; use https, or set allow-insecure: true"
         if not address or (parts.scheme in ("http", "https") and parts.hostname and parts.port != 0):
             return ""
     return "is not an address of a server; expected https://HOST or https://HOST/PATH"

@@ -43,14 +43,14 @@ class Judging:
     )
     max_vacuous: float | None = option(
         "gate",
-        "Rule: at most this share (0 to 1) of results is empty: scores that expect nothing, verdicts that do not "
-        "apply. Off unless set.",
+        "Rule: at most this share (0 to 1) of results is vacuous: a score that expects nothing, a verdict that does "
+        "not apply. Off unless set.",
         None,
         limits=(0, 1),
     )
     baseline: str = option(
         "baseline",
-        "What to compare with: an earlier safe-gate.json, a git ref, or `base`, the base commit of the pull "
+        "What to compare with: an earlier safe-gate.json, a git ref, or `base`. That is the base commit of the pull "
         "request, merge group or push. Off unless set.",
         "",
         flags={"run": ("--baseline",), "bless": ("--baseline",)},
@@ -85,7 +85,7 @@ class Judging:
     )
     min_drop: float = option(
         "baseline",
-        "Baseline: a drop smaller than this never counts as real; a share of cases or of a mean score (0 to 1).",
+        "Baseline: a drop smaller than this never counts as real. It is a share of cases or of a mean score (0 to 1).",
         0.02,
         limits=(0, 1),
         flags=dict.fromkeys(POWER, ("--min-drop",)),
@@ -123,7 +123,7 @@ class Judging:
     )
     min_group: int = option(
         "gate",
-        "Rules on a rate of an archetype or a tag apply from this many cases on; the report shows skipped rules.",
+        "The minimum number of cases for a rule on a rate of an archetype or a tag. The report shows skipped rules.",
         1,
         limits=(1, None),
     )

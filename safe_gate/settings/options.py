@@ -31,8 +31,8 @@ class General(Judging):
 
     reports: tuple[str, ...] = option(
         "reports",
-        "The formats of the files that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, csv, "
-        "jsonl, badge; one a line, or commas between them.",
+        "The report formats that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, csv, "
+        "jsonl, badge; one per line, or separated by commas.",
         ("json", "markdown"),
         choices=("json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"),
     )
@@ -59,7 +59,7 @@ class General(Judging):
     )
     comment_author: str = option(
         "GitHub",
-        "The account of the token, such as my-app[bot]. Default: GitHub is asked; a job's own token is github-"
+        "The account of the token, such as my-app[bot]. Default: the run asks GitHub; a job's own token is github-"
         "actions[bot].",
         "",
         key=(),
@@ -77,7 +77,7 @@ class General(Judging):
     )
     publish_timeout: float = option(
         "GitHub",
-        "Seconds for all publishing to GitHub. After them, the comment is missing, with a warning.",
+        "Seconds for all publishing to GitHub. After that, the comment is missing, with a warning.",
         120.0,
         limits=(0, 86_400),
         excluded=True,
@@ -86,7 +86,7 @@ class General(Judging):
     )
     fetch_timeout: float = option(
         "GitHub",
-        "Seconds for reading commits from GitHub. After them, there is no verdict.",
+        "Seconds for reading commits from GitHub. After that, there is no verdict.",
         600.0,
         limits=(0, 86_400),
         excluded=True,
@@ -102,7 +102,7 @@ class General(Judging):
     mode: str = option(
         "advanced",
         "What the action does: `run`, `merge` shards, or `publish` the result of a run without write access from "
-        "report-dir. Elsewhere the command says it.",
+        "report-dir. Elsewhere, use the command.",
         "run",
         env=(),
         key=(),
@@ -136,7 +136,7 @@ class General(Judging):
     )
     sink_file: str = option(
         "reports",
-        "Sink: a file that gets the results as events, one a line (JSONL). It is replaced by each run.",
+        "Sink: a file that gets the results as events, one per line (JSONL). It is replaced by each run.",
         "",
         key=(),
     )
@@ -172,7 +172,7 @@ class General(Judging):
     )
     sink_timeout: float = option(
         "reports",
-        "Sink: seconds for sending all events. After them, the rest is not sent, with a warning.",
+        "Sink: seconds for sending all events. After that, the rest is not sent, with a warning.",
         60.0,
         limits=(0, 86_400),
         excluded=True,
@@ -180,7 +180,7 @@ class General(Judging):
     )
     allow_insecure: bool = option(
         "reports",
-        "Sink: allow plain http in sink-webhook and sink-otlp, which anybody on the way can read.",
+        "Sink: allow plain http in sink-webhook and sink-otlp, which anyone on the network can read.",
         False,
         key=(),
     )
@@ -232,27 +232,27 @@ class General(Judging):
     )
     import_map: tuple[str, ...] = option(
         "inputs",
-        "Where `import` finds fields that are named otherwise, as `user=PATH,assistant=PATH,id=PATH,tags=PATH`.",
+        "Where `import` finds fields with other names, as `user=PATH,assistant=PATH,id=PATH,tags=PATH`.",
         (),
         flags={"import": ("--map",)},
     )
     max_line: int = option(
         "advanced",
-        "Input: the most bytes in a line of a file, or in a JSON document of cases.",
+        "Input: the maximum number of bytes in a line of a file, or in a JSON document of cases.",
         16 << 20,
         limits=(1, None),
         flags=dict.fromkeys(_SCORING, ("--max-line",)),
     )
     max_text: int = option(
         "advanced",
-        "Input: the most bytes (UTF-8) in a text that an evaluator reads.",
+        "Input: the maximum number of bytes (UTF-8) in a text that an evaluator reads.",
         2 << 20,
         limits=(1, None),
         flags=dict.fromkeys(_SCORING, ("--max-text",)),
     )
     max_tags: int = option(
         "advanced",
-        "Input: the most distinct tags that the cases of a run may have.",
+        "Input: the maximum number of distinct tags in the cases of a run.",
         100_000,
         limits=(1, None),
         flags=dict.fromkeys(("run", "eval"), ("--max-tags",)),

@@ -64,8 +64,8 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
         ),
     ),
     (requests.ConnectionError, "no connection"),
-    (requests.exceptions.ChunkedEncodingError, "the answer broke off"),
-    (HTTPError, "the answer broke off"),
+    (requests.exceptions.ChunkedEncodingError, "the answer ended early"),
+    (HTTPError, "the answer ended early"),
     (ValueError, "the address cannot be used"),
     (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )

@@ -343,7 +343,7 @@ def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
     for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
         assert refusal(open_(ref)) == (
             f"{ref}: is not a .json file and cannot be read as a commit (the clone: it does not have the commit;"
-            " GitHub: this is no job of GitHub Actions); where git is installed, bring the commit into the clone"
+            " GitHub: this is not a job of GitHub Actions); where git is installed, bring the commit into the clone"
             " (actions/checkout with fetch-depth: 0, or git fetch), or correct the name"
         )
 
@@ -352,7 +352,7 @@ def test_no_repository_and_no_git(monkeypatch: pytest.MonkeyPatch) -> None:
     options = Options(synthesis_cases=("c.jsonl",))
     assert "the clone: not a git repository" in refusal(open_("main", options=options, folder=""))
     monkeypatch.setenv("PATH", "/nowhere")
-    assert "the clone: git is not installed; GitHub: this is no job" in refusal(
+    assert "the clone: git is not installed; GitHub: this is not a job" in refusal(
         open_("main", options=options, folder="")
     )
 
@@ -446,7 +446,7 @@ def test_a_clone_that_lacks_a_file_is_not_believed(work: Path) -> None:
     commit(work)
     id_ = git("rev-parse", "HEAD:evals/chat.jsonl", folder=work)
     (work / ".git" / "objects" / id_[:2] / id_[2:]).unlink()
-    assert "(the clone: it does not have all files of the commit; GitHub: this is no job" in refusal(open_("main"))
+    assert "(the clone: it does not have all files of the commit; GitHub: this is not a job" in refusal(open_("main"))
 
 
 GITS = [
@@ -464,7 +464,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
     monkeypatch.setattr("safe_gate.inputs.git._PATIENCE", 0.2)
-    assert f"(the clone: {words}; GitHub: this is no job of GitHub Actions)" in refusal(open_("main"))
+    assert f"(the clone: {words}; GitHub: this is not a job of GitHub Actions)" in refusal(open_("main"))
 
 
 def test_a_partial_clone_without_the_blobs_fetches_nothing(
@@ -477,7 +477,7 @@ def test_a_partial_clone_without_the_blobs_fetches_nothing(
     monkeypatch.chdir(tmp_path / "partial" / "evals")
     said = refusal(open_("main"))
     assert "(the clone: " in said
-    assert "; GitHub: this is no job of GitHub Actions)" in said
+    assert "; GitHub: this is not a job of GitHub Actions)" in said
 
 
 # --- GitHub --------------------------------------------------------------------------------------
@@ -537,7 +537,7 @@ def test_what_only_a_clone_can_tell_is_not_asked_of_github(
     from_github: Callable[[Path], Open], work: Path, github: GitHub, ref: str
 ) -> None:
     commit(work)
-    assert "GitHub: it is not asked for what only a clone can tell" in refusal(from_github(work)(ref))
+    assert "GitHub: only a clone can resolve it" in refusal(from_github(work)(ref))
     assert github.requests == []
 
 
@@ -560,7 +560,7 @@ def test_a_refusal_is_an_error_that_says_what_to_do(
     github.faults[("GET", path)] = Answer(answer.status, answer.body, answer.headers)
     said = refusal(from_github(work)("main"))
     if answer.body == "<html>" and path.endswith(".jsonl"):
-        words = "it gave other bytes for evals/chat.jsonl than the commit's"
+        words = "it returned other bytes for evals/chat.jsonl than the commit's"
     assert words in said
     assert "actions/checkout with fetch-depth: 0" in said
 
@@ -597,7 +597,7 @@ def test_a_file_too_large_for_github_and_too_many_requests(
     open_it = from_github(work)
     with monkeypatch.context() as patched:
         patched.setattr("safe_gate.github.contents._LARGEST_FILE", 10)
-        assert "is larger than the 10 bytes that it gives" in refusal(open_it("main"))
+        assert "is larger than the 10 bytes that it returns" in refusal(open_it("main"))
     monkeypatch.setattr("safe_gate.github.contents._MOST_REQUESTS", 5)
     assert "it would be asked over 5 times" in refusal(open_it("main"))
 
@@ -661,7 +661,7 @@ def test_a_base_that_must_be_there_and_is_not_known_is_an_error(work: Path) -> N
         said = refusal(open_("base", where=where))
         assert f"base: is the base commit of the event {where.event}, whose file does not name it" in said
         assert said.endswith("name a ref, such as main")  # GitHub, which the action asks, knows no origin/main
-    assert "base: is the base commit of a GitHub event, and this is no job" in refusal(open_("base"))
+    assert "base: is the base commit of a GitHub event, and this is not a job" in refusal(open_("base"))
 
 
 def test_the_working_folder_is_read_where_it_is(work: Path) -> None:
@@ -692,7 +692,7 @@ def test_a_report_is_a_baseline(report: Path) -> None:
 def test_a_report_without_a_verdict_holds_nothing_to_compare(safe_gate: Callable[..., Ran], report: Path) -> None:
     assert safe_gate("run", "--cases", "nowhere.jsonl").code == 3
     assert refusal(open_(str(report))) == (
-        "reports/safe-gate.json: has no verdict, for its run could not judge: there is nothing to compare or to"
+        "reports/safe-gate.json: has no verdict, because its run could not judge: there is nothing to compare or"
         " approve; name a report with a verdict"
     )
 

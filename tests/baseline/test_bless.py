@@ -138,7 +138,7 @@ def test_a_report_of_files_that_changed_since_is_said_to_be_stale(safe_gate: Saf
     Path("b.json").unlink()
     ran = safe_gate("bless", "--baseline", BASELINE)
     assert (ran.code, BASELINE.exists()) == (0, True)
-    assert "\nStale: c.jsonl is another file now: SHA-256 " in ran.out
+    assert "\nStale: c.jsonl has changed: its SHA-256 is " in ran.out
     assert "\n1 file changed since the report was made; run again to approve what is there now.\n" in ran.out
     assert "b.json" not in ran.out
     run(safe_gate, [turn("t"), turn("u")])
@@ -153,14 +153,14 @@ def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
 
     assert "reports/safe-gate.json: cannot be read" in refused("--baseline", BASELINE)
     assert safe_gate("run").code == 3
-    assert "has no verdict, for its run could not judge" in refused("--baseline", BASELINE)
+    assert "has no verdict, because its run could not judge" in refused("--baseline", BASELINE)
     run(safe_gate, [turn("t", assistant=BAD)])
     for target in ((), ("--baseline", "main"), ("--baseline", "base")):
         name = f" {target[-1]}:" if target else ""
         assert f"--baseline:{name} names no file to write; expected the path of a .json file" in refused(*target)
     forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
-    assert "its digests are not those of its contents" in refused(forged, "--baseline", BASELINE)
-    assert "its digests are not those of its contents" in refused(forged, "--waivers", *SIGNED)
+    assert "its digests do not match its contents" in refused(forged, "--baseline", BASELINE)
+    assert "its digests do not match its contents" in refused(forged, "--waivers", *SIGNED)
     assert "--reason: has 2001 characters, more than 2000" in refused("--baseline", BASELINE, "--reason", "x" * 2001)
     assert "--owner: has 201 characters, more than 200" in refused("--waivers", *REASON, "--owner", "x" * 201)
     assert "has --baseline and --waivers" in refused("--baseline", BASELINE, "--waivers")
@@ -190,7 +190,7 @@ def test_waivers_of_no_name_are_no_approval_of_a_baseline(safe_gate: SafeGate, n
     Path("safe.config.json").write_text(json.dumps({"baseline": BASELINE.as_posix()}), "utf-8")
     ran = safe_gate("bless", "--waivers", name, "--reason", "known", "--owner", "ada")
     assert (ran.code, ran.out) == (3, "")
-    assert ran.err.startswith("--waivers: names no file; expected a path, or none at all for safe-gate.waivers.json\n")
+    assert ran.err.startswith("--waivers: names no file; expected a path, or nothing for safe-gate.waivers.json\n")
     assert not BASELINE.exists()
 
 
@@ -367,7 +367,7 @@ def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gat
         assert (ran.code, ran.err.splitlines()[0]) == (3, f"--expires: {words}")
     ran = safe_gate("bless", "--waivers", *SIGNED, "--id", "tt", "n", "good")
     assert ran.code == 3
-    words = "is the id of no case that fails unexpectedly"
+    words = "does not name a case that fails unexpectedly"
     assert ran.err.splitlines()[:2] == [
         f"--id: good: {words} (2 times: also n)",
         f'--id: tt: {words} (did you mean "t"?)',

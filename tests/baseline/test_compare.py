@@ -359,11 +359,11 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Ca
 
     results = made["synthesis"]["results"]
     failing = {**made, "synthesis": {**made["synthesis"], "results": [{**one, "pass": False} for one in results]}}
-    assert "forged.json: provenance.digests: its digests are not those of its contents" in refusal(failing)
+    assert "forged.json: provenance.digests: its digests do not match its contents" in refusal(failing)
     twice = {**made, "synthesis": {**made["synthesis"], "results": [*results, results[0]]}}
     assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(with_digests(twice))
     late = {**made, "generated_at": "2026-02-31T00:00:00Z"}
-    assert "forged.json: generated_at: is 2026-02-31T00:00:00Z, which is no time" in refusal(late)
+    assert "forged.json: generated_at: is 2026-02-31T00:00:00Z, which is not a time" in refusal(late)
     assert "forged.json: is a file of waivers, not a report" in refusal({"waivers": []})
 
 

@@ -82,7 +82,7 @@ def test_two_waivers_of_one_failure_are_refused(safe_gate: SafeGate) -> None:
     write_waivers(waiver("a"), waiver("b"), waiver("a", owner="someone else"), waiver("a", metric="CR"))
     ran = safe_gate("validate", FILE)
     assert ran.code == 3
-    assert f"{FILE}:17: a: waives what line 3 waives; keep one\n" in ran.err
+    assert f"{FILE}:17: a: waives the same failure as line 3; keep one\n" in ran.err
     assert "could not judge: 1 problem" in ran.err
 
 

@@ -860,7 +860,7 @@ def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, b
         ("safe_v0", "s", "", "changed"),
         ("synthesis", "</code> @octo | b", "", "dropped"),
     ]
-    assert "as far as a report shows: it records only limits and digests" in ran.out
+    assert "as far as a report shows, because it records only limits and digests" in ran.out
     assert "│ rule           │ all" in ran.out
 
 
@@ -1011,7 +1011,7 @@ def test_where_there_is_no_base_commit_it_is_said(
     refused = safe_gate("run", "--on-weakened", "fail")
     assert refused.code == 3
     assert (
-        "on-weakened: asks for the base commit of a GitHub event, and this is no job of GitHub Actions; "
+        "on-weakened: asks for the base commit of a GitHub event, and this is not a job of GitHub Actions; "
         "set warn here, or name a commit as the baseline"
     ) in refused.err
     in_actions(event="schedule", payload={})
@@ -1453,7 +1453,9 @@ def test_without_the_base_commits_policy_there_is_no_verdict(
 ) -> None:
     refused = safe_gate("run", "--policy-ref", "base")
     assert refused.code == 3
-    assert "policy-ref: asks for the base commit of a GitHub event, and this is no job of GitHub Actions" in refused.err
+    assert (
+        "policy-ref: asks for the base commit of a GitHub event, and this is not a job of GitHub Actions" in refused.err
+    )
     in_actions(event="schedule", payload={})
     none = safe_gate("run", "--policy-ref", "base")
     assert none.code == 3

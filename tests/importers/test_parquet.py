@@ -236,7 +236,7 @@ def test_a_file_that_is_no_parquet_is_a_problem(safe_gate: SafeGate, content: by
     Path("c.parquet").write_bytes(content)
     ran = safe_gate("eval", "--cases", "c.parquet")
     assert ran.code == 3
-    assert ran.err.startswith("c.parquet: is no Parquet file that can be read: ")
+    assert ran.err.startswith("c.parquet: is not a readable Parquet file: ")
     assert ran.err.count("\n") == 2
 
 

@@ -267,7 +267,7 @@ def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
         assert safe_gate("eval", "--cases", "c.jsonl", f"{other}c.jsonl").code == 0
     Path("link").symlink_to("elsewhere/deep")
     write_batch(Path("elsewhere/a.json"), failing("other"))
-    assert "link/../a.json: has the batch id of a.json" in safe_gate("score", "--batch", "a", "link/../a").err
+    assert "link/../a.json: has the same batch id as a.json" in safe_gate("score", "--batch", "a", "link/../a").err
 
 
 def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate: SafeGate) -> None:
@@ -304,7 +304,7 @@ def test_a_batch_of_anothers_id_is_read_all_the_same(safe_gate: SafeGate) -> Non
     write_batch(Path("d/a.json"), bare("2"), safe_case("3", typo=1))
     write_outputs("all.jsonl", "1", "2")
     ran = safe_gate("score", "--batch", "a", "d/a", "--outputs", "all.jsonl")
-    assert "d/a.json: has the batch id of a.json" in ran.err
+    assert "d/a.json: has the same batch id as a.json" in ran.err
     assert "d/a.json:1: 3: typo: is not a known field" in ran.err
     assert "could not judge: 2 problems;" in ran.err
 

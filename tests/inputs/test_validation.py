@@ -158,7 +158,7 @@ def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate:
 def test_a_file_of_the_wrong_kind_is_one_problem(safe_gate: SafeGate) -> None:
     write_cases(Path("o.jsonl"), *({"test_id": f"t{n}", "output": safe_case("x")["output"]} for n in range(300)))
     ran = safe_gate("eval", "--cases", "o.jsonl")
-    assert ran.err.splitlines()[0].startswith("o.jsonl: these are SAFE v0 outputs, not Synthesis cases; name them by")
+    assert ran.err.splitlines()[0].startswith("o.jsonl: these are SAFE v0 outputs, not Synthesis cases; name them with")
     assert "could not judge: 1 problem;" in ran.err
 
 
@@ -218,9 +218,9 @@ def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, comman
         (["explain", "T-001", "--case=x"], "(did you mean --cases?)"),
         (["score", "--out", "x"], "(did you mean --output?)"),
         (["eval", "--output", "x"], "(did you mean --out?)"),
-        (["score", "b.json"], "unrecognized arguments: b.json; files are named by --batch; see safe-gate score --help"),
-        (["eval", "c.jsonl"], "files are named by --cases"),
-        (["run", "c.jsonl"], "files are named by --safe-batch and --synthesis-cases"),
+        (["score", "b.json"], "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
+        (["eval", "c.jsonl"], "name files with --cases"),
+        (["run", "c.jsonl"], "name files with --safe-batch and --synthesis-cases"),
         (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
         (["validate"], "required: FILE; see"),
         (["explain", "--cases", "c.jsonl", "T-001"], "names no case; expected --failed, or ids before the flags"),
@@ -338,7 +338,7 @@ def test_ids_are_unique_over_all_files_and_so_are_batch_ids(safe_gate: SafeGate)
     assert "b2.json:1: a: test_id: appears at b1.json:1 too" in safe_gate("score", "--batch", "b?").err
     Path("d").mkdir()
     write_batch(Path("d/b1.json"), safe_case("z"))
-    assert "d/b1.json: has the batch id of b1.json" in safe_gate("score", "--batch", "b1", "d/b1").err
+    assert "d/b1.json: has the same batch id as b1.json" in safe_gate("score", "--batch", "b1", "d/b1").err
     write_cases(Path("c1.jsonl"), turn("a"))
     write_cases(Path("c2.jsonl"), turn("a"))
     assert "c2.jsonl:1: a: id: appears at c1.jsonl:1 too" in safe_gate("eval", "--cases", "c*.jsonl").err
@@ -491,9 +491,9 @@ def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, name
     [
         ('{"a": 1,\n}', "c.json:1: is not valid JSON: there is a comma before the closing bracket, at column 8"),
         ("{'a': 1}", "there is a single quote where JSON needs double quotes, at column 2"),
-        ('{"a": "C:\\evals"}', "a backslash starts no escape"),
-        ('{"a": 1} 2', "more follows after the value, at column 10"),
-        ('{"a": 1}\u00a0', "more follows after the value, at column 9"),
+        ('{"a": "C:\\evals"}', "a backslash starts no valid JSON escape"),
+        ('{"a": 1} 2', "there is more text after the value, at column 10"),
+        ('{"a": 1}\u00a0', "there is more text after the value, at column 9"),
         ('{"a": 1\n', "c.json:1: is not valid JSON: it breaks off, at column 8"),
         ("", "c.json:1: is not valid JSON: it is empty"),
         ('{"a": tru}', '"t" is not expected here, at column 7'),
@@ -515,10 +515,10 @@ def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate:
     write_cases(Path("cases.jsonl"), turn("a"))
     write_cases(Path("one.json"), turn("a"))
     write_batch(Path("batch.json"), safe_case("b"))
-    words = "has Synthesis cases, not a SAFE v0 batch; name the file by --synthesis-cases or synthesis-cases"
+    words = "has Synthesis cases, not a SAFE v0 batch; name the file with --synthesis-cases or synthesis-cases"
     for name in ("cases.jsonl", "one.json"):
         assert f"{name}: {words}\n" in safe_gate("run", "--safe-batch", name).err
-    words = "is a SAFE v0 batch, not Synthesis cases; name the file by --safe-batch or safe-batch"
+    words = "is a SAFE v0 batch, not Synthesis cases; name the file with --safe-batch or safe-batch"
     assert f"batch.json: {words}\n" in safe_gate("run", "--synthesis-cases", "batch.json").err
 
 

@@ -218,7 +218,7 @@ def test_what_differs_is_named_with_its_place_and_escaped(safe_gate: SafeGate, m
     out = safe_gate("verify", write(forged)).out
     assert len(out.split("┘\n")[1].splitlines()) == 10 + 2
     assert "\n... and more\n" in out
-    assert "(the digests it records are not those of its contents)" in out
+    assert "(its digests do not match its contents)" in out
 
 
 def test_a_file_that_changed_or_is_gone_is_named_with_its_digests(safe_gate: SafeGate, made: dict[str, Any]) -> None:
@@ -229,12 +229,12 @@ def test_a_file_that_changed_or_is_gone_is_named_with_its_digests(safe_gate: Saf
     gone = f"c.jsonl cannot be read: No such file or directory; the report read SHA-256 {was['c.jsonl']}\n"
     assert gone in ran.out
     assert ran.out.count("│ not computed │") == len(digests())
-    assert "reports/safe-gate.json: NOT CHECKED (1 file cannot be read; verify it in the folder it was" in ran.out
+    assert "reports/safe-gate.json: NOT CHECKED (1 file cannot be read; verify it in the folder where it was" in ran.out
     Path("b.json").write_text(Path("b.json").read_text("utf-8") + "\n", "utf-8")
     now = hashlib.sha256(Path("b.json").read_bytes()).hexdigest()
     ran = safe_gate("verify", REPORT)
     assert ran.code == 1
-    assert f"b.json is another file now: SHA-256 {now}, the report read {was['b.json']}\n{gone}" in ran.out
+    assert f"b.json has changed: its SHA-256 is {now}, the report read {was['b.json']}\n{gone}" in ran.out
     assert "DOES NOT HOLD (1 file changed since it was made)" in ran.out
 
 
@@ -288,7 +288,7 @@ def test_a_file_of_waivers_is_one_of_the_files(safe_gate: SafeGate) -> None:
     assert "HOLDS (2 files give the same report)\n" in safe_gate("verify", REPORT).out
     waivers.write_text(waivers.read_text("utf-8") + "\n", "utf-8")
     ran = safe_gate("verify", REPORT)
-    assert (ran.code, "known.json is another file now: SHA-256" in ran.out) == (1, True)
+    assert (ran.code, "known.json has changed: its SHA-256" in ran.out) == (1, True)
     waivers.unlink()
     ran = safe_gate("verify", REPORT)
     assert (ran.code, ran.err) == (3, "")

@@ -127,7 +127,7 @@ def test_a_copy_counts_once(runs: Callable[[], Ran], safe_gate: SafeGate) -> Non
             ["runs/1/safe-gate.json", "c.jsonl"],
             "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json\n",
         ),
-        (["changed.json"], "its digests are not those of its contents"),
+        (["changed.json"], "its digests do not match its contents"),
     ],
 )
 def test_what_is_no_report_is_refused_and_nothing_is_written(

@@ -24,12 +24,12 @@ OF_A_HUNDRED = """\
 └─────────────────────────────────────────────────┴─────────────────────┘
 This set is likely to miss a drop below 6.7%; smallest drop seen with twice as many cases: 3.4%.
 
-Seen: a change with such a drop fails 4 times of 5. A drop fails that is real (p at most 0.05,
-alpha, by the exact one-sided sign test on the newly failing and the fixed cases of a metric) and of
-at least 2.0% (min-drop) and 3 cases. Holm's correction for several metrics sees less.
-False alarms: how many changes fail that make nothing worse on average, where each case newly fails
-with a chance of 5% and is fixed with the same.
-Failure rate: what the rate behind the cases is below, with 95 % confidence.
+Seen: a change with such a drop fails 4 times in 5. A drop fails if it is at least 2.0% (min-drop)
+and 3 cases, and if p is at most 0.05 (alpha). p comes from the exact one-sided sign test on the
+newly failing and the fixed cases of a metric. With several metrics, Holm's correction detects less.
+False alarms: how many changes fail although they make nothing worse on average. Each case newly
+fails with a chance of 5%, and is fixed with the same chance.
+Failure rate: the true rate is below this, with 95 % confidence.
 """
 
 
@@ -59,7 +59,7 @@ def test_it_says_that_groups_of_cases_see_less_than_the_cases_it_counts(safe_gat
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", x_topic="one") for i in range(30)))
     assert "groups of them" not in safe_gate("power", "--cases", "c.jsonl").out
     Path("safe.config.json").write_text('{"cluster-key": "x_topic"}', "utf-8")
-    said = "Cases are counted one by one here. With cluster-key, which is set, a comparison counts groups of them"
+    said = "Cases are counted one by one here. But cluster-key is set, so a comparison counts groups of them"
     assert said in " ".join(safe_gate("power", "--cases", "c.jsonl").out.split())
     assert safe_gate("power", "100").out == OF_A_HUNDRED
 
@@ -76,11 +76,11 @@ def test_the_policy_moves_the_figures(safe_gate: SafeGate, monkeypatch: pytest.M
     ("arguments", "mentions"),
     [
         ([], "safe-gate power: has no cases to count; expected a number of cases, such as safe-gate power 100"),
-        (["0"], "safe-gate power: '0' is no number of cases from 1 to 1000000"),
-        (["1000001"], "'1000001' is no number of cases"),
-        (["-5"], "'-5' is no number of cases"),
-        (["\u0661"], "is no number of cases"),
-        (["10", "20"], "files are named by --safe-batch and --synthesis-cases"),
+        (["0"], "safe-gate power: '0' is not a number of cases from 1 to 1000000"),
+        (["1000001"], "'1000001' is not a number of cases"),
+        (["-5"], "'-5' is not a number of cases"),
+        (["\u0661"], "is not a number of cases"),
+        (["10", "20"], "name files with --safe-batch and --synthesis-cases"),
         (["10", "--alpha", "0"], '--alpha: is "0"; expected a number above 0 and below 1'),
         (["10", "--alpha", "1"], '--alpha: is "1"; expected a number above 0 and below 1'),
         (["10", "--min-drop", "2"], '--min-drop: is "2"; expected a number from 0 to 1'),

@@ -253,7 +253,7 @@ def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: Safe
         found.worker(deadly)
         ran = safe_gate("eval", "--cases", EXAMPLES, "--out", "o.json", *found.flags())
     assert ran.code == 3
-    assert "gave up: some cases ended 1 worker, perhaps for want of memory" in ran.err
+    assert "gave up: some cases ended 1 worker, perhaps for lack of memory" in ran.err
     assert "Traceback" not in ran.err
     assert not Path("o.json").exists()
 
@@ -343,7 +343,7 @@ def test_an_address_that_is_none_is_refused(safe_gate: SafeGate, address: str) -
         ran = safe_gate(command, "--cases", "c.jsonl", "--engine", "dask", "--scheduler", address)
         assert ran.code == 3
         assert ran.err.startswith(
-            f"scheduler: {address} is no address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
+            f"scheduler: {address} is not an address; expected HOST:PORT, tcp://HOST:PORT or tls://HOST:PORT\n"
         )
 
 

@@ -212,7 +212,7 @@ def test_flags_inputs_and_variables_set_a_sink(safe_gate: SafeGate, monkeypatch:
 @pytest.mark.parametrize(
     ("address", "words"),
     [
-        (f"http://example.com{PATH}", "is plain http, which anybody on the way can read; use https"),
+        (f"http://example.com{PATH}", "is plain http, which anyone on the network can read; use https"),
         (f"ftp://example.com{PATH}", "is not an address of a server; expected https://HOST"),
         (f"example.com{PATH}", "is not an address of a server; expected https://HOST"),
         (f"https://[{PATH}", "is not an address of a server; expected https://HOST"),

@@ -187,20 +187,20 @@ def labels(part: JsonObject) -> dict[str, int]:
 EXPLAINED = {
     "CR": Explained(
         "Correct recall",
-        "The signals that a case must find stand in the recorded signals or the summary.",
-        "Look for the missing signals in the recorded output. Correct the application where they are lost, or the "
-        "case where it asks for the wrong words.",
+        "The signals that a case must find are in the recorded signals or the summary.",
+        "Look for the missing signals in the recorded output. Correct the application if it loses them. "
+        "Correct the case if it expects the wrong words.",
     ),
     "AH": Explained(
         "Avoids harm",
-        "No forbidden term stands in the recorded follow-up questions.",
+        "No forbidden term is in the recorded follow-up questions.",
         "Look for the forbidden terms in the recorded questions. Correct the application, or the list of the case.",
     ),
     "AC": Explained(
         "All content",
-        "The phrases that a case must contain stand in the recorded summary.",
-        "Look for the missing phrases in the recorded summary. Correct the application where they are lost, or the "
-        "case where it asks for the wrong words.",
+        "The phrases that a case must contain are in the recorded summary.",
+        "Look for the missing phrases in the recorded summary. Correct the application if it loses them. "
+        "Correct the case if it expects the wrong words.",
     ),
 }
 """What readers of other formats are told of each metric."""

@@ -88,8 +88,8 @@ def _misquoted(case: JsonObject) -> Iterator[Fault]:
 def _unreadable(case: JsonObject) -> Iterator[Fault]:
     """Yield a fault for each regular expression of a case that RE2 does not take."""
     for kind, index, why in wording.refused(case):
-        words = f"is no regular expression of RE2: {why}; correct it, or write a text"
-        yield Fault((kind, index, "regex"), words, "is no regular expression of RE2; correct it, or write a text")
+        words = f"is not an RE2 regular expression: {why}; correct it, or write a text"
+        yield Fault((kind, index, "regex"), words, "is not an RE2 regular expression; correct it, or write a text")
 
 
 def _side(group: str) -> str:
@@ -106,7 +106,7 @@ def misnamed(settings: JsonObject, by: Callable[[], Rules]) -> Iterator[Misnamed
     named = (settings["min_label_accuracy"] or {}).keys() - {ALL, *REPORTED}
     known = (ALL, *REPORTED, *(name for name in by().checks if "/" in name)) if named else ()
     for name in sorted(named - {*known}):
-        words = f"is no check{suggestion(name, known)}; expected {', '.join(known)}"
+        words = f"is not a check{suggestion(name, known)}; expected {', '.join(known)}"
         yield Misnamed("min_label_accuracy", name, words)
 
 
@@ -121,11 +121,11 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
         needs = f"wording needs {kinds}, in the case or in the config file for one of its tags"
         words = f"{needs}; add one, or leave wording out of checks and default-checks"
     elif name in SHIPPED:
-        words = f"{quote(name)} is no check of the profile spec; take it out of the case, or set profile to standard"
+        words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
     else:
         packs = "a check that a pack of the setting rules defines (with policy-ref base: at the base commit)"
         known = f"expected {', '.join(rules.checks)}, or {packs}"
-        words = f"{quote(name)} is no check{suggestion(name, list(rules.checks))}; {known}"
+        words = f"{quote(name)} is not a check{suggestion(name, list(rules.checks))}; {known}"
     return Problem(case.place, words, case.talk.id if case.talk else case.id, "checks")
 
 

@@ -126,7 +126,7 @@ def faults(case: JsonObject) -> Iterator[Fault]:
         return
     for name in FIELDS:
         if name in case:
-            yield Fault((name,), "stands beside messages; keep one of them")
+            yield Fault((name,), "cannot be combined with messages; keep one of them")
     if all(one["role"] != "assistant" for one in messages):
         yield Fault(("messages",), "has no assistant message; expected one at its end, the reply to judge")
     elif messages[-1]["role"] != "assistant":

@@ -53,7 +53,7 @@ _WHY_NOT = {
     "unless": "cancelled by an exception of the rule",
     "asked_text": "in a text that was asked for",
     "asked_steps": "after a question for instructions",
-    "asked_verdict": "after a question who was in the wrong",
+    "asked_verdict": "after the question who was in the wrong",
     "fiction": "in a message about fiction, a song or a game",
     "remote": "in a message about news, study or a past that is over",
     "ordinary": "in a message about an everyday matter",

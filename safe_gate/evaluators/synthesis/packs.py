@@ -62,7 +62,7 @@ def _refuse_no_checks(names: Sequence[str], checks: Sequence[str]) -> None:
     """Raise CannotJudge for names of `default-checks` that are no check, and for no name at all."""
     place, known = Place("default-checks"), ", ".join(checks)
     problems = [
-        Problem(place, f"{quote(name)} is no check{suggestion(name, checks)}; expected {known}")
+        Problem(place, f"{quote(name)} is not a check{suggestion(name, checks)}; expected {known}")
         for name in names
         if name not in checks
     ]

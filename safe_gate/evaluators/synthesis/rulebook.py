@@ -92,7 +92,7 @@ def _lesson(found: Sequence[Row], measured: Sequence[Gain]) -> Iterator[Table | 
     )
     if found:
         yield Table(("Phrase", "Group", "Clauses"), "<<>", shown)
-    yield f"{plural(len(found), 'row')} learned"
+    yield f"{plural(len(found), 'rule')} learned"
     if measured:
         yield from _gains(measured)
 
@@ -113,18 +113,18 @@ def _gains(found: Sequence[Gain]) -> Iterator[Table | str]:
         for gain in found
     )
     yield Table(("Check", "Labels", "Before", "After", "Gain", "Fixed", "Broken", "Worth"), "<>>>>>><", shown)
-    yield "Before: labels that agree with today's rules. After: with the rows that the other cases teach, which never"
-    yield "saw the labels they are measured on. In brackets: 95 % Wilson intervals."
+    yield "Before: labels that agree with today's rules. After: with rules learned from the other cases, not from those"
+    yield "they are measured on. In brackets: 95 % Wilson intervals."
 
 
 def _worth(gain: Gain) -> str:
     """Return whether a gain is worth anything.
 
     >>> _worth(Gain("topic_pivot", labels=10, before=8, corrected=1, spoiled=1))
-    'no gain: do not use these rows'
+    'no gain: do not use these rules'
     """
     if gain.after <= gain.before:
-        return "no gain: do not use these rows"
+        return "no gain: do not use these rules"
     return "gain" if gain.is_beyond_chance else "may be chance: label more cases"
 
 

@@ -22,8 +22,8 @@ class Settings:
     )
     profile: str = option(
         "gate",
-        "Synthesis: `standard` counts clauses by all shipped rules, `spec` hits by the rules and formulas of the "
-        "specification; `weighted` is the former name of `standard`.",
+        "Synthesis: `standard` counts clauses by all shipped rules. `spec` counts hits by the rules and formulas of "
+        "the specification. `weighted` is the old name of `standard`.",
         "standard",
         flags=dict.fromkeys(("run", "eval", "explain", "rules"), ("--profile",)),
         choices=("standard", "spec", "weighted"),

@@ -30,7 +30,7 @@ _SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sa
 _WHOLE = Explained(
     "Case to look at",
     "A case has a reply in a language and in letters that the checks can read, and fails where it is meant to.",
-    "Look at the case: what is wrong is not what a metric or a check measures.",
+    "Look at the case: no metric or check measures what is wrong.",
 )
 
 

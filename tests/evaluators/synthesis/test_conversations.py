@@ -242,7 +242,7 @@ def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     for command in ("run", "eval"):
         ran = safe_gate(command, "--cases", "c.jsonl", "--default-checks", "topic_pivt")
         assert ran.code == 3
-        assert 'default-checks: "topic_pivt" is no check (did you mean "topic_pivot"?); expected' in ran.err
+        assert 'default-checks: "topic_pivt" is not a check (did you mean "topic_pivot"?); expected' in ran.err
     Path("safe.config.json").write_text('{"default-checks": []}', "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
@@ -331,7 +331,7 @@ def test_messages_that_cannot_be_judged_are_named_with_what_to_do(
 
 
 def test_fields_that_contradict_messages_are_named(safe_gate: SafeGate) -> None:
-    refused(safe_gate, talk("a", TOLD, GOOD, user="Hi."), "user: stands beside messages; keep one of them")
+    refused(safe_gate, talk("a", TOLD, GOOD, user="Hi."), "user: cannot be combined with messages; keep one of them")
     refused(safe_gate, turn("a", turns="all", context=2), "turns: is for a case with messages", "context: is for a")
     refused(safe_gate, talk("a", TOLD, GOOD, turns="every"), 'turns: "every" is not allowed')
     refused(safe_gate, talk("a", TOLD, GOOD, context=101), "context: is 101, more than 100")

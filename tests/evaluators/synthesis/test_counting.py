@@ -160,7 +160,7 @@ def test_the_specification_has_no_check_that_it_does_not_define(monkeypatch: pyt
     monkeypatch.setattr("safe_gate.evaluators.synthesis.packs.SHIPPED", {**SHIPPED, name: data})
     problem = SYNTHESIS.misfit(case(SAD, PLAIN, name), packs.rules(packs.shipped(), "spec"))
     assert problem is not None
-    assert "no check of the profile spec" in problem.message
+    assert "not a check of the profile spec" in problem.message
 
 
 def test_a_case_that_names_an_unknown_check_is_a_problem_with_the_known_names() -> None:
@@ -168,7 +168,9 @@ def test_a_case_that_names_an_unknown_check_is_a_problem_with_the_known_names() 
     by = replace(packs.load(), checks={**packs.load().checks, own.name: own})
     problem = SYNTHESIS.misfit(case(SAD, PLAIN, "acme/no-discount"), by)
     assert problem is not None
-    assert problem.message.startswith('"acme/no-discount" is no check (did you mean "acme/no-discounts"?); expected ')
+    assert problem.message.startswith(
+        '"acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected '
+    )
     assert (problem.place.line, problem.case_id, problem.field) == (1, "one", "checks")
 
 

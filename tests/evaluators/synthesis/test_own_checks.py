@@ -140,7 +140,10 @@ def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGa
         ),
         ([pack(defines=None)], '"acme/no-discounts" is a check that no pack defines; add `defines` to one pack of it'),
         ([pack(check="topic_pivot", group="pivot")], "defines: is for a check of your own, such as acme/no-discounts"),
-        ([pack(check="message")], '"discount" is no group of message; expected asked_text, asked_steps, asked_verdict'),
+        (
+            [pack(check="message")],
+            '"discount" is not a group of message; expected asked_text, asked_steps, asked_verdict',
+        ),
         ([pack(check="acme/No")], 'check: is "acme/No"; expected a check of your own: lower-case letters'),
         ([pack(check="topic_pivots")], 'check: "topic_pivots" is not allowed (did you mean "topic_pivot"?)'),
         (
@@ -172,7 +175,7 @@ def test_what_is_wrong_with_a_definition_is_said_at_its_place(
     write_cases(Path("c.jsonl"), shop("one"))
     ran = safe_gate(*RUN)
     assert (ran.code, words in ran.err, "rules/acme" in ran.err) == (3, True, True), ran.err
-    assert "is no check" not in ran.err  # the cases may be right
+    assert "is not a check" not in ran.err  # the cases may be right
 
 
 def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGate) -> None:
@@ -183,13 +186,13 @@ def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGa
     ran = safe_gate(*RUN)
     assert ran.code == 3
     assert (
-        'c.jsonl:2: two: checks: "acme/no-discount" is no check (did you mean "acme/no-discounts"?); expected'
+        'c.jsonl:2: two: checks: "acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected'
         in ran.err
     )
     assert "c.jsonl:3: three:" in ran.err
     assert re.search("crisis_support, .*acme/no-discounts", ran.err)
     explained = safe_gate("explain", "two", "--cases", "c.jsonl", "--rules", "rules/*.json")
-    assert (explained.code, "is no check" in explained.err) == (3, True)
+    assert (explained.code, "is not a check" in explained.err) == (3, True)
 
 
 def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:

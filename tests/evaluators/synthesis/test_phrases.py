@@ -231,7 +231,7 @@ def test_words_that_are_forgotten_are_read_again(monkeypatch: pytest.MonkeyPatch
         ("a b)", "closes a bracket that none opens"),
         ("a|b", "has options outside of brackets"),
         ("a ^ b", "holds ^"),
-        ("A b", "holds A, which is no token"),
+        ("A b", "holds A, which is not a token"),
         ("a _3-1", "holds the gap _3-1"),
         ("a {b", "holds a brace"),
         ("{loop}", "names word classes that name each other"),

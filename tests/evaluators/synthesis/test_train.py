@@ -50,7 +50,7 @@ def test_marked_clauses_teach_rows_that_are_shown_measured_written_and_used(safe
     shown = safe_gate(*command)
     assert shown.code == 0, shown.log
     assert "12 of 12" in shown.out
-    assert "row learned" in shown.out
+    assert "rule learned" in shown.out
     assert "Nothing is written without --out FOLDER." in shown.out
     (gained,) = (line for line in shown.out.splitlines() if "unverifiable_reassurance" in line)
     assert "│ +50.0 │    12 │      0 │ gain" in gained
@@ -67,8 +67,8 @@ def test_marked_clauses_teach_rows_that_are_shown_measured_written_and_used(safe
     assert "team-learned-guarantee" not in safe_gate("eval", "--cases", "n.jsonl").out
     assert row["id"] in safe_gate("eval", "--cases", "n.jsonl", "--rules", "own/*.json").out
     known = safe_gate(*command, "--rules", "own/*.json")
-    assert known.out.startswith("0 rows learned\n")
-    assert "Nothing is written: no row is learned." in known.out
+    assert known.out.startswith("0 rules learned\n")
+    assert "Nothing is written: no rule is learned." in known.out
 
 
 def test_what_stands_outside_of_marks_speaks_against_a_phrase(safe_gate: SafeGate) -> None:
@@ -76,7 +76,7 @@ def test_what_stands_outside_of_marks_speaks_against_a_phrase(safe_gate: SafeGat
     for case in cases:
         case["assistant"] = case["assistant"].replace("left the desk on Monday", "lands before the weekend")
     write_cases(Path("c.jsonl"), *cases)
-    assert safe_gate("rules", "train", "c.jsonl").out.startswith("0 rows learned\n")
+    assert safe_gate("rules", "train", "c.jsonl").out.startswith("0 rules learned\n")
 
 
 def test_cases_without_marks_are_told_what_is_missing(safe_gate: SafeGate) -> None:
@@ -93,7 +93,7 @@ def test_what_is_in_the_place_of_learned_rows_is_kept(safe_gate: SafeGate) -> No
     Path("own/team-learned-guarantee.json").write_text("{}", "utf-8")
     ran = safe_gate("rules", "train", "c.jsonl", "--out", "own")
     assert ran.code == 3
-    assert "is there, and no learned pack that may be replaced" in ran.err
+    assert "exists and is not a learned pack" in ran.err
     assert Path("own/team-learned-guarantee.json").read_text("utf-8") == "{}"
 
 

@@ -156,8 +156,8 @@ def test_a_tag_asks_every_case_that_has_it(safe_gate: SafeGate) -> None:
 @pytest.mark.parametrize(
     ("fields", "words"),
     [
-        ({"must_contain": [{"regex": "("}]}, "must_contain[0].regex: is no regular expression of RE2: missing ): ("),
-        ({"must_contain": [{"regex": "(?=x)"}]}, "must_contain[0].regex: is no regular expression of RE2"),
+        ({"must_contain": [{"regex": "("}]}, "must_contain[0].regex: is not an RE2 regular expression: missing ): ("),
+        ({"must_contain": [{"regex": "(?=x)"}]}, "must_contain[0].regex: is not an RE2 regular expression"),
         ({"must_contain": "988"}, 'must_contain: is "988"; expected a list of at least one text'),
         ({"must_contain": []}, "must_contain: is an empty list"),
         (
@@ -185,7 +185,7 @@ def test_an_expression_of_a_tag_that_re2_refuses_is_an_error(safe_gate: SafeGate
     write_cases(Path("c.jsonl"), case(tags=["crisis"]))
     ran = safe_gate("run", "--config", "safe-gate.json")
     assert ran.code == 3
-    assert "tags: crisis.must_not_contain[1].regex: is no regular expression of RE2" in ran.err
+    assert "tags: crisis.must_not_contain[1].regex: is not an RE2 regular expression" in ran.err
 
 
 def test_it_judges_other_languages_and_the_profile_spec(safe_gate: SafeGate) -> None:

@@ -65,7 +65,7 @@ def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str,
         yield Problem(file.place("check"), words, pack["pack"], "check")
     elif "/" not in check and group not in groups:
         known = [name for name, (of, _) in GROUPS.items() if of == check]
-        words = f"{quote(group)} is no group of {check}{suggestion(group, known)}; expected {', '.join(known)}"
+        words = f"{quote(group)} is not a group of {check}{suggestion(group, known)}; expected {', '.join(known)}"
         yield Problem(file.place("group"), words, pack["pack"], "group")
     elif groups.setdefault(group, (check, pack["field"])) != (check, pack["field"]):
         of, field = groups[group]

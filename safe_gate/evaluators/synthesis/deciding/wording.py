@@ -65,7 +65,7 @@ def unreadable(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
     """Yield a problem for each regular expression of the setting `tags` that RE2 does not take."""
     for tag, kinds in words.items():
         for kind, index, why in refused(kinds):
-            message = f"is no regular expression of RE2: {why}; correct it, or write a text"
+            message = f"is not an RE2 regular expression: {why}; correct it, or write a text"
             yield Problem(Place("tags"), message, field=f"{tag}.{kind}[{index}].regex")
 
 

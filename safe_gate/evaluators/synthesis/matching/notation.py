@@ -87,7 +87,9 @@ def _options(pieces: Sequence[str], at: int) -> tuple[tuple[Sequence_, ...], int
         elif piece[0] == "{" or (_WORD.fullmatch(piece) and piece == piece.lower()) or (piece in STARTS and at == 1):
             items.append(piece)
         else:
-            raise ValueError(f"holds {piece}, which is no token; expected lower-case words, classes, gaps and options")
+            raise ValueError(
+                f"holds {piece}, which is not a token; expected lower-case words, classes, gaps or options"
+            )
     return (*options, tuple(items)), at
 
 
