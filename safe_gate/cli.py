@@ -1,6 +1,6 @@
 """The command line: argv and environ in, an exit code out. The only place that catches everything.
 
-It imports the rest where it catches everything: an interrupt or a broken installation shows no traceback either.
+It imports the rest inside its `try`, so an interrupt or a broken installation shows no traceback either.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def main(argv: Sequence[str] | None = None) -> int:
     except KeyboardInterrupt:
         return _INTERRUPTED
     except Exception as error:  # noqa: BLE001 - a traceback helps no user; a gate that breaks does not pass
-        with suppress(Exception):  # what broke may keep that from being said, too: no memory, no more open files
+        with suppress(Exception):  # the cause may prevent this report too: no memory, no more open files
             return _surprised(error, arguments, os.environ)
         _print(f"safe-gate: internal error: {type(error).__name__}", sys.stderr)
         return _COULD_NOT_JUDGE
@@ -82,7 +82,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         from safe_gate.runs.exit_codes import complain
 
         effects = effects or _effects(environ, _known_time(environ))
-        if _refuses_aloud(argv) and (is_read or effects.context.in_actions):  # else no run began that has reports
+        if _refuses_aloud(argv) and (is_read or effects.context.in_actions):  # otherwise no run with reports began
             from safe_gate.runs.conclusion import refuse
 
             options = _command.reporting_options(_parsing.peeked(argv) | flags, environ)
@@ -91,7 +91,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
 
 
 def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
-    """Say in one sentence that safe-gate broke or is out of memory; for `run` in reports, to GitHub too. Returns 3."""
+    """Report an internal error or lack of memory in a sentence; for `run` also in reports and on GitHub. Returns 3."""
     from safe_gate.core.model import Place, Problem, Untrusted
     from safe_gate.render.untrusted import plain
 
@@ -117,7 +117,7 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
 
 def _refuses_aloud(argv: Sequence[str]) -> bool:
-    """Tell whether reports and GitHub say, too, that a command line could not be done."""
+    """Tell whether a command line that fails is also reported in reports and to GitHub."""
     from safe_gate import commands
 
     name = next(iter(argv), "")
@@ -125,7 +125,7 @@ def _refuses_aloud(argv: Sequence[str]) -> bool:
 
 
 def _known_time(environ: Mapping[str, str]) -> str:
-    """Return the time of a run that is refused: that of the clock if the one that SOURCE_DATE_EPOCH fixes is none."""
+    """Return the time of a refused run: the clock's if SOURCE_DATE_EPOCH is invalid."""
     from safe_gate.core.model import CannotJudge
     from safe_gate.runs.world import time_of
 
@@ -142,7 +142,7 @@ def _effects(environ: Mapping[str, str], generated_at: str, *, is_log: bool = Tr
 
 
 def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:
-    """Print a line. Raises CannotJudge where it is no mere log and is lost, as on a full disk."""
+    """Print a line. Raises CannotJudge if it is lost, as on a full disk, and is more than a log."""
     try:
         print(line, file=stream, flush=True)
     except OSError as error:

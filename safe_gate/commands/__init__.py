@@ -1,6 +1,6 @@
 """The commands, one module each. The package finds them in this folder; a command has the name of its module.
 
-A module has `COMMAND`, what the command says of itself, and `main(call)`, which does it and returns the exit code.
+A module has `COMMAND`, which describes the command, and `main(call)`, which runs it and returns the exit code.
 Modules whose names begin with an underscore are shared. Only the named command's module is imported; `--help` of
 safe-gate itself imports all.
 """
@@ -23,18 +23,18 @@ class Module(Protocol):
     COMMAND: Command
 
     def main(self, call: Call) -> int:
-        """Do what the command line asks, and return the exit code. Raises CannotJudge."""
+        """Run the command and return the exit code. Raises CannotJudge."""
 
 
 @cache
 def _files() -> Mapping[str, str]:
-    """Return the names of the commands' modules by those of the commands, in the order of the alphabet."""
+    """Return the names of the commands' modules by command name, in alphabetical order."""
     files = sorted(one.name for one in iter_modules(__path__) if not one.name.startswith("_"))
     return {file.rstrip("_"): file for file in files}  # `import` is a word of Python
 
 
 def names() -> tuple[str, ...]:
-    """Return the names of all commands, in the order of the alphabet."""
+    """Return the names of all commands, in alphabetical order."""
     return tuple(_files())
 
 

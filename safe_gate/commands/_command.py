@@ -1,4 +1,4 @@
-"""What every command has: what it says of itself, and a command line for it, read."""
+"""What every command has: its description and its parsed command line."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ from safe_gate.settings.options import Options
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Command:
-    """What a command says of itself.
+    """The description of a command.
 
     `place` orders the commands in `--help`. `arguments` are what it takes besides the flags of settings, by name, as
     argparse takes them. `meanings` say what a setting does, by its name, where that is not what it does in a run.
@@ -38,7 +38,7 @@ class Command:
 
 @dataclass(frozen=True, slots=True)
 class Call:
-    """A command line, read: all its arguments by name, and those of them that give settings, as `flags`."""
+    """A parsed command line: all its arguments by name, and as `flags` the ones that give settings."""
 
     command: str
     arguments: Mapping[str, Any]
@@ -77,7 +77,7 @@ class Call:
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
-    """Return the settings that say where to report, as far as they can be read, for a run that is refused."""
+    """Return the settings that say where to report a refused run, as far as they can be read."""
     return sources.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
 
 

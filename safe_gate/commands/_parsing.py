@@ -1,4 +1,4 @@
-"""The command line as argparse reads it. What it cannot read is a problem like all others, with exit code 3."""
+"""The command line, parsed by argparse. A usage error is a problem like all others, with exit code 3."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
 
 
 def parsed(argv: Sequence[str]) -> dict[str, Any]:
-    """Return what the command line says, by name. Raises CannotJudge for words that no option takes."""
+    """Return the arguments of the command line by name. Raises CannotJudge for words that no option takes."""
     first = argv[0].partition("=")[0] if argv else ""
     if first.startswith("-") and first not in ("-h", "--help", "--version"):  # what follows it may be a token
         words = f"{first} comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help"
@@ -57,7 +57,7 @@ def help_text() -> str:
 
 
 def peeked(argv: Sequence[str]) -> dict[str, str]:
-    """Return where a refused run is to report, from a command line that could not be read as a whole."""
+    """Return where to report a refused run, from a command line that could not be parsed."""
     # A flag whose value was left out is followed by the next flag.
     pairs = {word: value for word, value in pairwise(argv) if not value.startswith("-")}
     pairs |= dict(word.split("=", 1) for word in argv if word.startswith("--") and "=" in word)
@@ -81,7 +81,7 @@ class _Parser(argparse.ArgumentParser):
 
 
 def _parser(first: str) -> argparse.ArgumentParser:
-    """Return the parser of a command line by its first word: of one command with its flags, or of all without."""
+    """Return the parser for a first word: of one command with its flags, or of all commands without flags."""
     parser = _Parser(
         prog="safe-gate",
         description="Decides before a merge whether recorded outputs of a language-model application got worse.",
@@ -105,7 +105,7 @@ def _parser(first: str) -> argparse.ArgumentParser:
 
 
 def _add_arguments(parser: argparse.ArgumentParser, name: str, command: Command) -> None:
-    """Add the flags of settings, under their headings, and what the command takes besides."""
+    """Add the flags of settings under their headings, and the command's other arguments."""
     taken = [setting for setting in settings() if setting.flags_of(name)]
     for heading in GROUPS:  # one without flags is not shown
         group = parser.add_argument_group(heading)

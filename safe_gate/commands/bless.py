@@ -59,7 +59,7 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Show what is approved, and write it: waivers of failures if their file is named, else a new baseline.
+    """Show and write what is approved: waivers if their file is named, else a new baseline.
 
     Returns 0, 1 if it is refused, or 3.
     """

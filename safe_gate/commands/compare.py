@@ -1,4 +1,4 @@
-"""`compare`: hold one run against another, each a report, a commit or the working folder."""
+"""`compare`: compare two runs, each a report, a commit or the working folder."""
 
 from __future__ import annotations
 

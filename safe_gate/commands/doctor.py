@@ -1,4 +1,4 @@
-"""`doctor`: what a run would read, publish, and what would keep it from starting. Scores, writes and asks nothing."""
+"""`doctor`: what a run would read and publish, and what would prevent it. Scores, writes and sends nothing."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Show the settings of a run, its files, what it knows of GitHub and would publish. Returns 0 or 3.
+    """Show the settings of a run, its files, what it knows about GitHub and what it would publish. Returns 0 or 3.
 
     Nothing is scored, written or sent; secrets are not shown.
     """
@@ -72,7 +72,7 @@ def main(call: Call) -> int:
 
 
 def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
-    """Return how many files each pattern of a run names, its waivers and its baseline, and what is wrong with them."""
+    """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
         return _of_another_run(options, effects)
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
@@ -102,7 +102,7 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         facts.append(("skipped", Untrusted(own)))
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options)
     judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
-    for facts_of in judged_by:  # a shard is judged by nobody
+    for facts_of in judged_by:  # a shard has no verdict
         try:
             facts += facts_of()
         except CannotJudge as error:
@@ -127,7 +127,7 @@ def _own(evaluator: Evaluator, options: Options) -> list[Path]:
 
 
 def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
-    """Return what `publish` would read, and what keeps it from being published."""
+    """Return what `publish` would read, and the problems that would prevent it."""
     problems: list[Problem] = []
     try:
         delivery.left_behind(options, effects.context)
@@ -137,7 +137,7 @@ def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Pro
 
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
-    """Yield what keeps a run from starting beside its files: a shard, rules, dask or a base commit it cannot have."""
+    """Yield the problems that would prevent a run, other than its files: a shard, rules, dask or a base commit."""
     checks: list[Callable[[], object]] = [lambda: policy.refuse_base_elsewhere(options, effects)]
     if options.shard:
         checks.append(lambda: shards.Shard.named(options.shard))
@@ -173,7 +173,7 @@ class _NotAsked(Exception):
 
 
 def _baseline(options: Options, effects: Effects) -> Facts:
-    """Return what a run would be compared with, as far as it is available. Raises CannotJudge if it is not sound."""
+    """Return what a run would be compared with, as far as it is available. Raises CannotJudge if it is invalid."""
     if not options.baseline:
         return []
 

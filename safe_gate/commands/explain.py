@@ -36,7 +36,7 @@ def main(call: Call) -> int:
     wanted = _Wanted(dict.fromkeys(call.arguments["id"]), is_failed=call.arguments["failed"])
     if problem := wanted.problem():
         return complain((problem,), effects)
-    if not wanted.is_failed:  # a case that is named is meant
+    if not wanted.is_failed:  # a case named by its id is explained
         options = asked.unfiltered(options)
     evaluators = asked.given(options)
     if not evaluators:
@@ -55,7 +55,7 @@ def main(call: Call) -> int:
 
 @dataclass(slots=True)
 class _Wanted:
-    """The cases to explain, by id or because they fail, and what was seen on the way to them."""
+    """The cases to explain, by id or because they fail, with the ids and problems met while looking."""
 
     ids: dict[str, None]
     is_failed: bool

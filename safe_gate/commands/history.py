@@ -15,7 +15,7 @@ from safe_gate.render import console, trends
 from safe_gate.runs.exit_codes import EXIT_CODES
 
 NAME = "safe-gate.history"
-"""How the files of a history are called, without their endings."""
+"""The name of a history's files, without their suffixes."""
 
 
 COMMAND = Command(
@@ -54,7 +54,7 @@ def main(call: Call) -> int:
 
 
 def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
-    """Return what each report says of its run, the earliest first, and how many copies of reports there are.
+    """Return the runs of the reports, the earliest first, and the number of copied reports.
 
     One report is held at a time. Raises CannotJudge.
     """

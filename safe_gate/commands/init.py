@@ -64,7 +64,7 @@ def main(call: Call) -> int:
 
 
 def _platforms() -> tuple[list[str], int]:
-    """Return the platforms that files or remotes show, and how deep in its clone the working folder lies."""
+    """Return the platforms that files or remotes show, and how deep in its clone the working folder is."""
     addresses, depth = "", 0
     with suppress(Missing):
         depth = Clone().depth()
@@ -109,7 +109,7 @@ def _text(path: Path) -> str:
 
 
 def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
-    """Yield what to add to files that are left alone so that the new ones count."""
+    """Yield what to add to existing files so that the new ones take effect."""
     config = next((Path(name) for name in CONFIG_FILES if os.path.lexists(name)), Path(CONFIG_FILES[0]))
     if any(path.name in CONFIG_FILES for path in kept):
         samples = json.loads((_STARTER / "any" / "safe-gate.config.json").read_text("utf-8"))
@@ -122,6 +122,6 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
 
 
 def _where(platforms: list[str], depth: int) -> Iterator[str]:
-    """Yield where a workflow belongs that is written below the top of the repository."""
+    """Yield a note if a workflow is written below the top of the repository, where it has no effect."""
     if platforms and depth:
         yield "Note: this is not the top of the repository; move the workflow there, where the platform reads it"

@@ -1,4 +1,4 @@
-"""`merge`: judge by the shards of a run, and report and publish as that run in one would."""
+"""`merge`: judge the shards of a run, and report and publish as one run would."""
 
 from __future__ import annotations
 
@@ -35,7 +35,7 @@ def main(call: Call) -> int:
 
 def merged(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> int:
     """Judge the shards that the settings name. Returns 0, 1 or 3."""
-    # What shards hold is scored already: no other process is asked for it, and no cluster for a baseline beside it.
+    # The cases of shards are scored already, so no process or cluster is needed, not even for the baseline.
     options = replace(options, engine="local", jobs="1")
     if problems := untrusted(options, effects):
         return refuse(problems, options, effects)

@@ -1,4 +1,4 @@
-"""`power`: show what so many cases can show of a change, or those that a run would read."""
+"""`power`: show what a comparison of some number of cases can detect, or of the cases that a run would read."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from safe_gate.render.power import foresight
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.scoring import intake
 
-_MOST_CASES = 1_000_000  # more take long to work out
+_MOST_CASES = 1_000_000  # more would take long to compute
 
 COMMAND = Command(
     place=8,
@@ -27,7 +27,7 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Show what a number of cases can show. Returns 0 or 3."""
+    """Show what a number of cases can detect. Returns 0 or 3."""
     options, cases = call.options(), _count(call.arguments["cases"])
     counts, problems = ({"": cases}, ()) if cases else intake.case_counts(options)
     if not counts:

@@ -40,7 +40,7 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Do what the first word says: test, train, or list without one. Returns 0 or 3."""
+    """Test, train or list rules, by the first word. Returns 0 or 3."""
     words, out, effects = call.arguments["words"], call.arguments["out"], call.effects
     options = call.options()
     if out and words[:1] != ["train"]:
@@ -63,7 +63,7 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 
 def _test(paths: Sequence[str], effects: Effects) -> int:
-    """Run the texts that the rules of pack files promise to hit and to miss. Returns 0 or 3."""
+    """Test the rules of pack files against the texts that they must hit and must miss. Returns 0 or 3."""
     found = _BOOK.own(recipe(_EVALUATOR, asked.settings(Options(rules=tuple(paths)))))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
@@ -101,7 +101,7 @@ def _cases(patterns: Sequence[str]) -> list[Case]:
 
 
 def _keep_others(paths: Sequence[Path]) -> None:
-    """Raise CannotJudge for files in the place of what was learned that hold anything else."""
+    """Raise CannotJudge for existing files that are not learned packs."""
     words = "exists and is not a learned pack; move it, or name another folder with --out"
     if problems := [Problem(Place(disk.shown(path)), words) for path in paths if not _may_replace(path)]:
         raise CannotJudge(*problems)

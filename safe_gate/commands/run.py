@@ -32,7 +32,7 @@ COMMAND = Command(
 
 
 def main(call: Call) -> int:
-    """Do what the setting `mode` says. Returns 0, 1 or 3."""
+    """Run, merge or publish, by the setting `mode`. Returns 0, 1 or 3."""
     options = call.options()
     if options.mode == "publish":
         return publish.published(options, call.effects)
@@ -53,7 +53,7 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     )
     content, problems, _ = judging.scored(options, effects, options_at, shard, begin)
     if problems:
-        writing.write_or_remove(path, jsonreport.to_json(content))  # which no merge takes for a shard
+        writing.write_or_remove(path, jsonreport.to_json(content))  # which `merge` does not accept as a shard
         return conclude(content, problems, options, effects)
     writing.write(path, jsonreport.shard_pieces(content))
     cases = " and ".join(

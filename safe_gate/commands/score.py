@@ -33,7 +33,7 @@ COMMAND = Command(
 )
 
 _FORMATS = {".json": "json", ".md": "markdown"}
-"""What format a report's name asks for."""
+"""The format of a report by its suffix."""
 
 
 def main(call: Call) -> int:

@@ -50,7 +50,7 @@ def main(call: Call) -> int:
 
 
 def _checked(paths: Sequence[str]) -> Iterator[Any]:
-    """Yield what files hold, problems among it: batches with their outputs, those of batches not given alone."""
+    """Yield the contents and problems of files: batches with their outputs, and outputs whose batches are not given."""
     by_kind: dict[str, list[str]] = {}
     for path in paths:
         try:
@@ -72,7 +72,7 @@ def _checked(paths: Sequence[str]) -> Iterator[Any]:
 
 
 def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
-    """Yield what documents hold, joined with their outputs, and outputs whose documents are not given alone."""
+    """Yield documents joined with their outputs, and outputs whose documents are not given."""
     beside = {disk.location(batches.outputs_beside(Path(one))) for one in given}
     strays = [one for one in outputs if disk.location(Path(one)) not in beside]
     alone = [one for one in strays if not given or disk.exists(batches.batch_of(Path(one)))]

@@ -30,7 +30,7 @@ COMMAND = Command(
 )
 
 _EXIT_CODES = {Standing.DOES_NOT_HOLD: 1, Standing.NOT_CHECKED: 3, Standing.HOLDS: 0}
-"""Of what was found, the worst first."""
+"""The possible results, the worst first."""
 
 
 def main(call: Call) -> int:

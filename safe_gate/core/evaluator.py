@@ -42,7 +42,7 @@ class Evaluator(Protocol):
     """
 
     name: str
-    """Its name, in lower case with underscores: that of its part of the report."""
+    """Its name, in lower case with underscores. Its part of the report has the same name."""
 
     title: str
     """Its name for readers."""
@@ -51,22 +51,22 @@ class Evaluator(Protocol):
     """The key under which its results, and the objects of its input files, have the id of their case."""
 
     measures: str
-    """The word for what a case fails by, as waivers write it: `metric` or `check`."""
+    """The word for what a case fails, as waivers write it: `metric` or `check`."""
 
     settings: type
-    """A frozen dataclass of its settings, each a `core.setting.option`; no name is that of another setting."""
+    """A frozen dataclass of its settings, each a `core.setting.option`. Names are unique among all settings."""
 
     prefix: str = ""
-    """How the names of its environment variables begin, if not as the gate's: a misspelt one is an error."""
+    """The prefix of its environment variables, if not the gate's. A misspelt variable is an error."""
 
     variables: Mapping[str, tuple[str, ...]] = MappingProxyType({})
     """More names of the environment variables of general options, by the option."""
 
     scoring: tuple[str, ...]
-    """The settings that its part follows from, and what its groups are judged by; not those that name files."""
+    """The settings that its part depends on, and that judge its groups; not those that name files."""
 
     weaker: Mapping[str, Way | tuple[str, ...]]
-    """For each setting that judges, which change asks for less: see `gate.weakening.WEAKER`."""
+    """For each setting that judges, which change makes the gate weaker: see `gate.weakening.WEAKER`."""
 
     input: Lines | Documents
     """Its input files."""
@@ -88,10 +88,10 @@ class Evaluator(Protocol):
     """The command that runs it alone and writes its part as a file, "" if there is none."""
 
     part_keys: frozenset[str] = frozenset()
-    """Keys that tell its part of the report from other documents, where it stands alone."""
+    """Keys that distinguish its part of the report, in a file of its own, from other documents."""
 
     added: tuple[tuple[tuple[str, ...], Any], ...] = ()
-    """Fields of its part that earlier reports lack, by their paths, each with what held then."""
+    """Fields of its part that earlier reports lack, by their paths, each with the value that applied then."""
 
     grouping: Grouping
     """What cases are grouped by."""
@@ -100,7 +100,7 @@ class Evaluator(Protocol):
     """The field of a case's recorded texts that a reader looks at first."""
 
     groups_key: str
-    """Where what a case asks (`Case.asks()`) names its groups."""
+    """The key in `Case.asks()` that has the groups of a case."""
 
     @property
     def quotes(self) -> frozenset[str]:
@@ -108,22 +108,22 @@ class Evaluator(Protocol):
         ...
 
     gives_away: frozenset[str] = frozenset()
-    """The keys of its part that would tell the words of a withheld text."""
+    """The keys of its part that would reveal the words of a withheld text."""
 
     guards: frozenset[str] = frozenset()
-    """The rules on single compared cases that mean something to it: `new-violations`, `label-drops`."""
+    """The rules on single compared cases that apply to it: `new-violations`, `label-drops`."""
 
     compared_on: str = ""
-    """Which cases the metrics of a comparison are over, for readers, if not all that both runs have."""
+    """For readers: which cases the metrics of a comparison cover, if not all that both runs have."""
 
     counting_passes: tuple[str, ...] = ()
-    """The settings of rules that count the cases which pass and are meant to fail (`is_excused`)."""
+    """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
 
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
 
     rule_files: RuleFiles | None = None
-    """The files of rules that its scores follow from, those of a team; the report has their digest."""
+    """A team's files of rules that its scores depend on. The report has their digest."""
 
     # --- its cases
 
@@ -158,7 +158,7 @@ class Evaluator(Protocol):
     # --- what it scores by
 
     def contradictions(self, _settings: Any) -> Iterator[Contradiction]:
-        """Yield its settings that are fine alone but not together; `_settings` has all options as attributes."""
+        """Yield its settings that contradict each other. `_settings` has all options as attributes."""
         yield from ()
 
     def misnamed(self, _settings: JsonObject, _by: Callable[[], Any]) -> Iterator[Misnamed]:
@@ -169,7 +169,7 @@ class Evaluator(Protocol):
         yield from ()
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-        """Return what all scores follow from besides cases and code: a text, which can be sent to another process.
+        """Return what all scores depend on besides cases and code: a text, which can be sent to another process.
 
         `settings` are by the names of options, `own` a team's files of rules, which fit their schema, `data` the
         files of the package. Raises CannotJudge with every problem of them.
@@ -177,7 +177,7 @@ class Evaluator(Protocol):
         ...
 
     def made(self, recipe: str, data: Shipped) -> Any:
-        """Return what `recipe` stands for, ready to score by. Raises CannotJudge as `recipe` does."""
+        """Return what `recipe` describes, ready for scoring. Raises CannotJudge as `recipe` does."""
         ...
 
     def digest(self, _settings: JsonObject, _own: Sequence[OwnFile], _data: Shipped) -> str:
@@ -191,7 +191,7 @@ class Evaluator(Protocol):
     # --- scores and totals; `by` is what `made` returned
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        """Return a case's entry of `results[]`, which follows from the case and `by` alone."""
+        """Return a case's entry of `results[]`, which depends on the case and `by` alone."""
         ...
 
     def value(self, entry: JsonObject) -> Any:
@@ -210,11 +210,11 @@ class Evaluator(Protocol):
         ...
 
     def misfit(self, _case: Any, _by: Any) -> Problem | None:
-        """Return what keeps a case from being scored by `_by`, such as a check that nothing defines."""
+        """Return the problem that prevents scoring a case by `_by`, such as a check that nothing defines."""
         return None
 
     def unserved(self, _totals: Any, _by: Any) -> Iterator[Problem]:
-        """Yield a problem for whatever cases ask for and nothing looks at: a pass that nobody earned."""
+        """Yield a problem for whatever cases ask for but nothing checks: it would always pass."""
         yield from ()
 
     def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
@@ -263,15 +263,15 @@ class Evaluator(Protocol):
     # --- presentation
 
     def section(self, part: JsonObject) -> Section:
-        """Return what a reader is shown of its part, as values in no format. Recorded text is `Untrusted`."""
+        """Return what readers see of its part, as values without a format. Recorded text is `Untrusted`."""
         ...
 
     def finding(self, result: JsonObject) -> Finding:
-        """Return what a reader is shown of one case."""
+        """Return what readers see of one case."""
         ...
 
     def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
-        """Yield what each metric or check says of a case."""
+        """Yield the judgement of each metric or check of a case."""
         ...
 
     @property
@@ -301,11 +301,11 @@ class Evaluator(Protocol):
         yield from ()
 
     def decisions(self, _part: JsonObject, _result: JsonObject) -> Mapping[str, Phrase]:
-        """Return a sentence for each metric or check: how it came to what it says of a case."""
+        """Return a sentence for each metric or check: how it judged a case."""
         return {}
 
     def rates(self, part: JsonObject) -> Iterator[Rate]:
-        """Yield the shares that its part of the report tells, first that of cases as they should be."""
+        """Yield the rates in its part of the report, first the rate of cases that end as they should."""
         ...
 
     def labels(self, part: JsonObject) -> Mapping[str, int]:
@@ -313,7 +313,7 @@ class Evaluator(Protocol):
         ...
 
     def remarks(self, _part: JsonObject, _policy: JsonObject) -> Iterator[Phrase]:
-        """Yield what a reader must know of how cases were scored, a sentence each."""
+        """Yield what readers must know about how cases were scored, a sentence each."""
         yield from ()
 
     # --- events

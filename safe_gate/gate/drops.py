@@ -1,4 +1,4 @@
-"""What of a comparison is allowed: the guards on single cases, and whether a drop is real and matters. Pure."""
+"""Judges a comparison: the guards on single cases, and whether a drop is real and matters. Pure."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from safe_gate.evaluators import EVALUATORS, present
 
 @dataclass(frozen=True, slots=True)
 class Guards:
-    """What of a comparison breaks a run; None switches a guard off. Shares are fractions from 0 to 1.
+    """The guards: what in a comparison breaks a run. None switches a guard off. Shares are fractions from 0 to 1.
 
     `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real where its
     p-value, after Holm's correction over all metrics, is at most `alpha`; it matters from `min_drop` on.
@@ -38,12 +38,12 @@ class Guards:
         return {**asdict(self), "protect": list(self.protect)}
 
 
-_EXACT = 12  # decimals of a mean that doubles keep
+_EXACT = 12  # decimals of a mean that doubles represent
 _STEPS = 2  # a label that drops so many steps breaks a run: from Pass to Fail
 
 
 class Status(StrEnum):
-    """What a comparison says.
+    """The result of a comparison.
 
     `none`: there is nothing to compare with yet. `fail`: a guard is broken. `warn`: a drop that matters
     but is not proven, or one that is proven but is smaller than matters. `inconclusive`: no such drop
@@ -62,7 +62,7 @@ def judge(
 ) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every guard that is on, for each evaluator that was compared.
 
-    The cases that are `waived`, by evaluator and id, break no guard on single cases but `protect`.
+    Cases that are `waived`, by evaluator and id, break no guard on single cases except `protect`.
     """
     return tuple(
         outcome
@@ -72,7 +72,7 @@ def judge(
 
 
 def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
-    """Return what a comparison says as a whole, given the outcomes of its guards."""
+    """Return the result of a comparison as a whole, given the outcomes of its guards."""
     metrics = metrics_of(comparison)
     if not all(outcome.passed for outcome in outcomes):
         return Status.FAIL
@@ -160,7 +160,7 @@ def _count(
     allowed: int = 0,
     waived: Set[str] = frozenset(),
 ) -> RuleOutcome:
-    """Return the outcome of a rule on how many are `found` but `waived`, named where they are too many, each once."""
+    """Return the outcome of a rule on the number `found` without those `waived`. Too many are named, each once."""
     counted = [case_id for case_id in found if case_id not in waived]
     more = f", {len(found) - len(counted)} more waived" if len(counted) < len(found) else ""
     holds, message = len(counted) <= allowed, f"{plural(len(counted), one, many)}{more}, {allowed} allowed"
@@ -175,18 +175,18 @@ def _drop(metric: JsonObject) -> float:
 
 
 def _matters(metric: JsonObject, guards: Guards) -> bool:
-    """Tell whether a drop is worth stopping for, in size."""
+    """Tell whether a drop is large enough to matter."""
     return _drop(metric) > 0 and not _is_below(_drop(metric), guards.min_drop)
 
 
 def _is_enough(metric: JsonObject) -> bool:
-    """Tell whether a drop of a yes or no is more than that of a case or two."""
+    """Tell whether a drop of a yes-or-no metric is more than one or two cases."""
     net: int = metric["worse"] - metric["better"]
     return metric["test"] != Test.SIGN or net >= stats.LEAST_CASES
 
 
 def _is_below(drop: float, limit: float) -> bool:
-    """Tell whether a difference of means is below a limit, but for what doubles lose."""
+    """Tell whether a difference of means is below a limit, up to rounding."""
     return round(drop - limit, _EXACT) < 0
 
 
@@ -195,7 +195,7 @@ def _is_real(metric: JsonObject, guards: Guards) -> bool:
 
 
 def _is_blind(metric: JsonObject, guards: Guards) -> bool:
-    """Tell a metric whose cases are too few to show a drop that would matter."""
+    """Tell whether a metric has too few cases to show a drop that would matter."""
     smallest = metric["smallest_drop"]
     return metric["test"] == Test.SIGN and (smallest is None or smallest > guards.min_drop)
 

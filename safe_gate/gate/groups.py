@@ -1,4 +1,4 @@
-"""The groups of cases that rules of their own name: such as archetypes and tags. Pure."""
+"""Groups of cases that have rules of their own, such as archetypes and tags. Pure."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ Limits = Mapping[str, Mapping[str, Mapping[str, float]]]
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A group that rules name, with its `figures` in an evaluator's part of the report, empty if it has no cases."""
+    """A group with rules. `figures` are its figures in the evaluator's part of the report, empty without cases."""
 
     evaluator: str
     name: str

@@ -11,7 +11,7 @@ _SETTING = "min_label_accuracy"
 
 
 def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
-    """Return settings with an entry for each rule on label accuracy in place of their mapping.
+    """Return settings with one entry for each rule on label accuracy instead of the mapping.
 
     >>> by_rule({"min_label_accuracy": {"all": 0.8, "topic_pivot": 0.9}})
     {'min_label_accuracy': 0.8, 'min_label_accuracy_topic_pivot': 0.9}

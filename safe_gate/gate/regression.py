@@ -1,4 +1,4 @@
-"""Two runs over the same cases compared: what changed, by what, whether it is real, and what of it is allowed.
+"""Compares two runs over the same cases: what changed, why, whether it is real, and whether it is allowed.
 
 Pure, and from reports alone. Three runs separate a change of the outputs from one of the rules: the baseline as
 it was judged (`baseline`), the baseline's outputs under today's rules (`today`), and this run
@@ -67,7 +67,7 @@ class _Triple:
 
     @property
     def change(self) -> str:
-        """What became of the case under today's rules: of its verdict, else of its scores."""
+        """How the case changed under today's rules: its verdict, else its scores."""
         if self.today.passed != self.head.passed:
             return "fixed" if self.head.passed else "newly failing"
         shared = self.today.scores.keys() & self.head.scores.keys()
@@ -78,7 +78,7 @@ class _Triple:
 
     @property
     def is_news(self) -> bool:
-        """Whether the case is to be told of: all but those that pass as before, and say nothing newly forbidden."""
+        """Whether to list the case: all but those that pass as before and use no newly forbidden term."""
         drifted = self.baseline.passed != self.today.passed
         return drifted or self.change != "still passing" or bool(self.new_violations)
 
@@ -153,7 +153,7 @@ def _is_protected(outcome: Outcome, guards: Guards) -> bool:
 
 
 def _change(triple: _Triple, result: JsonObject, guards: Guards) -> dict[str, Any]:
-    """Return what became of a case, with the baseline's result; that of head is in the report anyway."""
+    """Return how a case changed, with the baseline's result. Head's result is in the report already."""
     runs = triple.baseline, triple.today, triple.head
     moved = sorted({name for run in runs for name in run.scores if len({r.scores.get(name) for r in runs}) > 1})
     return {
@@ -171,7 +171,7 @@ def _change(triple: _Triple, result: JsonObject, guards: Guards) -> dict[str, An
 
 
 def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[dict[str, Any]]:
-    """Yield how a metric stands in three runs over the cases that have it in all, if there is any."""
+    """Yield a metric in the three runs, over the cases that have it in all three, if there are any."""
     read = [t for t in triples if all(name in run.scores for run in (t.baseline, t.today, t.head))]
     if not read:
         return

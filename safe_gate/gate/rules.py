@@ -1,7 +1,7 @@
 """The gate's judgement: a report and a policy in, an outcome for each rule and one verdict out.
 
-Pure. Evaluators measure; what is good enough is said here, but for two runs compared and for a gate that got
-weaker, whose rules `regression` and `weakening` judge and this module adds.
+Pure. Evaluators measure; this module says what is good enough. `drops` judges the comparison of two runs and
+`weakening` a weaker gate; this module adds their outcomes.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ class Policy:
     """The limit of each rule by name, as in `LIMITS`; None switches a rule off. Shares are fractions from 0 to 1.
 
     `groups` are limits of rules on a group of cases. Those on rates count from `min_group` cases on. `guards`
-    are what of a comparison with a baseline breaks a run.
+    judge the comparison with a baseline.
     """
 
     limits: Mapping[str, float | int | None]
@@ -37,7 +37,7 @@ class Policy:
 
 
 _SHARED = ("max-no-reply", "max-disguised", "max-vacuous")
-"""The rules that several evaluators may have: they are reported last, by name."""
+"""The rules that several evaluators may have. They are reported last, by name."""
 
 _EVERY = tuple(rule for evaluator in EVALUATORS.values() for rule in evaluator.rules)
 RULES = tuple(sorted(_EVERY, key=lambda rule: _SHARED.index(rule.name) if rule.name in _SHARED else -1))
@@ -80,7 +80,7 @@ def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
 def _of_group(
     group: Group, min_group: int, waived: Sequence[Failure], results: Iterable[JsonObject]
 ) -> Iterator[RuleOutcome]:
-    """Yield the outcome of each rule of a group: a rate of few cases is skipped, a number of failures never."""
+    """Yield the outcome of each rule of a group. A rule on a rate is skipped for few cases, a count never."""
     for rule in EVALUATORS[group.evaluator].group_rules:
         if rule.name in group.limits:
             least = 1 if rule.counts else min_group
@@ -101,7 +101,7 @@ def _skipped(rule: Rule, group: Group, least: int) -> RuleOutcome:
 
 
 def _named(rule: Rule, outcome: RuleOutcome, results: Iterable[JsonObject]) -> RuleOutcome:
-    """Return the outcome of a broken rule with the cases it blames, by name."""
+    """Return the outcome of a broken rule with the names of the cases that break it."""
     if outcome.passed or rule.blames is None:
         return outcome
     key = EVALUATORS[rule.evaluator].id_key
@@ -113,7 +113,7 @@ def _named(rule: Rule, outcome: RuleOutcome, results: Iterable[JsonObject]) -> R
 
 
 def _waivers_hold(found: JsonObject) -> RuleOutcome:
-    """Return the outcome of the rule that no waiver outlives its day or its failure."""
+    """Return the outcome of the rule that no waiver is expired or unused."""
     expired, unused = found["expired"], found["unused"]
     faults = (
         plural(len(expired), "waiver has expired", "waivers have expired") if expired else "",

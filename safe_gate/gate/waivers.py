@@ -12,13 +12,13 @@ from safe_gate.core.model import Failure, JsonObject
 from safe_gate.evaluators import EVALUATORS
 
 FATES = ("expired", "unused", "applied")
-"""What can become of a waiver, what somebody must see to first."""
+"""The states of a waiver, the most urgent first."""
 
 _FIELDS = ("id", "check", "metric", "reason", "owner", "expires")
 
 
 class Waivable(NamedTuple):
-    """What a waiver can be about: a case, and a metric or a check that it fails by, with the word for which of them."""
+    """What a waiver is about: a case and a metric or check that it fails, and the word `metric` or `check`."""
 
     case_id: str
     kind: str
@@ -32,7 +32,7 @@ class Waivable(NamedTuple):
 
 
 def twins(waivers: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
-    """Yield the places in the list of each waiver of what an earlier one waives: its own, the earlier one's.
+    """Yield the index of each waiver that repeats an earlier one, with the earlier one's index.
 
     >>> list(twins([{"id": "a", "metric": "CR"}, {"id": "a", "metric": "AC"}, {"id": "a", "metric": "CR"}]))
     [(2, 0)]
@@ -45,7 +45,7 @@ def twins(waivers: Sequence[JsonObject]) -> Iterator[tuple[int, int]]:
 
 
 def sorted_out(waivers: Sequence[JsonObject], report: JsonObject, today: str) -> dict[str, list[dict[str, Any]]]:
-    """Return waivers by what became of them on a day (YYYY-MM-DD), each list in the order of ids.
+    """Return waivers by their state on a day (YYYY-MM-DD), each list in the order of ids.
 
     `applied`: the case fails by what is waived. `unused`: it does not, is meant to fail, or is not in
     the run. `expired`: the waiver's last day has passed, whatever the case does.
@@ -64,7 +64,7 @@ def failing(report: JsonObject) -> set[Waivable]:
 
 
 def waived(report: JsonObject) -> Mapping[str, tuple[Failure, ...]]:
-    """Return by evaluator the failing cases of a report of which every failure is waived."""
+    """Return by evaluator the failing cases of a report whose failures are all waived."""
     applied = _applied(report)
     if not applied:  # nothing to look for in a report of very many cases
         return dict.fromkeys(EVALUATORS, ())

@@ -1,4 +1,4 @@
-"""Where less is asked of single cases than before. Pure."""
+"""Weakenings of single cases: where less is asked of them than before. Pure."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from safe_gate.evaluators import EVALUATORS
 
 
 class What(StrEnum):
-    """What became of a part of the terms."""
+    """How a part of the terms changed."""
 
     LOOSER = "looser"
     CHANGED = "changed"
@@ -123,5 +123,5 @@ def _groups(
 
 
 def _less(these: Sequence[str], those: Sequence[str]) -> list[str]:
-    """Return what is left of texts when others are taken out of them, each as often as it occurs there."""
+    """Return the texts without the others, each removed as often as it occurs there."""
     return sorted((Counter(these) - Counter(those)).elements())

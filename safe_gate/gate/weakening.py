@@ -85,7 +85,7 @@ Path = tuple[str, ...]
 
 
 def in_force(before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[tuple[str, Path, Any, Any]]:
-    """Yield what two runs' settings come to: name, part, and both values; None is no value.
+    """Yield each part of two runs' settings: name, part, and both values; None is no value.
 
     An archetype's own weight or threshold stands where there is one, else the general one.
     """
@@ -115,7 +115,7 @@ def _parts(value: Any) -> Iterator[tuple[Path, Any]]:
 
 
 def _general(name: str, path: Path, settings: Mapping[str, Any]) -> Any:
-    """Return what holds for a part that is not set: an archetype's general number, False for an entry of a list."""
+    """Return the value of a part that is not set: an archetype's general number, False for an entry of a list."""
     match name, *path:
         case "archetypes", _, "weights", metric:
             return settings.get(f"{metric.lower()}_weight")
@@ -241,7 +241,7 @@ def judge(weakened: JsonObject) -> tuple[RuleOutcome, ...]:
 
 
 def fails(base: Terms, head: Terms) -> bool:
-    """Tell whether a weaker gate breaks the run: if either side says so, or a change could let itself pass."""
+    """Tell whether a weaker gate breaks the run: if either side says so. Otherwise a change could approve itself."""
     return "fail" in (base.settings.get("on_weakened"), head.settings.get("on_weakened"))
 
 

@@ -1,1 +1,1 @@
-"""Verifies reports: their digests, and what recomputing them gives."""
+"""Verifies reports: compares their digests and recomputes them."""

@@ -42,7 +42,7 @@ def finished(
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
-    """Say that settings or usage are wrong, in reports and to GitHub too: an old verdict must not stand. Returns 3."""
+    """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
     problems = refusals.as_shown(problems, options)
     if options.mode == "publish":
         delivery.tell_of_refusal(problems, options, effects)

@@ -13,6 +13,6 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 
 
 def complain(problems: Sequence[Problem], effects: Effects) -> int:
-    """Print all problems, for no report holds them; return the exit code for "could not judge"."""
+    """Print all problems, because no report holds them. Return the exit code for "could not judge"."""
     effects.err(console.problems(problems))
     return EXIT_CODES[Verdict.ERROR]

@@ -1,4 +1,4 @@
-"""What a terminal is shown beyond plain text: colour, tables as wide as it is, and how far a run is.
+"""What a terminal shows beyond plain text: colour, tables of its width, and the progress of a run.
 
 Anything that is no terminal, such as a log, a file or a pipe, gets the same text as ever.
 """
