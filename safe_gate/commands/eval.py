@@ -35,7 +35,7 @@ def main(call: Call) -> int:
         )
     measured = measure.part(evaluator, options, effects.generated_at)
     intake.tell_skipped(measured.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
-    problems = measured.problems or tuple(unknown_names.unknown_groups(options, {evaluator.name: measured}))
+    problems = (*measured.problems, *unknown_names.unknown_groups(options, {evaluator.name: measured}))
     if measured.part is None or problems:
         return complain(problems, effects)
     if out:

@@ -114,6 +114,20 @@ def cases_of(evaluator: Evaluator, part: Part, settings: JsonObject) -> Iterator
         yield from evaluator.cases(value, place, cluster_of(value, settings["cluster_key"]), settings)
 
 
+def groups_of(evaluator: Evaluator, part: Part) -> set[str] | None:
+    """Return the groups that the cases of a part name, sound or not; None if a line is not even meant as a case."""
+    found: set[str] = set()
+    for item in values_of_rows(part) if part.is_columnar else values_of_lines(part):
+        if isinstance(item, Problem) or not is_meant_as(item[1], evaluator.input.kind):
+            return None
+        named = item[1].get(evaluator.groups_key, [])
+        some = [named] if isinstance(named, str) else named
+        if not isinstance(some, list) or not all(isinstance(one, str) for one in some):
+            return None
+        found.update(some)
+    return found
+
+
 def ids_of(evaluator: Evaluator, found: Iterable[Case | Problem]) -> tuple[tuple[str, Place], ...]:
     """Return the ids of each line of some cases and problems with its place, those of lines with problems too."""
     ids = (

@@ -59,7 +59,7 @@ def made(
                 refuse_itself(ruling.options)
                 base = sides.at(ruling.options.baseline, ruling.options)
             except CannotJudge as error:
-                _, problems, inputs = _measured(ruling, options, effects, _unscored)
+                _, problems, inputs = _measured(ruling, options, effects, measure.unscored)
                 problems = (*problems, *refusals.as_shown(error.problems, options))
                 return Made(error_report(problems, ruling.options, effects, inputs), problems)
         begin(ruling.options)
@@ -68,10 +68,6 @@ def made(
 
 Begin = Callable[[Options], None]
 """Called with the settings that judge, once settings and baseline are read."""
-
-
-def _unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _recount: measure.Recount) -> None:
-    """Score no case: a `measure.EntrySource` that leaves what is wrong with the inputs."""
 
 
 def scored(
@@ -113,7 +109,7 @@ def _measured(
     problems = (
         tuple(problem for one in present for problem in one.problems) if present else (refusals.nothing_to_judge(),)
     )
-    problems = problems or tuple(_unknown_names(ruling, options, measured))
+    problems = (*problems, *_unknown_names(ruling, options, measured))
     return measured, problems, tuple(file for one in present for file in one.inputs)
 
 
@@ -122,14 +118,9 @@ def _unknown_names(ruling: Ruling, options: Options, measured: _Measured) -> Ite
 
     Under other settings than its own a change could else bring in a name that keeps every later run from a verdict.
     """
-    yield from unknown_names.unknown_groups(options, measured)
-    yield from unknown_names.misnamed(options, measured)
+    yield from unknown_names.unknown(options, measured)
     if ruling.base:
-        own = ruling.options, measured
-        unknown = (
-            *unknown_names.unknown_groups(*own, root=ruling.root),
-            *unknown_names.misnamed(*own, root=ruling.root),
-        )
+        unknown = unknown_names.unknown(ruling.options, measured, root=ruling.root)
         yield from comparison.at_baseline(ruling.base, CannotJudge(*unknown)).problems
 
 

@@ -47,6 +47,10 @@ def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject], _rec
     return score()
 
 
+def unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _recount: Recount) -> None:
+    """Score no case: a source that leaves what is wrong with the inputs."""
+
+
 class Keeps(NamedTuple):
     """What is kept of cases because something shows it: the `texts` of some, and the `columns` of what decides."""
 
@@ -88,10 +92,10 @@ class Measured:
 
     `entries` are those of `results[]` as far as the source has them, of so many `cases`; unless it has them all
     there is no part. `groups` are the archetypes or tags of all cases that were read, those that a concern, a filter
-    or the source leaves out too. `left_out` has the ids of the cases that a filter leaves out. `skipped` are the files
-    of our own that a glob passed over. `texts` are those of the entries' cases, in their order, if they were asked
-    for; an empty object is of a case whose texts are not kept. `columns` are those of the same cases, as `Recorded`
-    has them.
+    or the source leaves out too; `knows_groups` tells whether every case could be read. `left_out` has the ids of the
+    cases that a filter leaves out. `skipped` are the files of our own that a glob passed over. `texts` are those of the
+    entries' cases, in their order, if they were asked for; an empty object is of a case whose texts are not kept.
+    `columns` are those of the same cases, as `Recorded` has them.
     """
 
     part: dict[str, Any] | None = None
@@ -100,6 +104,7 @@ class Measured:
     entries: Sequence[JsonObject] = ()
     cases: int = 0
     groups: Set[str] = frozenset()
+    knows_groups: bool = True
     left_out: Store = field(default_factory=Store, compare=False)
     skipped: tuple[str, ...] = ()
     texts: Sequence[JsonObject] = ()
@@ -138,14 +143,16 @@ def part(
     inputs: list[disk.InputFile] = []
     skipped: list[str] = []
     groups, left_out = set[str](), Store()
-    count = 0
+    count, knows_groups = 0, True
     mapped, size = _engine(options) if isinstance(evaluator.input, Lines) else (map, blocks.PART_LINES)
     bounds = blocks.Bounds.of(options)
 
     def parts() -> Iterator[tuple[Part, bool]]:
+        nonlocal knows_groups
         for item in parts_of(evaluator, options, output, root, size):
             if isinstance(item, Problem):
                 found.add(item)
+                knows_groups = False
             elif isinstance(item, disk.InputFile):
                 inputs.append(item)
             elif isinstance(item, recorded.Skipped):
@@ -154,7 +161,7 @@ def part(
                 yield item, not (problems or found)
 
     def totals() -> Iterator[Any]:
-        nonlocal count
+        nonlocal count, knows_groups
         for tally in mapped(partial(tallied, scoring), parts()):
             for problem in tally.problems:
                 found.add(problem)
@@ -164,6 +171,7 @@ def part(
             count += tally.cases
             progress.scored(tally.cases)
             groups.update(tally.groups)
+            knows_groups = knows_groups and tally.knows_groups
             for case_id in tally.left_out:
                 left_out.setdefault(case_id, 1)
             if len(groups) > bounds.tags:
@@ -180,7 +188,7 @@ def part(
     is_whole = not problems and 0 < count == len(entries)
     whole = evaluator.report(total, entries, by, generated_at) if is_whole else None
     shown, files = as_shown(problems, options), tuple(inputs)
-    return Measured(whole, shown, files, entries, count, groups, left_out, tuple(skipped), texts, columns)
+    return Measured(whole, shown, files, entries, count, groups, knows_groups, left_out, tuple(skipped), texts, columns)
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,7 +213,8 @@ class Tally:
 
     `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases of lines
     with their places, those with problems too; with a problem there may be fewer entries than `cases`. `groups` are
-    of all cases, those without an entry too; `left_out` are the ids of those that a filter leaves out.
+    of all cases, those without an entry too, as far as it `knows_groups`; `left_out` are the ids of those that a filter
+    leaves out.
     """
 
     totals: Any
@@ -217,6 +226,7 @@ class Tally:
     problems: tuple[Problem, ...]
     groups: frozenset[str]
     left_out: tuple[str, ...] = ()
+    knows_groups: bool = True
 
 
 def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
@@ -249,13 +259,13 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
             return Tally(evaluator.totals((), by), b"", b"", b"", 0, (), (too_many_tags(most),), frozenset())
     else:
         found = part
-    groups, left_out = set[str](), list[str]()
+    groups, knows_groups = _groups(evaluator, part, found)
+    left_out = list[str]()
     count = 0
     for case in found:
         if isinstance(case, Problem):
             problems.append(case)
             continue
-        groups.update(case.groups)
         if not evaluator.is_wanted(case, scoring.settings):
             continue
         if not selects(scoring.settings, case.groups):
@@ -284,7 +294,17 @@ def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
         (*problems, *unsound),
         frozenset(groups),
         tuple(left_out),
+        knows_groups,
     )
+
+
+def _groups(evaluator: Evaluator, part: Part, found: Sequence[Case | Problem]) -> tuple[set[str], bool]:
+    """Return the groups of all cases of a part, those with problems too, and whether all could be read."""
+    groups = {group for one in found if not isinstance(one, Problem) for group in one.groups}
+    if not isinstance(part, blocks.Part) or not any(isinstance(one, Problem) for one in found):
+        return groups, True
+    more = recorded.groups_of(evaluator, part)
+    return groups | (more or set()), more is not None
 
 
 Mapped = Callable[[Callable[[Any], Tally], Iterable[Any]], Iterator[Tally]]

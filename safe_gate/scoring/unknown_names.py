@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
 from functools import partial
@@ -27,19 +27,30 @@ def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mappi
     return (getattr(options, setting) if setting else None) or {}
 
 
+def unknown(options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE) -> Iterator[Problem]:
+    """Yield a problem for each group and each check that options name and that there is not.
+
+    An evaluator without input has no say. The options' config file lies below `root`.
+    """
+    yield from unknown_groups(options, measured, root=root)
+    yield from misnamed(options, [name for name, found in measured.items() if found], root=root)
+
+
 def unknown_groups(
     options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
-    An evaluator without input has no say. The options' config file lies below `root`. A filter names a tag or an
-    archetype of any evaluator.
+    Where a case cannot be read it may have them. A filter names a tag or an archetype of any evaluator; one that leaves
+    an evaluator no case is a problem already.
     """
-    every = {group for found in measured.values() if found for group in found.groups}
-    for words in refusals.unknown_tags(options.tag, every):
+    present = [found for found in measured.values() if found]
+    every = {group for found in present for group in found.groups}
+    is_whole = all(found.knows_groups and found.cases for found in present)
+    for words in refusals.unknown_tags(options.tag, every) if is_whole else ():
         yield Problem(Place("tag"), f"{words}; correct the name, or leave it out")
     for evaluator, found in measured.items():
-        if found is None:
+        if found is None or not found.knows_groups:
             continue
         noun = EVALUATORS[evaluator].grouping.noun
         setting = EVALUATORS[evaluator].grouping.setting
@@ -52,14 +63,16 @@ def unknown_groups(
                 yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
 
 
-def misnamed(options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE) -> Iterator[Problem]:
-    """Yield a problem for each name that options give and that means nothing to the evaluators with input."""
+def misnamed(options: Options, evaluators: Iterable[str], *, root: Path = HERE) -> Iterator[Problem]:
+    """Yield a problem for each name that options give and that means nothing to evaluators."""
     every = {field.name: getattr(options, field.name) for field in fields(options)}
-    for name, found in measured.items():
+    for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], asked.settings(options), root=root)
-        for one in EVALUATORS[name].misnamed(every, by) if found else ():
-            setting = one.setting.replace("_", "-")
-            yield Problem(_set_at(options.config, root, setting, one.name), one.message, field=one.name)
+        with suppress(CannotJudge):  # of rules that cannot be read, whose names nobody knows
+            for one in EVALUATORS[name].misnamed(every, by):
+                setting = one.setting.replace("_", "-")
+                place = _set_at(options.config, root, setting, one.name)
+                yield Problem(place, one.message, field=f"{setting}.{one.name}" if place.line else one.name)
 
 
 def _set_at(config: str, root: Path, setting: str, name: str) -> Place:

@@ -152,7 +152,7 @@ def test_entries_of_all_sources_add_up_and_the_first_source_wins(
         (["nan"], {}, None, '--min-label-accuracy: is "nan"; expected'),
         (["0.5"], {"SAFE_GATE_MIN_LABEL_ACCURACY_TOPIC_PIVOT": "x"}, None, 'SAFE_GATE_MIN_LABEL_ACCURACY_TOPIC_PIVOT: is "x"; expected'),
         (["topic_pivo=0.5"], {}, None, 'min-label-accuracy: topic_pivo: is not a check (did you mean "topic_pivot"?)'),
-        ([], {}, {"min-label-accuracy": {"topic_pivo": 0.5}}, "safe.config.json:1: topic_pivo: is not a check"),
+        ([], {}, {"min-label-accuracy": {"topic_pivo": 0.5}}, "safe.config.json:1: min-label-accuracy.topic_pivo: is not a check"),
         ([], {}, {"min-label-accuracy": {"topic_pivot": 2}}, "safe.config.json:1: min-label-accuracy.topic_pivot: "),
         ([], {}, {"min-label-accuracy": "0.5"}, "expected a number from 0 to 1, or an object of such numbers by check"),
         ([], {}, {"min-label-accuracy-topic-pivot": 2}, "safe.config.json:1: min-label-accuracy-topic-pivot: "),
