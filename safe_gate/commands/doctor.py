@@ -17,7 +17,6 @@ from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, matching, named
-from safe_gate.inputs import rules as own_rules
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
@@ -25,7 +24,7 @@ from safe_gate.render import console
 from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
-from safe_gate.scoring import asked, cluster, refusals, shards
+from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, unknown_names
 from safe_gate.settings.options import Options
 
 COMMAND = Command(
@@ -100,6 +99,9 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
+    counts, found = _cases(options)
+    facts += counts
+    problems += (one for one in found if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options)
     judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard has no verdict
@@ -108,6 +110,17 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         except CannotJudge as error:
             problems += refusals.as_shown(error.problems, options)
     return facts, problems
+
+
+def _cases(options: Options) -> tuple[Facts, Sequence[Problem]]:
+    """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
+    here = replace(options, engine="local")
+    progress.listen(lambda _: None)  # which says that cases are scored
+    measured = {one.name: measure.part(one, here, "", source=measure.unscored) for one in asked.given(options)}
+    problems = [problem for one in measured.values() for problem in one.problems]
+    problems += unknown_names.unknown(options, measured)
+    counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
+    return [] if problems else counts, problems
 
 
 def _found(
@@ -137,7 +150,7 @@ def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Pro
 
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
-    """Yield the problems that would prevent a run, other than its files: a shard, rules, dask or a base commit."""
+    """Yield the problems that would prevent a run, other than its files: a shard, dask or a base commit."""
     checks: list[Callable[[], object]] = [lambda: policy.refuse_base_elsewhere(options, effects)]
     if options.shard:
         checks.append(lambda: shards.Shard.named(options.shard))
@@ -147,11 +160,6 @@ def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
         checks.append(lambda: shards.read(options.shards))
     elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in asked.given(options)):
         checks.append(lambda: cluster.checked(options.scheduler))
-    checks += (
-        partial(own_rules.load, one, asked.settings(options))
-        for one in asked.given(options)
-        if one.rule_files and not matching.expand(getattr(options, one.rule_files.setting), suffix=".json")[1]
-    )
     for check in checks:
         try:
             check()

@@ -1,8 +1,9 @@
-"""`validate`: check input files alone: their shapes, and whether cases and outputs, settings, waivers fit."""
+"""`validate`: check input files: their shapes, and whether cases and outputs, checks and packs, settings fit."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -14,8 +15,9 @@ from safe_gate.core.model import CannotJudge, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
+from safe_gate.inputs import rules as own_rules
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import asked, intake, shards
+from safe_gate.scoring import asked, measure, progress, shards, unknown_names
 from safe_gate.settings.options import Options
 from safe_gate.settings.sources import read
 
@@ -27,7 +29,7 @@ COMMAND = Command(
         "files": {
             "nargs": "+",
             "metavar": "FILE",
-            "help": "cases, batches, outputs, configs, reports, shards, packs (their shape), waivers",
+            "help": "cases, batches, outputs, configs, reports, shards, rule packs, waivers",
         }
     },
 )
@@ -39,36 +41,109 @@ def main(call: Call) -> int:
     paths = list(dict.fromkeys(named))
     problems = Problems()
     cases = 0
-    for item in _checked(paths):
+    for item in _checked(paths, call):
         if isinstance(item, Problem):
             problems.add(item)
-        cases += not isinstance(item, intake.Other)
+        else:
+            cases += item
     if problems:
         return complain(problems.kept(), call.effects)
     call.effects.out(f"{plural(len(paths), 'file')} valid, {plural(cases, 'case')}")
     return EXIT_CODES[Verdict.PASS]
 
 
-def _checked(paths: Sequence[str]) -> Iterator[Any]:
-    """Yield the contents and problems of files: batches with their outputs, and outputs whose batches are not given."""
+def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
+    """Yield the problems of files, and numbers of cases.
+
+    Batches are joined with their outputs; those of batches not given are checked alone. Other cases, and packs, are
+    checked under the settings of the config file that is among the files, else of the one that a run reads.
+    """
     by_kind: dict[str, list[str]] = {}
     for path in paths:
         try:
             by_kind.setdefault(kinds.kind_of(Path(path)), []).append(path)
         except CannotJudge as error:
             yield from error.problems
+    lines: list[tuple[Evaluator, list[str], list[str]]] = []
     for evaluator in EVALUATORS.values():
-        form = evaluator.input
+        form, own = evaluator.input, evaluator.rule_files
         if isinstance(form, Documents):
-            yield from _joined(evaluator, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
-        elif cases := by_kind.pop(form.kind, []):
-            yield from recorded.cases(evaluator, cases, settings=asked.settings(Options()))
-    for kind, others in by_kind.items():
-        for path in others:
-            try:
-                _check_document(path, kind)
-            except CannotJudge as error:
-                yield from error.problems
+            joined = _joined(evaluator, by_kind.pop(form.kind, []), by_kind.pop(form.outputs_kind, []))
+            yield from (one if isinstance(one, Problem) else 1 for one in joined if not isinstance(one, _READ_TOO))
+        else:
+            lines.append((evaluator, by_kind.pop(form.kind, []), by_kind.pop(own.kind, []) if own else []))
+    found = dict.fromkeys(problem for kind, some in by_kind.items() for one in some for problem in _document(one, kind))
+    if any(cases or packs for _, cases, packs in lines):
+        options, problems = _settings(call, by_kind.get("config", []))
+        found |= dict.fromkeys(problems)
+        for evaluator, cases, packs in lines:
+            for item in _under(options, evaluator, cases, packs):
+                if item not in found:  # a config that is given names packs, too
+                    yield item
+    yield from found
+
+
+_READ_TOO = (disk.InputFile, recorded.Skipped)
+
+
+def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Sequence[Problem]]:
+    """Return the settings to check cases and packs under, None if they cannot be read, and why not."""
+    named = {"config": configs[0]} if len(configs) == 1 else {}
+    try:
+        resolved = replace(call, flags={**call.flags, **named}).resolved()
+    except CannotJudge as error:
+        return None, error.problems
+    call.warn(resolved.warnings)
+    return asked.unfiltered(replace(resolved.options, text="full", engine="local")), ()
+
+
+def _under(
+    options: Options | None, evaluator: Evaluator, cases: Sequence[str], packs: Sequence[str]
+) -> Iterator[Problem | int]:
+    """Yield the problems of an evaluator's cases and packs under options, and the number of cases.
+
+    Without options nobody knows what checks there are: packs are checked for their shape alone.
+    """
+    own = replace(options or Options(), **{evaluator.input.setting: tuple(cases)})  # type: ignore[arg-type]
+    if packs and evaluator.rule_files and options:
+        setting = evaluator.rule_files.setting
+        own = replace(own, **{setting: (*getattr(own, setting), *packs)})  # type: ignore[arg-type]
+    elif packs and evaluator.rule_files:
+        for path in packs:
+            yield from _document(path, evaluator.rule_files.kind)
+    if cases:
+        progress.listen(lambda _: None)  # which says that cases are scored
+        measured = measure.part(evaluator, own, "", source=measure.unscored, passes_over=options is None)
+        yield from measured.problems
+        yield measured.cases
+    elif packs and options:
+        yield from _of_rules(evaluator, own)
+
+
+def _of_rules(evaluator: Evaluator, options: Options) -> Iterator[Problem]:
+    """Yield what is wrong with the rules that options name, and with what they say of rules."""
+    try:
+        own_rules.load(evaluator, asked.settings(options))
+    except CannotJudge as error:
+        yield from error.problems
+
+
+def _document(path: str, kind: str) -> Iterator[Problem]:
+    """Yield what is wrong with a document. A config's settings, packs and waivers must fit together, too."""
+    try:
+        if kind == "waivers":
+            checked.waivers(path)
+        elif kind == "shard":
+            shards.document(path)
+        elif kind != "config":
+            checked.document(path, kind)
+        else:
+            options = read({"config": path}, {}, config_file.read_config)
+            with_rules = [one for one in EVALUATORS.values() if one.rule_files]
+            yield from (problem for one in with_rules for problem in _of_rules(one, options))
+            yield from unknown_names.misnamed(options, EVALUATORS)
+    except CannotJudge as error:
+        yield from error.problems
 
 
 def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) -> Iterator[Any]:
@@ -82,15 +157,3 @@ def _joined(evaluator: Evaluator, given: Sequence[str], outputs: Sequence[str]) 
         yield from documents.cases(evaluator, given, named)
     if alone:
         yield from documents.outputs_alone(evaluator, alone)
-
-
-def _check_document(path: str, kind: str) -> None:
-    """Raise CannotJudge if a document is not valid; a config's settings and waivers must fit together, too."""
-    if kind == "waivers":
-        checked.waivers(path)
-    elif kind == "shard":
-        shards.document(path)
-    elif kind == "config":
-        read({"config": path}, {}, config_file.read_config)
-    else:
-        checked.document(path, kind)

@@ -19,7 +19,7 @@ def misplaced(options: Options, origins: Mapping[str, Source], command: str) -> 
 
     A command that judges one evaluator alone leaves the settings of the other.
     """
-    if options.shard and command != "run":
+    if options.shard and command not in ("run", "validate"):
         yield origins["shard"].problem(f"is for a run that scores; {command} takes all cases: leave it unset")
     if options.shards and command != "merge":
         yield origins["shards"].problem(f"is for merge, not for {command}; set mode: merge, or leave it unset")

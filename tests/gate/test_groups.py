@@ -215,6 +215,18 @@ def test_names_of_groups_are_left_alone_where_cases_could_not_be_read(safe_gate:
     assert "grief" not in ran.err
 
 
+@pytest.mark.parametrize("command", ["run", "eval", "doctor"])
+def test_a_misspelt_group_is_named_with_the_faults_of_cases(safe_gate: SafeGate, command: str) -> None:
+    configure(tags={"grief": {"min-pass-rate": 1}, "work": {"min-pass-rate": 1}})
+    write_cases(Path("c.jsonl"), turn("a", checks=["acme/none"], tags=["greif"]), turn("b", checks=[], tags=["work"]))
+    ran = safe_gate(command, "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert "c.jsonl:1: a: checks: " in ran.err
+    assert "c.jsonl:2: b: checks: is an empty list" in ran.err
+    assert 'tags.grief: no case has this tag (did you mean "greif"?)' in ran.err
+    assert "tags.work" not in ran.err
+
+
 def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
     names = [f"{i} " + "@." * 75 for i in range(200)]
     own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}, "optional": True}

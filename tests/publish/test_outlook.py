@@ -60,7 +60,7 @@ def rows(out: str) -> dict[str, tuple[str, str, str]]:
 
 
 def facts(out: str) -> dict[str, str]:
-    return dict(re.findall(r"^  ([a-zA-Z][a-zA-Z ]*?)  +(.+)$", out, re.MULTILINE))
+    return dict(re.findall(r"^  ([a-zA-Z][a-zA-Z0-9 ]*?)  +(.+)$", out, re.MULTILINE))
 
 
 def test_the_doctor_names_the_source_of_every_setting(
@@ -222,6 +222,10 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
         ("--batch", "b", "--rules", "no.json"),
         ("--cases", "c.jsonl", "--rules", "broken.json"),
         ("--cases", "c.jsonl", "--rules-off", "no-such-rule"),
+        ("--cases", "unfit.jsonl"),
+        ("--cases", "c.jsonl", "--config", "misspelt.json"),
+        ("--cases", "unfit.jsonl", "--config", "misspelt.json"),
+        ("--cases", "c.jsonl", "--tag", "grief"),
         ("--cases", "c.jsonl", "--shard", "5/2"),
         ("--batch", "nowhere", "--rules-off", "no-such-rule"),
         ("--cases", "c.jsonl", "--baseline", "."),
@@ -234,10 +238,20 @@ def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) 
 def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
     write_cases(Path("c.jsonl"), turn("a"))
     write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("unfit.jsonl"), turn("a", checks=["acme/none"]), turn("b", checks=[]), turn("c", tags=["a"]))
     Path("broken.json").write_text('{"pack": }', "utf-8")
+    limits = {"tags": {"grief": {"min-pass-rate": 1}}, "min-label-accuracy": {"acme/no": 1}}
+    Path("misspelt.json").write_text(json.dumps(limits), "utf-8")
     ran = safe_gate("doctor", *arguments)
     assert ran.code == 3
     assert ran.err == safe_gate("run", *arguments).err
+
+
+def test_the_doctor_counts_the_cases_that_a_run_would_score(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
+    write_batch(Path("b.json"), safe_case("a"))
+    found = facts(safe_gate("doctor", "--cases", "c.jsonl", "--batch", "b.json", "--not-tag", "grief").out)
+    assert (found["Synthesis cases"], found["SAFE v0 cases"]) == ("1", "1")
 
 
 @pytest.mark.parametrize(

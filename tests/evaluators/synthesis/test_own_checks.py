@@ -195,6 +195,59 @@ def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGa
     assert (explained.code, "is not a check" in explained.err) == (3, True)
 
 
+def validated(safe_gate: SafeGate, *files: str) -> str:
+    ran = safe_gate("validate", *files)
+    assert ran.code == 3 * bool(ran.err), ran.err
+    return ran.err
+
+
+def test_validate_knows_the_checks_of_the_packs_that_are_given_or_set(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=["acme/no-discount"]))
+    of_case = 'c.jsonl:2: two: checks: "acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected'
+    assert "c.jsonl:1: one: checks: " in validated(safe_gate, "c.jsonl")
+    assert validated(safe_gate, "c.jsonl", "rules/acme-discount.json").startswith(of_case)
+    for name, others in (("my.json", ["my.json"]), ("safe-gate.config.json", [])):
+        Path(name).write_text('{"rules": ["rules/*.json"]}', "utf-8")
+        assert validated(safe_gate, "c.jsonl", *others).startswith(of_case)
+    write_cases(Path("c.jsonl"), shop("one"))
+    assert safe_gate("validate", "c.jsonl", "rules/acme-discount.json").out == "2 files valid, 1 case\n"
+
+
+def test_validate_names_what_is_wrong_with_a_pack_once_and_with_its_line(safe_gate: SafeGate) -> None:
+    definition = {"against": ["discounts"], "decides": "none_against"}
+    Path("rules").mkdir()
+    Path("rules/p.json").write_text(json.dumps(pack(defines=definition), indent=1), "utf-8")
+    Path("safe-gate.config.json").write_text('{"rules": ["rules/*.json"]}', "utf-8")
+    write_cases(Path("c.jsonl"), shop("one"))
+    lines = Path("rules/p.json").read_text("utf-8").splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if '"against"' in text)
+    found = f'rules/p.json:{line}: acme-discount: defines.against: "discounts" is a group that no pack has'
+    for files in (["rules/p.json"], ["c.jsonl"], ["safe-gate.config.json"], ["rules/p.json", "safe-gate.config.json"]):
+        err = validated(safe_gate, *files)
+        assert err.startswith(found)
+        assert "could not judge: 1 problem;" in err
+
+
+def test_validate_finds_names_in_a_config_that_no_pack_has(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    named = {"default-checks": ["acme/no-discount"], "rules-off": ["acme"], "min-label-accuracy": {"acme/x": 1}}
+    for setting, value in named.items():
+        Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], setting: value}), "utf-8")
+        assert setting in validated(safe_gate, "my.json")
+
+
+def test_validate_leaves_names_of_checks_alone_where_the_settings_cannot_be_read(safe_gate: SafeGate) -> None:
+    Path("safe-gate.config.json").write_text('{"rule": ["rules/*.json"]}', "utf-8")
+    write_packs(pack(defines=None))
+    write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=[]))
+    for files in (["c.jsonl", "rules/acme-discount.json"], ["c.jsonl", "safe-gate.config.json"]):
+        err = validated(safe_gate, *files)
+        assert "safe-gate.config.json:1: rule: is not a known field" in err
+        assert "c.jsonl:2: two: checks: is an empty list" in err
+        assert "could not judge: 2 problems;" in err
+
+
 def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:
     write_packs(pack())
     write_cases(Path("c.jsonl"), shop("one", NONE, expected={CHECK: False}))

@@ -61,7 +61,8 @@ def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str,
     check, group = pack["check"], pack["group"]
     if "/" in check and check not in checks:
         hint = suggestion(check, [*CHECKS, *checks])
-        words = f"{quote(check)} is a check that no pack defines{hint}; add `defines` to one pack of it"
+        words = f"{quote(check)} is a check that no pack defines{hint}"
+        words = f"{words}; add `defines` to one pack of it, or name the pack that has it"
         yield Problem(file.place("check"), words, pack["pack"], "check")
     elif "/" not in check and group not in groups:
         known = [name for name, (of, _) in GROUPS.items() if of == check]
