@@ -180,7 +180,7 @@ def test_a_run_returns_what_the_command_writes_and_does_nothing_else(
     assert (done.verdict, done.exit_code, done.passed) == ("fail", 1, False)
     assert "'results'" not in repr(done)
     assert done.report == written
-    assert [rule.as_json() for rule in done.rules] == written["rules"]
+    assert [rule.to_json() for rule in done.rules] == written["rules"]
     assert {name: [one.to_json() for one in some] for name, some in done.results.items()} == {
         name: written[name]["results"] for name in ("safe_v0", "synthesis")
     }

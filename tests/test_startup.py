@@ -74,24 +74,27 @@ _SETTINGS = {
 }
 _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "version": (["--version"], set()),
-    "help": (["--help"], {"synthesis"}),
+    "help": (["--help"], {"report", "synthesis"}),
     "help of a command": (["score", "--help"], set()),
     "score": (["score", "--batch", "b"], {"jsonschema_rs", "safe_v0", *_TABLES}),
     "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "safe_v0"}),
     "eval": (["eval", "--cases", "c.jsonl"], {"jsonschema_rs", "synthesis"}),
-    "run": (["run", "--batch", "b", "--cases", "c.jsonl"], {"jsonschema_rs", "safe_v0", "synthesis", *_TABLES}),
+    "run": (
+        ["run", "--batch", "b", "--cases", "c.jsonl"],
+        {"jsonschema_rs", "report", "safe_v0", "synthesis", *_TABLES},
+    ),
     "a number is set": (
         ["eval", "--cases", "c.jsonl", "--fail-on", "1"],
         {"jsonschema_rs", "synthesis", *_SETTINGS},
     ),
-    "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "synthesis"}),
+    "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "report", "synthesis"}),
     "rows of Parquet": (
         ["validate", "c.parquet"],
-        {"cloudpickle", "jsonschema_rs", "pyarrow", "synthesis"},
+        {"cloudpickle", "jsonschema_rs", "pyarrow", "report", "synthesis"},
     ),
 }
 _COUNT = """
-import sys
+import sys  # `report` is `core/report.py`, of which a command that scores alone has none
 before = set(sys.modules)  # what `.pth` files of the environment import
 from safe_gate.cli import main
 try:
@@ -101,6 +104,7 @@ except SystemExit as end:  # of --help
 folders = {name.split(".")[2] for name in sys.modules if name.startswith("safe_gate.evaluators.") and name.endswith(".score")}
 files = (getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - before)
 names = {file.replace("\\\\", "/").rpartition("/site-packages/")[2].split("/")[0] for file in files if "site-packages" in file}
+folders |= {"report"} & {name.rpartition(".")[2] for name in sys.modules if name.startswith("safe_gate.core.")}
 print(code, *folders, *(name.partition(".")[0] for name in names), file=sys.stderr)
 """
 

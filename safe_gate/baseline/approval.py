@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
 from typing import NamedTuple
@@ -16,6 +16,7 @@ from typing import NamedTuple
 from safe_gate.baseline import source
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.model import CannotJudge, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
+from safe_gate.core.report import Report
 from safe_gate.core.shown import Table
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
@@ -64,25 +65,23 @@ def baseline(path: str, target: str, grounds: Grounds) -> Approval:
     baseline that is there and cannot be read.
     """
     report = source.report(path)
+    provenance = report.provenance
     _refuse_unsound(grounds)
-    old = checked.document(target, "report") if disk.exists(Path(target)) else None
+    old = Report.from_json(checked.document(target, "report")) if disk.exists(Path(target)) else None
     changes = sorted(_changes(old, report) if old else _failing(report))
     counts = Counter(change.kind for change in changes)
     hidden = [
-        *["the gate failed"] * (report["verdict"] == Verdict.FAIL),
+        *["the gate failed"] * (report.verdict is Verdict.FAIL),
         *[plural(counts[_NEWLY], "case newly fails", "cases newly fail")] * bool(counts[_NEWLY]),
         *[plural(counts[_GONE], "case is gone", "cases are gone")] * bool(counts[_GONE]),
     ]
     refusal = f"{enumerated(hidden)}; approve that with --reason TEXT" if grounds.missing("reason") and hidden else ""
     blessed = {name: text for name in ("reason", "owner") if (text := getattr(grounds, name).strip())}
     return Approval(
-        ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report['verdict']}:"),
+        ("The baseline ", Untrusted(target), " becomes ", Untrusted(path), f", verdict {report.verdict}:"),
         _table(changes),
-        (*_stale(report), *filtered(report["provenance"]), *_remarks(old, report, counts)),
-        {
-            **{key: value for key, value in report.items() if key != "blessed"},
-            **({"blessed": blessed} if blessed else {}),
-        },
+        (*_stale(report), *filtered(provenance.policy, provenance.left_out or {}), *_remarks(old, report, counts)),
+        replace(report, blessed=blessed or None).to_json(),
         refusal,
     )
 
@@ -114,20 +113,20 @@ def _table(changes: Sequence[_Change]) -> Table:
     return Table(tuple(given), "<" * len(given), tuple(zip(*given.values(), strict=True)))
 
 
-def _failing(report: JsonObject) -> Iterator[_Change]:
+def _failing(report: Report) -> Iterator[_Change]:
     """Yield the cases that fail, of a report that has no baseline to be compared with."""
     for name in EVALUATORS:
-        for one in outcomes_of(name, report[name]):
+        for one in outcomes_of(name, report.parts[name]):
             if not one.passed:
                 yield _Change(_FAILING, one.id, "", one.words)
 
 
-def _changes(old: JsonObject, report: JsonObject) -> Iterator[_Change]:
+def _changes(old: Report, report: Report) -> Iterator[_Change]:
     """Yield what a report changes of a baseline, whatever it comes from: outputs, rules or expectations."""
     same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
-    compared = regression.compare(old, None, report, drops.Guards(), same_rules)
+    compared = regression.compare(old.parts, None, report.parts, drops.Guards(), same_rules)
     for name, part in compared.items():
-        before, after = ({one.id: one for one in outcomes_of(name, run[name])} for run in (old, report))
+        before, after = ({one.id: one for one in outcomes_of(name, run.parts[name])} for run in (old, report))
         for case_id in before.keys() - after.keys():
             yield _Change(_GONE, case_id, before[case_id].words)
         for case_id in after.keys() - before.keys():
@@ -141,15 +140,15 @@ def _changes(old: JsonObject, report: JsonObject) -> Iterator[_Change]:
             yield _Change(_ASKED, case_id, before[case_id].words, after[case_id].words)
 
 
-def _same_rules(old: JsonObject, report: JsonObject) -> bool:
-    rules: list[str] = [one["provenance"].get("digests", {}).get("rules", "") for one in (old, report)]
+def _same_rules(old: Report, report: Report) -> bool:
+    rules = [digests.rules if (digests := one.provenance.digests) else "" for one in (old, report)]
     return rules[0] == rules[1]
 
 
 _NAMED = 5
 
 
-def _stale(report: JsonObject) -> Iterator[Phrase]:
+def _stale(report: Report) -> Iterator[Phrase]:
     """Yield a sentence for the first files that are no longer what the report was made from."""
     changed, _ = verification.changed_and_gone(report)
     for sentence in changed[:_NAMED]:
@@ -159,7 +158,7 @@ def _stale(report: JsonObject) -> Iterator[Phrase]:
         yield (f"{more}run again to approve what is there now.",)
 
 
-def _remarks(old: JsonObject | None, report: JsonObject, counts: Counter[int]) -> Iterator[Phrase]:
+def _remarks(old: Report | None, report: Report, counts: Counter[int]) -> Iterator[Phrase]:
     if old is None:
         shown = ": failing cases are all there is to show" if counts else ", and no case fails unexpectedly"
         yield (f"There is no baseline yet{shown}.",)
@@ -181,14 +180,14 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     does, for an id that does not fail, for a file that holds no waivers, and for a day that is none
     or has passed by `today`.
     """
-    failures = sorted(failing(source.report(path)))
+    failures = sorted(failing(source.report(path).parts))
     _refuse_unsound(grounds, today)
     failed, wanted = {failure.case_id for failure in failures}, set(ids)
     if strangers := [one for one in ids if one not in failed]:
         words = "does not name a case that fails unexpectedly"
         raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
     content = _waivers(target)
-    there = {Waivable.of(waiver): waiver for waiver in content["waivers"]}
+    there = {Waivable.read(waiver): waiver for waiver in content["waivers"]}
     new = [one for one in failures if one not in there and (not ids or one.case_id in wanted)]
     said = {name: getattr(grounds, name).strip() for name in ("reason", "owner", "expires")}
     added = ({"id": one.case_id, one.kind: one.name, **said} for one in new)
@@ -206,7 +205,7 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
                 if waiver["expires"] < today
             ),
         ),
-        {**content, "waivers": sorted((*content["waivers"], *added), key=Waivable.of)} if new else None,
+        {**content, "waivers": sorted((*content["waivers"], *added), key=Waivable.read)} if new else None,
         f"a waiver needs {enumerated(missing)}" if new and missing else "",
     )
 

@@ -11,7 +11,8 @@ from typing import Any
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.digests import digest
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, JsonObject, Parts, Place, Problem
+from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, present, without_texts
 from safe_gate.gate import drops, regression
@@ -26,9 +27,6 @@ from safe_gate.settings.options import Options
 
 OptionsAt = Callable[[Path], Options]
 """The settings of a run whose config file is read below a folder; flags and environment stay."""
-
-Parts = Mapping[str, JsonObject | None]
-"""Evaluators' parts of a report by name, None for one that was given no input."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,10 +53,10 @@ def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
     return _side(parts, __version__, measure.rules_digest(options, root=root), asked.settings(options))
 
 
-def side_of_report(report: JsonObject) -> Side:
+def side_of_report(report: Report) -> Side:
     """Return the run that left a report."""
-    provenance, version = report["provenance"], report["tool"]["version"]
-    return _side(report, version, provenance["packs_sha256"], provenance["policy"])
+    provenance = report.provenance
+    return _side(report.parts, report.tool.version, provenance.packs_sha256, provenance.policy)
 
 
 def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, Any]) -> Side:

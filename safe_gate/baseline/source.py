@@ -16,8 +16,9 @@ from pathlib import Path, PurePath
 from typing import Protocol
 
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.report import Report
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
@@ -50,7 +51,7 @@ class Baseline:
     name: str
     commit: str
     made_at: str
-    report: JsonObject | None = None
+    report: Report | None = None
     root: Path = HERE
 
 
@@ -114,7 +115,7 @@ def opened(
         yield _working_folder()
     elif _is_report(spec):
         made = report(spec, or_commit=True)
-        yield Baseline(spec, made["provenance"]["commit"], made["generated_at"], made)
+        yield Baseline(spec, made.provenance.commit, made.generated_at, made)
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)
         with leftovers.temporary_folder() as top:
@@ -213,25 +214,25 @@ def _working_folder() -> Baseline:
     return Baseline(".", head.sha, head.made_at)
 
 
-def report(path: str, *, or_commit: bool = False) -> JsonObject:
+def report(path: str, *, or_commit: bool = False) -> Report:
     """Return a report as a run wrote it: it has a verdict and fits its digests, and names every case once.
 
     Raises CannotJudge for any other file; `or_commit` says that a commit may be named instead.
     """
     found = any_report(path, or_commit=or_commit)
-    if found["verdict"] == Verdict.ERROR:
+    if found.verdict is Verdict.ERROR:
         words = "has no verdict, because its run could not judge: there is nothing to compare or approve"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), f"{words}; name a report with a verdict"))
     return found
 
 
-def any_report(path: str, *, or_commit: bool = False) -> JsonObject:
+def any_report(path: str, *, or_commit: bool = False) -> Report:
     """Return a report as `report` does, or one without a verdict, which has no case. Raises CannotJudge."""
     place = Place(disk.shown(Path(path)))
-    found = checked.report(path, or_commit=or_commit)
-    if found["verdict"] == Verdict.ERROR:
+    found = Report.from_json(checked.report(path, or_commit=or_commit))
+    if found.verdict is Verdict.ERROR:
         return found
-    if found["provenance"].get("digests") != differences.digests(found):
+    if found.provenance.digests != differences.digests(found):
         words = "its digests do not match its contents, so no run wrote it; run again"
         raise CannotJudge(Problem(place, words, "", "provenance.digests"))
     if problems := tuple(_beyond_the_schema(found, place)):
@@ -239,17 +240,19 @@ def any_report(path: str, *, or_commit: bool = False) -> JsonObject:
     return found
 
 
-def _beyond_the_schema(found: JsonObject, place: Place) -> Iterator[Problem]:
+def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
     """Yield what no run writes, whatever its digests say: a day that there is none, a case twice."""
     try:
-        datetime.fromisoformat(found["generated_at"])
+        datetime.fromisoformat(found.generated_at)
     except ValueError:
-        yield Problem(place, f"is {found['generated_at']}, which is not a time", "", "generated_at")
-    for name, evaluator in EVALUATORS.items():
-        ids = Counter(result[evaluator.id_key] for result in (found[name] or {"results": ()})["results"])
+        yield Problem(place, f"is {found.generated_at}, which is not a time", "", "generated_at")
+    for evaluator, part in parts_of(found.parts):
+        ids = Counter(result[evaluator.id_key] for result in part["results"])
         for case_id, times in sorted(ids.items()):
             if times > 1:
-                yield Problem(place, f"has this case {times} times; expected each once", case_id, f"{name}.results")
+                yield Problem(
+                    place, f"has this case {times} times; expected each once", case_id, f"{evaluator.name}.results"
+                )
 
 
 def _ref(spec: str) -> str:

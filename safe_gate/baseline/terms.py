@@ -10,10 +10,10 @@ from safe_gate.baseline import comparison, replaced
 from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import CannotJudge, JsonObject
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.core.model import CannotJudge
+from safe_gate.core.report import Report, Waiver
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate import weakening
-from safe_gate.gate.waivers import FATES
 from safe_gate.gate.weakened_cases import Asked, Weakening
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.inputs import checked, disk, named, rules
@@ -60,19 +60,18 @@ def of(base: Baseline, options_at: comparison.OptionsAt, head: Path | None = Non
         raise comparison.at_baseline(base, error) from None
 
 
-def of_report(report: JsonObject) -> Terms:
+def of_report(report: Report) -> Terms:
     """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
-    results = ((name, result) for name in present(report) for result in report[name]["results"])
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
-    for name, result in results:
-        cases[name][result[EVALUATORS[name].id_key]] = Asked(result["digests"]["case"], None)
-    waived = report["waivers"] or {}
+    for evaluator, part in parts_of(report.parts):
+        for result in part["results"]:
+            cases[evaluator.name][result[evaluator.id_key]] = Asked(result["digests"]["case"], None)
     return Terms(
         settings_of(report),
         cases,
         None,
-        report["provenance"]["packs_sha256"],
-        [waiver for fate in FATES for waiver in waived.get(fate, ())],
+        report.provenance.packs_sha256,
+        [waiver for _, waiver in report.waivers.each()] if report.waivers else (),
     )
 
 
@@ -105,11 +104,11 @@ def _baseline(options: Options, *folders: Path) -> str:
     return options.baseline if is_there else ""
 
 
-def waivers_at(options: Options, *, root: Path = HERE) -> tuple[JsonObject, ...]:
+def waivers_at(options: Options, *, root: Path = HERE) -> tuple[Waiver, ...]:
     """Return the waivers below a folder, none where their file is not there."""
     path = options.waivers if disk.exists(root / options.waivers) else ""
     known = checked.waivers(path, root=root)
-    return tuple(known[1]["waivers"]) if known else ()
+    return tuple(map(Waiver.from_json, known[1]["waivers"])) if known else ()
 
 
 def _by_id(evaluator: Evaluator, options: Options, root: Path) -> dict[str, Asked]:

@@ -59,19 +59,18 @@ def main(call: Call) -> int:
         weakened = terms.held_against(old, now, settings, options_at, effects.generated_at, root=new.root)
     if found["status"] == drops.Status.NONE:
         raise CannotJudge(_nothing_in(base))
-    report = {**side.parts, "comparison": found}
     outcomes = drops.judge(found, comparison.guards(settings), known) + weakening.judge(weakened)
-    rules = [outcome.as_json() for outcome in outcomes]
     if all(outcome.passed for outcome in outcomes) and not any(found[name]["cases"]["both"] for name in present(found)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge(Problem(Place(base), words))
     if out:
+        rules = [outcome.to_json() for outcome in outcomes]
         writing.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
     if not options.quiet:
-        for table in console.weakened({"weakened": weakened}):
+        for table in console.weakened(weakened):
             effects.out(table)
-        effects.out(console.compared(report, everything=call.arguments["verbose"]))
-        effects.out(console.outcomes(rules))
+        effects.out(console.compared(found, side.parts, everything=call.arguments["verbose"]))
+        effects.out(console.outcomes(outcomes))
     verdict = gate_rules.verdict(outcomes)
     said = found["status"] if verdict is Verdict.PASS else verdict.value
     effects.out(f"Compare: {said.upper()} ({headline(found)})")

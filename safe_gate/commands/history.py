@@ -68,7 +68,7 @@ def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
             problems += error.problems
             continue
         moment = trends.Moment.of(disk.shown(path), report)
-        digest = report["provenance"].get("digests", {}).get("all", moment.path)
+        digest = digests.all if (digests := report.provenance.digests) else moment.path
         copies += (moment.at, digest) in found
         found.setdefault((moment.at, digest), moment)
     if problems:

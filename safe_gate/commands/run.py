@@ -49,12 +49,12 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     """Score the cases of one shard and write its file, which has no verdict. Returns 0, or 3 with problems."""
     path = Path(options.report_dir) / shard.name
     begin = partial(
-        unfinished, options=options, effects=effects, drawn={path: lambda run: jsonreport.pieces(run.report)}
+        unfinished, options=options, effects=effects, drawn={path: lambda run: jsonreport.pieces(run.report.to_json())}
     )
-    content, problems, _ = judging.scored(options, effects, options_at, shard, begin)
-    if problems:
-        writing.write_or_remove(path, jsonreport.to_json(content))  # which `merge` does not accept as a shard
-        return conclude(content, problems, options, effects)
+    content = judging.scored(options, effects, options_at, shard, begin)
+    if isinstance(content, judging.Made):
+        writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
+        return conclude(content.report, content.problems, options, effects)
     writing.write(path, jsonreport.shard_pieces(content))
     cases = " and ".join(
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"

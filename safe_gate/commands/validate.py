@@ -11,7 +11,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Problem, Verdict
+from safe_gate.core.model import CannotJudge, InputFile, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
@@ -83,7 +83,7 @@ def _checked(paths: Sequence[str], call: Call) -> Iterator[Problem | int]:
     yield from found
 
 
-_READ_TOO = (disk.InputFile, recorded.Skipped)
+_READ_TOO = (InputFile, recorded.Skipped)
 
 
 def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Sequence[Problem]]:

@@ -7,7 +7,8 @@ from dataclasses import replace
 from functools import partial
 
 from safe_gate.commands._command import Call, Command
-from safe_gate.core.model import CannotJudge, JsonObject, Problem
+from safe_gate.core.model import CannotJudge, Problem
+from safe_gate.core.report import Earlier, Report
 from safe_gate.proof import verification
 from safe_gate.proof.verification import Standing
 from safe_gate.publish.effects import Effects
@@ -52,8 +53,8 @@ def main(call: Call) -> int:
 
 
 def _recomputed(
-    options: Options, generated_at: str, recorded: JsonObject, effects: Effects
-) -> tuple[JsonObject, Sequence[Problem]]:
+    options: Options, generated_at: str, recorded: Earlier, effects: Effects
+) -> tuple[Report, Sequence[Problem]]:
     """Return the report that a run at another time would have made."""
     made = judging.made(options, replace(effects, generated_at=generated_at), lambda _: options, recorded)
     return made.report, made.problems

@@ -14,6 +14,9 @@ from typing import Any, NamedTuple, NoReturn
 JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
 
+Parts = Mapping[str, JsonObject | None]
+"""Evaluators' parts of a report by name, None for one that was given no input."""
+
 
 class Label(StrEnum):
     """The three labels of SAFE v0 (spec section 3)."""
@@ -102,6 +105,15 @@ class Config(NamedTuple):
     content: Mapping[str, Any]
     line_of: Callable[[Sequence[str]], int] = lambda _: 0
     locate: Callable[[str, PathKind], Located] = lambda path, _: Located(path)
+
+
+@dataclass(frozen=True, slots=True)
+class InputFile:
+    """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
+
+    path: str
+    sha256: str
+    kind: str
 
 
 @dataclass(frozen=True, slots=True)
@@ -213,7 +225,7 @@ class RuleOutcome:
     names: tuple[str, ...] = ()
     skipped: bool = False
 
-    def as_json(self) -> dict[str, Any]:
+    def to_json(self) -> dict[str, Any]:
         """Return the outcome in the shape of the report's `rules[]`."""
         return {
             "rule": self.rule,
@@ -226,6 +238,11 @@ class RuleOutcome:
             **({"names": list(self.names)} if self.names else {}),
             **({"skipped": True} if self.skipped else {}),
         }
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> RuleOutcome:
+        """Return the outcome that an entry of the report's `rules[]` is."""
+        return cls(**{**value, "names": tuple(value.get("names", ()))})
 
 
 class Test(StrEnum):

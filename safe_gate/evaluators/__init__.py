@@ -17,12 +17,23 @@ if TYPE_CHECKING:
         PROBLEMS,
         of_command,
         outcomes_of,
+        parts_of,
         present,
         sections,
         without_texts,
     )
 
-__all__ = ["BUILT_IN", "EVALUATORS", "PROBLEMS", "of_command", "outcomes_of", "present", "sections", "without_texts"]
+__all__ = [
+    "BUILT_IN",
+    "EVALUATORS",
+    "PROBLEMS",
+    "of_command",
+    "outcomes_of",
+    "parts_of",
+    "present",
+    "sections",
+    "without_texts",
+]
 
 
 def __getattr__(name: str) -> Any:

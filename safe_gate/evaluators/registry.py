@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from typing import Any
+from typing import Any, TypeVar
 
 from safe_gate.core.digests import stand_in
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Outcome
+from safe_gate.core.model import JsonObject, Outcome, Parts
 from safe_gate.core.shown import Section
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.installed import installed
@@ -17,6 +17,8 @@ from safe_gate.evaluators.synthesis.evaluator import Synthesis
 BUILT_IN: Mapping[str, Evaluator] = {one.name: one for one in (SafeV0(), Synthesis())}
 """The evaluators that ship, which every report has a key for."""
 
+T = TypeVar("T")
+
 _INSTALLED, PROBLEMS = installed(BUILT_IN)
 EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 """The evaluators by their keys in the report, in reading order: those that ship, and those of installed packages.
@@ -25,9 +27,16 @@ EVALUATORS: Mapping[str, Evaluator] = {**BUILT_IN, **_INSTALLED}
 """
 
 
-def present(report: JsonObject) -> list[str]:
+def present(parts: Mapping[str, object]) -> list[str]:
     """Return the evaluators that have a part in a report, or in what is made of two, in reading order."""
-    return [name for name in EVALUATORS if report[name] is not None]
+    return [name for name in EVALUATORS if parts[name] is not None]
+
+
+def parts_of(parts: Mapping[str, T | None]) -> Iterator[tuple[Evaluator, T]]:
+    """Yield the evaluators that have a part in a report, or in what is made of two, each with it, in reading order."""
+    for name, evaluator in EVALUATORS.items():
+        if (part := parts[name]) is not None:
+            yield evaluator, part
 
 
 def of_command(name: str) -> Evaluator:
@@ -40,9 +49,9 @@ def outcomes_of(name: str, part: JsonObject | None) -> Iterator[Outcome]:
     return map(EVALUATORS[name].outcome, part["results"] if part else ())
 
 
-def sections(report: JsonObject) -> tuple[Section, ...]:
+def sections(parts: Parts) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator that has a part in the report."""
-    return tuple(EVALUATORS[name].section(report[name]) for name in present(report))
+    return tuple(evaluator.section(part) for evaluator, part in parts_of(parts))
 
 
 def without_texts(name: str, part: JsonObject) -> dict[str, Any]:

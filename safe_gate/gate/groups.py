@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
-from safe_gate.core.model import JsonObject
+from safe_gate.core.model import JsonObject, Parts
 from safe_gate.evaluators import EVALUATORS
 
 Limits = Mapping[str, Mapping[str, Mapping[str, float]]]
@@ -27,10 +27,12 @@ class Group:
         return self.name in EVALUATORS[self.evaluator].grouping.groups_of(result)
 
 
-def named(report: JsonObject, limits: Limits) -> Iterator[Group]:
+def named(parts: Parts, limits: Limits) -> Iterator[Group]:
     """Yield the groups with limits of each evaluator that ran, by name."""
     for evaluator, facts in EVALUATORS.items():
-        by_name = limits.get(evaluator, {}) if report[evaluator] is not None else {}
-        for name, own in sorted(by_name.items()):
-            found = facts.grouping.figures(report[evaluator]).get(name, {})
+        part = parts[evaluator]
+        if part is None:
+            continue
+        for name, own in sorted(limits.get(evaluator, {}).items()):
+            found = facts.grouping.figures(part).get(name, {})
             yield Group(evaluator, name, own, found.get(facts.grouping.size, 0), found)

@@ -12,6 +12,7 @@ from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Verdict
+from safe_gate.core.report import Found, Waivers
 from safe_gate.core.rules import Rule
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import drops, waivers, weakening
@@ -56,24 +57,25 @@ def limits_of(settings: Mapping[str, Any]) -> dict[str, Any]:
     return {name: settings.get(name) for name in (*LIMITS, *sorted(own))}
 
 
-def judge(report: JsonObject, policy: Policy) -> tuple[RuleOutcome, ...]:
-    """Return the outcome of every rule that is on and that applies to what is in the report."""
-    waived = waivers.waived(report)
+def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
+    """Return the outcome of every rule that is on and that applies to what was found."""
+    waived = waivers.waived(found)
     outcomes = []
     own = (pair for evaluator in EVALUATORS.values() for pair in evaluator.own_rules(policy.limits))
     for rule, limit in (*((rule, policy.limits[rule.name.replace("-", "_")]) for rule in RULES), *own):
-        part = report[rule.evaluator]
+        part = found.parts[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
             outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part["results"]))
-    for group in named(report, policy.groups):
+    for group in named(found.parts, policy.groups):
         members = [failure for failure in waived[group.evaluator] if group.has(failure.result)]
-        outcomes += _of_group(group, policy.min_group, members, report[group.evaluator]["results"])
-    if report.get("waivers") is not None:
-        outcomes.append(_waivers_hold(report["waivers"]))
-    if "comparison" in report:
-        outcomes += drops.judge(report["comparison"], policy.guards, waivers.let_pass(report))
-    if "weakened" in report:
-        outcomes += weakening.judge(report["weakened"])
+        part = found.parts[group.evaluator] or {}
+        outcomes += _of_group(group, policy.min_group, members, part["results"])
+    if found.waivers:
+        outcomes.append(_waivers_hold(found.waivers))
+    if found.comparison is not None:
+        outcomes += drops.judge(found.comparison, policy.guards, waivers.let_pass(found))
+    if found.weakened is not None:
+        outcomes += weakening.judge(found.weakened)
     return tuple(outcomes)
 
 
@@ -112,18 +114,17 @@ def _named(rule: Rule, outcome: RuleOutcome, results: Iterable[JsonObject]) -> R
     return replace(outcome, message=f"{outcome.message}{rest}", names=names)
 
 
-def _waivers_hold(found: JsonObject) -> RuleOutcome:
+def _waivers_hold(found: Waivers) -> RuleOutcome:
     """Return the outcome of the rule that no waiver is expired or unused."""
-    expired, unused = found["expired"], found["unused"]
+    expired, unused = found.expired, found.unused
     faults = (
         plural(len(expired), "waiver has expired", "waivers have expired") if expired else "",
         plural(len(unused), "waiver is unused", "waivers are unused") if unused else "",
     )
     message = (
-        " and ".join(filter(None, faults))
-        or f"{plural(len(found['applied']), 'waiver')} in force, none expired or unused"
+        " and ".join(filter(None, faults)) or f"{plural(len(found.applied), 'waiver')} in force, none expired or unused"
     )
-    names = tuple(dict.fromkeys(waiver["id"] for waiver in (*expired, *unused)))
+    names = tuple(dict.fromkeys(waiver.case_id for waiver in (*expired, *unused)))
     stale = len(expired) + len(unused)
     return RuleOutcome("waivers", "gate", stale, 0, not stale, message, names=names)
 

@@ -15,6 +15,7 @@ from typing import Any
 from safe_gate.core.figures import plural
 from safe_gate.core.given import PackFact, Way
 from safe_gate.core.model import JsonObject, RuleOutcome
+from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import Waivable
@@ -34,7 +35,7 @@ class Terms:
     cases: Cases
     rules: Mapping[str, PackFact] | None
     packs_sha256: str
-    waivers: Sequence[JsonObject] = field(default=())
+    waivers: Sequence[Waiver] = field(default=())
 
 
 def weakenings(base: Terms, head: Terms) -> list[Weakening]:
@@ -195,8 +196,8 @@ def _rules(base: Terms, head: Terms) -> Iterator[Weakening]:
 # --- waivers ------------------------------------------------------------------------------------
 
 
-def _waivers(base: Sequence[JsonObject], head: Sequence[JsonObject]) -> Iterator[Weakening]:
-    before, after = ({Waivable.of(one): one["expires"] for one in waivers} for waivers in (base, head))
+def _waivers(base: Sequence[Waiver], head: Sequence[Waiver]) -> Iterator[Weakening]:
+    before, after = ({Waivable.of(one): one.expires for one in waivers} for waivers in (base, head))
     for waived, until in sorted(after.items()):
         was = before.get(waived)
         if was is None or until > was:
@@ -245,8 +246,8 @@ def fails(base: Terms, head: Terms) -> bool:
     return "fail" in (base.settings.get("on_weakened"), head.settings.get("on_weakened"))
 
 
-def settings_of(report: JsonObject) -> dict[str, Any]:
+def settings_of(report: Report) -> dict[str, Any]:
     """Return the settings that a report records, by the names of options."""
-    policy = limits.by_entry(report["provenance"]["policy"])
+    policy = limits.by_entry(report.provenance.policy)
     policy = {"tag": [], "not_tag": []} | policy  # earlier reports have no filters
     return {name: policy[name] for name in WEAKER if name in policy}

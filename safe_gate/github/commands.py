@@ -7,15 +7,19 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Place, Problem, Severity, Untrusted
+from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Finding
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.report import message, ranked, rule_name
 from safe_gate.render.untrusted import plain, quoted
+
+if TYPE_CHECKING:
+    from safe_gate.core.report import Report
 
 MOST = 10
 """The runner shows ten annotations of a level a step and drops the rest."""
@@ -54,7 +58,7 @@ class Annotation:
         return f"::{self.level}{' ' if given else ''}{given}::{_data(_cut(self.message))}"
 
 
-def annotated(report: JsonObject, problems: Sequence[Problem], folder: str = "") -> tuple[Annotation, ...]:
+def annotated(report: Report, problems: Sequence[Problem], folder: str = "") -> tuple[Annotation, ...]:
     """Return what a run annotates: broken rules, input problems and cases at their places, failing ones first.
 
     Of each level there are as many as the runner shows, the last one for those that are left out.
@@ -87,9 +91,9 @@ def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, whe
     return (*ours[: most - 1], Annotation(ours[0].level, f"{more}: see {where}", "SAFE Gate"))
 
 
-def _broken_rules(report: JsonObject) -> Iterator[Annotation]:
+def _broken_rules(report: Report) -> Iterator[Annotation]:
     """Yield the broken rules, a few, so that cases have room beside those of many groups."""
-    broken = [rule for rule in report["rules"] if not rule["passed"]]
+    broken = report.broken()
     for rule in broken[:_MOST_RULES]:
         yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule_name(rule)}")
     if more := len(broken[_MOST_RULES:]):

@@ -12,11 +12,11 @@ from typing import Any
 
 from safe_gate.core.given import Documents, LineOf
 from safe_gate.core.jsontext import places
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
 from safe_gate.core.validate import Fault
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate.waivers import twins
-from safe_gate.inputs.disk import BOM, HERE, InputFile, data_of, decode, parsed, shown, text_of
+from safe_gate.gate.waivers import Waivable, twins
+from safe_gate.inputs.disk import BOM, HERE, data_of, decode, parsed, shown, text_of
 from safe_gate.inputs.kinds import kind_of, kind_of_document
 from safe_gate.inputs.matching import named_or_default
 from safe_gate.inputs.recorded import id_of
@@ -134,7 +134,7 @@ def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, An
                 f"waives the same failure as line {lines['waivers', first]}; keep one",
                 content["waivers"][place]["id"],
             )
-            for place, first in twins(content["waivers"])
+            for place, first in twins(map(Waivable.read, content["waivers"]))
         )
     if problems:
         raise CannotJudge(*problems)

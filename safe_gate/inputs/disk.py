@@ -10,7 +10,6 @@ import sys
 from collections.abc import Iterable
 from contextlib import suppress
 from contextvars import ContextVar
-from dataclasses import dataclass
 from pathlib import Path
 from tempfile import mkstemp
 from typing import Any, BinaryIO
@@ -39,15 +38,6 @@ HERE = Path()
 
 BOM = b"\xef\xbb\xbf"
 _BOMS_OF_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
-
-
-@dataclass(frozen=True, slots=True)
-class InputFile:
-    """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
-
-    path: str
-    sha256: str
-    kind: str
 
 
 def sha256(path: str) -> str:

@@ -11,10 +11,10 @@ from typing import Any
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import item_places
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
 from safe_gate.inputs import blocks, checked, disk, kinds, matching, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
-from safe_gate.inputs.disk import HERE, InputFile, shown
+from safe_gate.inputs.disk import HERE, shown
 from safe_gate.inputs.recorded import Skipped, cluster_of, id_of, recorded_outputs, twin, twin_of
 from safe_gate.inputs.spool import Store
 

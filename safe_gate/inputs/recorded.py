@@ -15,7 +15,7 @@ from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
-from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.core.model import InputFile, JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.blocks import (
     BOUNDS,
@@ -31,7 +31,7 @@ from safe_gate.inputs.blocks import (
     values_of_lines,
     values_of_rows,
 )
-from safe_gate.inputs.disk import HERE, InputFile, open_regular, shown, too_long, unreadable
+from safe_gate.inputs.disk import HERE, open_regular, shown, too_long, unreadable
 from safe_gate.inputs.kinds import OF_CASES, OWNERS, importable, is_meant_as, mistaken_for
 from safe_gate.inputs.matching import expand
 from safe_gate.inputs.schemas import load_schema

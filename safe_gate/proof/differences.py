@@ -11,11 +11,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import addend, digest, of_all, of_sum
 from safe_gate.core.model import JsonObject
-from safe_gate.evaluators import BUILT_IN, EVALUATORS, present
+from safe_gate.core.report import Digests, Report
+from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 
 _WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
 
@@ -39,17 +41,18 @@ class Difference(NamedTuple):
     second: str
 
 
-def digests(report: JsonObject) -> dict[str, str]:
+def digests(report: Report) -> Digests:
     """Return the digests of a report: `rules`, `policy`, `cases`, `outputs`, `results`, and `all` of them.
 
     `rules` is of all that scores follow from besides the cases: engine, rule packs, profile, thresholds
     and weights. `policy` is of the settings as they are recorded, lists in no order.
     """
-    policy = report["provenance"]["policy"]
+    policy = report.provenance.policy
     sums = dict.fromkeys(("cases", "outputs", "results"), 0)
-    for name in present(report):
-        for result in report[name]["results"]:
-            of = EVALUATORS[name].outcome(result)
+    for evaluator, part in parts_of(report.parts):
+        name = evaluator.name
+        for result in part["results"]:
+            of = evaluator.outcome(result)
             sums["cases"] += addend(digest([name, of.id, of.case]))
             sums["outputs"] += addend(digest([name, of.id, of.output]))
             told = {key: value for key, value in result.items() if key not in _WHERE}
@@ -57,12 +60,12 @@ def digests(report: JsonObject) -> dict[str, str]:
     found = {
         "rules": digest(
             {
-                "engine": report["tool"],
-                "packs": report["provenance"]["packs_sha256"],
+                "engine": report.tool._asdict(),
+                "packs": report.provenance.packs_sha256,
                 **{
-                    name: evaluator.scored_by(report[name], policy)
+                    name: evaluator.scored_by(report.parts[name], policy)
                     for name, evaluator in EVALUATORS.items()
-                    if name in BUILT_IN or report[name] is not None
+                    if name in BUILT_IN or report.parts[name] is not None
                 },
             }
         ),
@@ -71,12 +74,13 @@ def digests(report: JsonObject) -> dict[str, str]:
         ),
         **{name: of_sum(total) for name, total in sums.items()},
     }
-    return {**found, "all": digest({**found, "judged": [report["verdict"], report["rules"]]})}
+    judged = [report.verdict.value, [rule.to_json() for rule in report.rules]]
+    return Digests(**found, all=digest({**found, "judged": judged}))
 
 
-def with_digests(report: JsonObject) -> dict[str, Any]:
+def with_digests(report: Report) -> Report:
     """Return a report with its digests in its provenance."""
-    return {**report, "provenance": {**report["provenance"], "digests": digests(report)}}
+    return replace(report, provenance=replace(report.provenance, digests=digests(report)))
 
 
 def differences(report: JsonObject, recomputed: JsonObject) -> Iterator[Difference]:

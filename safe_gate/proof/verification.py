@@ -19,7 +19,8 @@ from typing import Any
 from safe_gate import __version__
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, Config, JsonObject, Phrase, Place, Problem, Untrusted, Verdict
+from safe_gate.core.model import CannotJudge, Config, InputFile, Phrase, Place, Problem, Untrusted, Verdict
+from safe_gate.core.report import Digests, Earlier, Report, Waivers
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
@@ -30,8 +31,8 @@ from safe_gate.settings.sources import read
 
 MOST_DIFFERENCES = 10
 
-Make = Callable[[Options, str, JsonObject], tuple[JsonObject, Sequence[Problem]]]
-"""Makes a report from settings, a time, and what was compared with an earlier state, as recorded.
+Make = Callable[[Options, str, Earlier], tuple[Report, Sequence[Problem]]]
+"""Makes a report from settings, a time, and what is recorded of an earlier state.
 
 With it come the problems that keep it from a verdict, if any.
 """
@@ -57,12 +58,13 @@ class Verification:
 
 def verify(path: str, make: Make) -> Verification:
     """Return whether a report holds; `make` scores and judges. Raises CannotJudge where that cannot be found out."""
-    report = _read(path)
-    recorded, contents = report["provenance"]["digests"], differences.digests(report)
+    report, recorded = _read(path)
+    contents = differences.digests(report)
     changed, gone = changed_and_gone(report)
-    recomputed = {} if changed or gone else _recompute(path, report, make)
-    made = differences.digests(recomputed) if recomputed else {}
-    differing = [*islice(differences.differences(report, recomputed), MOST_DIFFERENCES + 1)] if recomputed else []
+    recomputed = None if changed or gone else _recompute(path, report, make)
+    made = differences.digests(recomputed) if recomputed else None
+    every = differences.differences(report.to_json(), recomputed.to_json()) if recomputed else iter(())
+    differing = [*islice(every, MOST_DIFFERENCES + 1)]
     if contents != recorded:
         standing, reason = Standing.DOES_NOT_HOLD, "its digests do not match its contents"
     elif changed:
@@ -75,8 +77,8 @@ def verify(path: str, make: Make) -> Verification:
     else:
         standing, reason = Standing.HOLDS, _same(report)
     rows = (
-        (name, one[:12], _held(one, contents[name]), _held(one, made[name]) if made else "not computed")
-        for name, one in recorded.items()
+        (name, one[:12], _held(one, own), _held(one, getattr(made, name)) if made else "not computed")
+        for name, one, own in zip(recorded._fields, recorded, contents, strict=True)
     )
     return Verification(
         standing,
@@ -86,24 +88,24 @@ def verify(path: str, make: Make) -> Verification:
     )
 
 
-def _read(path: str) -> JsonObject:
-    """Return a report that has a verdict and digests, of this version. Raises CannotJudge for any other."""
+def _read(path: str) -> tuple[Report, Digests]:
+    """Return a report that has a verdict, of this version, and its digests. Raises CannotJudge for any other."""
     place = Place(disk.shown(Path(path)))
     try:
-        report = checked.report(path)
+        report = Report.from_json(checked.report(path))
     except CannotJudge:
         if (version := _version(disk.content(path))) not in ("", __version__):
             raise CannotJudge(_of_another(place, version)) from None
         raise
-    if (version := _version(report)) != __version__:
-        raise CannotJudge(_of_another(place, version))
-    if report["verdict"] == Verdict.ERROR:
+    if report.tool.version != __version__:
+        raise CannotJudge(_of_another(place, report.tool.version))
+    if report.verdict is Verdict.ERROR:
         raise CannotJudge(Problem(place, "has no verdict, so there is nothing to verify; correct its problems first"))
-    if "digests" not in report["provenance"]:
+    if report.provenance.digests is None:
         raise CannotJudge(
             Problem(place, "has no digests; expected what safe-gate run writes", "", "provenance.digests")
         )
-    return report
+    return report, report.provenance.digests
 
 
 def _version(content: Any) -> str:
@@ -120,83 +122,86 @@ def _of_another(place: Place, version: str) -> Problem:
     return Problem(place, words, "", "tool.version")
 
 
-def changed_and_gone(report: JsonObject) -> tuple[list[Phrase], list[Phrase]]:
+def changed_and_gone(report: Report) -> tuple[list[Phrase], list[Phrase]]:
     """Return a sentence for each file of a report that is no longer what was read, and for each that cannot be read."""
     changed: list[Phrase] = []
     gone: list[Phrase] = []
     for file in _files(report):
         try:
-            sha256 = disk.sha256(file["path"])
+            sha256 = disk.sha256(file.path)
         except CannotJudge as error:
             why = error.problems[0].message
-            gone.append((Untrusted(file["path"]), f" {why}; the report read SHA-256 {file['sha256']}"))
+            gone.append((Untrusted(file.path), f" {why}; the report read SHA-256 {file.sha256}"))
             continue
-        if sha256 != file["sha256"]:
-            gives = f" has changed: its SHA-256 is {sha256}, the report read {file['sha256']}"
-            changed.append((Untrusted(file["path"]), gives))
+        if sha256 != file.sha256:
+            gives = f" has changed: its SHA-256 is {sha256}, the report read {file.sha256}"
+            changed.append((Untrusted(file.path), gives))
     return changed, gone
 
 
-def _files(report: JsonObject) -> list[JsonObject]:
-    """Return the files that a report was made from, each with its path and its SHA-256."""
-    return [*report["provenance"]["inputs"], *([known] if (known := _waivers(report)) else [])]
+def _files(report: Report) -> list[InputFile | Waivers]:
+    """Return the files that a report was made from."""
+    return [*report.provenance.inputs, *([known] if (known := _waivers(report)) else [])]
 
 
-def _waivers(report: JsonObject) -> JsonObject | None:
+def _waivers(report: Report) -> Waivers | None:
     """Return the file of waivers that a report was judged by, None if it was none or is another commit's."""
-    known: JsonObject | None = None if "policy_commit" in report["provenance"] else report["waivers"]
-    return known
+    return None if report.provenance.policy_commit else report.waivers
 
 
-def _same(report: JsonObject) -> str:
+def _same(report: Report) -> str:
     """Return in words what is the same when recomputed, and what was not compared with anything."""
     same = plural(len(_files(report)), "file gives the same report", "files give the same report")
-    recorded = [name for name in _of_an_earlier_state(report) if report[name]]
+    recorded = _of_an_earlier_state(report)
     stands = "stands" if len(recorded) == 1 else "stand"
     return f"{same}; {enumerated(recorded)} {stands} as recorded" if recorded else same
 
 
-def _recompute(path: str, report: JsonObject, make: Make) -> JsonObject:
+def _recompute(path: str, report: Report, make: Make) -> Report:
     """Return the report that a report's files and settings give. Raises CannotJudge if they give none.
 
     What follows from an earlier state stands as it is recorded, and is judged again.
     """
-    options, recorded = _options(path, report), {name: report[name] for name in _of_an_earlier_state(report)}
-    if report["waivers"] is None:
-        recorded["waivers"] = None  # a file of the default's name may have been made since
-    commit = report["provenance"].get("policy_commit")
+    options, commit = _options(path, report), report.provenance.policy_commit
     if options.rules and commit:
         words = f"was judged by the rule packs of commit {commit[:12]}, which are not available"
         raise CannotJudge(Problem(Place(disk.shown(Path(path))), words, "", "provenance.policy_commit"))
-    recomputed, problems = make(options, report["generated_at"], recorded)
+    # A file of the default's name may have been made since.
+    stand = bool(commit) or report.waivers is None
+    earlier = Earlier(report.comparison, report.weakened, report.waivers, waivers_stand=stand)
+    recomputed, problems = make(options, report.generated_at, earlier)
     if problems:
         raise CannotJudge(*problems)
-    provenance = {**recomputed["provenance"], **({"policy_commit": commit} if commit else {})}
-    return _named_as_in(report, {**recomputed, **recorded, "provenance": provenance})
+    made = replace(recomputed, provenance=replace(recomputed.provenance, policy_commit=commit))
+    return _named_as_in(report, made)
 
 
 _OLD_RULES = {"no-removed-cases": "allow-removed"}
 """The names that rules had in reports of earlier builds."""
 
 
-def _named_as_in(report: JsonObject, recomputed: JsonObject) -> JsonObject:
+def _named_as_in(report: Report, recomputed: Report) -> Report:
     """Return a report with the old name of each rule that another report calls by it."""
-    known = {rule["rule"] for rule in report["rules"]}
+    known = {rule.rule for rule in report.rules}
     old = {name: one for name, one in _OLD_RULES.items() if one in known}
-    rules = [{**rule, "rule": old.get(rule["rule"], rule["rule"])} for rule in recomputed["rules"]]
-    return {**recomputed, "rules": rules}
+    return replace(
+        recomputed, rules=tuple(replace(rule, rule=old.get(rule.rule, rule.rule)) for rule in recomputed.rules)
+    )
 
 
-def _of_an_earlier_state(report: JsonObject) -> Iterator[str]:
-    """Yield what of a report follows from files of an earlier state, with `policy_commit` its waivers too."""
-    yield from (name for name in ("comparison", "weakened") if name in report)
-    if "policy_commit" in report["provenance"]:
-        yield "waivers"
+def _of_an_earlier_state(report: Report) -> list[str]:
+    """Return what of a report follows from files of an earlier state, with `policy_commit` its waivers too."""
+    stated = {
+        "comparison": report.comparison,
+        "weakened": report.weakened,
+        "waivers": report.waivers if report.provenance.policy_commit else None,
+    }
+    return [name for name, value in stated.items() if value is not None]
 
 
-def _options(path: str, report: JsonObject) -> Options:
+def _options(path: str, report: Report) -> Options:
     """Return the settings that a report records, held to what a config file may say, and its files by their kinds."""
-    policy, name = limits.by_entry(report["provenance"]["policy"]), disk.shown(Path(path))
+    policy, name = limits.by_entry(report.provenance.policy), disk.shown(Path(path))
     config: dict[str, Any] = {}
     for setting in settings():
         value = policy.get(setting.name)
@@ -213,13 +218,13 @@ def _options(path: str, report: JsonObject) -> Options:
 
     def paths(kind: str, suffix: str) -> tuple[str, ...]:
         """Return the files of a kind, as globs that name nothing else: as a glob c[1].jsonl names c1.jsonl too."""
-        named = (file["path"] for file in report["provenance"]["inputs"] if file["kind"] == kind)
+        named = (file.path for file in report.provenance.inputs if file.kind == kind)
         return tuple(escape(path) if path.lower().endswith(suffix) else path for path in named)
 
     return replace(
         options,
         **dict(_inputs(paths)),
-        waivers=known["path"] if (known := _waivers(report)) else "",
+        waivers=known.path if (known := _waivers(report)) else "",
     )
 
 
@@ -243,9 +248,8 @@ def _told_apart(differing: Sequence[differences.Difference]) -> Iterator[Phrase]
         yield ("... and more",)
 
 
-def _not_recomputed(report: JsonObject, recomputed: JsonObject) -> Iterator[Phrase]:
+def _not_recomputed(report: Report, recomputed: Report | None) -> Iterator[Phrase]:
     """Yield the parts of a report that do not come from its files: what a baseline or a person added."""
-    earlier = (name for name in _of_an_earlier_state(report) if report[name])
-    added = sorted({*(report.keys() - recomputed.keys()), *earlier})
+    added = sorted([*_of_an_earlier_state(report), *(["blessed"] if report.blessed is not None else [])])
     if recomputed and added:
         yield (f"Not recomputed: {', '.join(added)}.",)

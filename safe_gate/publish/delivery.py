@@ -14,7 +14,6 @@ from urllib.parse import quote
 from safe_gate.core.model import (
     NOTHING_RECORDED,
     CannotJudge,
-    JsonObject,
     Origin,
     Place,
     Problem,
@@ -22,7 +21,8 @@ from safe_gate.core.model import (
     Untrusted,
     Verdict,
 )
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.core.report import Report
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.github import commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context
 from safe_gate.inputs import disk
@@ -37,7 +37,7 @@ from safe_gate.settings.options import Options
 
 
 def tell(
-    report: JsonObject,
+    report: Report,
     problems: Sequence[Problem],
     options: Options,
     paths: Sequence[str],
@@ -80,7 +80,7 @@ def tell(
         write_outputs({"sink-status": status}, effects)
 
 
-def _send(report: JsonObject, options: Options, origin: Origin, effects: Effects) -> str:
+def _send(report: Report, options: Options, origin: Origin, effects: Effects) -> str:
     """Send a report's events to the sinks that are on. Return the status for the step outputs."""
     if (status := preview.no_sink(options)) is not None:
         return status
@@ -103,9 +103,9 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
     return {**named, "reports": "\n".join(written)}
 
 
-def _as_loud_as_before(options: Options, report: JsonObject) -> Options:
+def _as_loud_as_before(options: Options, report: Report) -> Options:
     """Return settings that post a comment as the base commit's do: a change may not hide that it weakens the gate."""
-    findings = report["weakened"]["findings"] if report.get("weakened") else ()
+    findings = report.weakened["findings"] if report.weakened else ()
     before = next((one["before"] for one in findings if (one["kind"], one["id"]) == ("setting", "comment")), None)
     return replace(options, comment=before) if before else options
 
@@ -134,16 +134,16 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
     write_outputs(values, effects)
 
 
-def step_outputs(report: JsonObject) -> dict[str, str]:
+def step_outputs(report: Report) -> dict[str, str]:
     """Return the step outputs that follow from a report; empty where nothing was measured.
 
     `pass-rate` and `label-accuracy` are fractions from 0 to 1, like the limits of their rules.
     """
-    figures = [evaluator.step_outputs(report[name]) for name, evaluator in EVALUATORS.items()]
+    figures = [evaluator.step_outputs(report.parts[name]) for name, evaluator in EVALUATORS.items()]
     return {
-        "verdict": report["verdict"],
+        "verdict": report.verdict.value,
         **{output: value for own in figures for output, value in own.items()},
-        "total-cases": str(sum(len(report[name]["results"]) for name in present(report))),
+        "total-cases": str(sum(len(part["results"]) for _, part in parts_of(report.parts))),
     }
 
 
@@ -185,7 +185,7 @@ def left_behind(options: Options, context: Context) -> tuple[Publication, Contex
         # A job that was not run again left it in an earlier attempt.
         theirs = replace(context.of_trigger(), run=found.run)
         origin = theirs.origin(found.folder, options.gate_id or found.gate)
-        return found, theirs, drafted(found.report, found.problems, options, theirs, origin, job=found.job)
+        return found, theirs, drafted(found.report, found.report.problems, options, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "has impossible figures; expected a file that safe-gate run wrote"
         raise CannotJudge(Problem(place, words)) from None

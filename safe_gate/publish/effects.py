@@ -11,7 +11,7 @@ from safe_gate.github.event import Context
 from safe_gate.settings.options import Options
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject
+    from safe_gate.core.report import Report
     from safe_gate.sinks.events import Run
 
 Timeout = Literal["publish_timeout", "fetch_timeout"]
@@ -35,5 +35,5 @@ class Effects:
     connect: Callable[[str, Options, Callable[[str], None], Timeout], Api]
     write_outputs: Callable[[str, Mapping[str, str]], None]
     append_summary: Callable[[str, Sequence[str]], None]
-    deliver: Callable[[JsonObject, Run, Options], Sequence[str]]
+    deliver: Callable[[Report, Run, Options], Sequence[str]]
     folder: str = ""

@@ -12,12 +12,12 @@ from pathlib import Path
 from typing import Any
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
+from safe_gate.core.report import Report, Waivers
 from safe_gate.gate import drops, waivers
 from safe_gate.gate import rules as gate_rules
 from safe_gate.github.event import Context, Run
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.proof import differences
-from safe_gate.render.report import problems_in
 
 NAME = "safe-gate.comment.json"
 """The file's name in the report folder."""
@@ -36,11 +36,10 @@ class Publication:
     head_sha: str
     run: Run
     folder: str
-    report: JsonObject
-    problems: tuple[Problem, ...]
+    report: Report
 
 
-def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, body: str) -> dict[str, Any]:
+def as_json(report: Report, context: Context, folder: str, gate_id: str, body: str) -> dict[str, Any]:
     """Return the file's content, in the shape of `schemas/publication.schema.json`."""
     return {
         "publication": _SHAPE,
@@ -54,7 +53,7 @@ def as_json(report: JsonObject, context: Context, folder: str, gate_id: str, bod
         "run_attempt": context.run.attempt,
         "folder": folder,
         "body": body,
-        "report": report,
+        "report": report.to_json(),
     }
 
 
@@ -70,8 +69,7 @@ def read(path: Path) -> Publication:
             if problem.field in _VERSIONS:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
-    report = content["report"]
-    problems = problems_in(report)
+    report = Report.from_json(content["report"])
     return Publication(
         gate=content["gate"],
         job=content["job"],
@@ -79,8 +77,7 @@ def read(path: Path) -> Publication:
         head_sha=content["head_sha"],
         run=Run(content["run_id"], content["run_attempt"]),
         folder=content["folder"],
-        report=_judged_again(report, problems, name),
-        problems=problems,
+        report=_judged_again(report, name),
     )
 
 
@@ -96,27 +93,27 @@ def _content(path: Path, name: str) -> JsonObject:
     return content
 
 
-def _judged_again(report: JsonObject, problems: tuple[Problem, ...], name: str) -> JsonObject:
+def _judged_again(report: Report, name: str) -> Report:
     """Return a report whose rules, verdict and digests follow from its own figures, in our words."""
-    report = {**report, "waivers": _waivers_again(report, name)}
-    outcomes = gate_rules.judge(report, _policy(report["provenance"]["policy"], name))
-    verdict = Verdict.ERROR if problems else gate_rules.verdict(outcomes)
-    if verdict != report["verdict"]:
-        words = f"is {report['verdict']!r}, but by the report's own figures it is {verdict.value!r}"
+    report = replace(report, waivers=_waivers_again(report, name))
+    outcomes = gate_rules.judge(report, _policy(report.provenance.policy, name))
+    verdict = Verdict.ERROR if report.problems else gate_rules.verdict(outcomes)
+    if verdict is not report.verdict:
+        words = f"is {report.verdict.value!r}, but by the report's own figures it is {verdict.value!r}"
         raise CannotJudge(Problem(Place(name), words, "", "report.verdict"))
-    judged = {**report, "rules": [outcome.as_json() for outcome in outcomes]}
+    judged = replace(report, rules=outcomes)
     return judged if verdict is Verdict.ERROR else differences.with_digests(judged)
 
 
-def _waivers_again(report: JsonObject, name: str) -> JsonObject | None:
+def _waivers_again(report: Report, name: str) -> Waivers | None:
     """Return the waivers of a report, their states recomputed from the report's own results and its day."""
-    found = report["waivers"]
+    found = report.waivers
     if found is None:
         return None
-    listed = [waiver for fate in waivers.FATES for waiver in found[fate]]
-    if any(waivers.twins(listed)):
+    listed = [waiver for _, waiver in found.each()]
+    if any(waivers.twins(map(waivers.Waivable.of, listed))):
         raise CannotJudge(Problem(Place(name), "waives one failure twice; keep one waiver", "", "report.waivers"))
-    return {**found, **waivers.sorted_out(listed, report, report["generated_at"][:10])}
+    return Waivers(found.path, found.sha256, *waivers.sorted_out(listed, report.parts, report.generated_at[:10]))
 
 
 def _policy(policy: Mapping[str, Any], name: str) -> gate_rules.Policy:

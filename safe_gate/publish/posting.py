@@ -10,12 +10,12 @@ from pathlib import Path
 from safe_gate.core.model import (
     NOTHING_RECORDED,
     CannotJudge,
-    JsonObject,
     Origin,
     Problem,
     Recorded,
     Verdict,
 )
+from safe_gate.core.report import Report
 from safe_gate.github import Api, ApiError, Refusal, commands, comment
 from safe_gate.github.event import Context
 from safe_gate.inputs import disk, writing
@@ -50,7 +50,7 @@ _INSTALLATION = "ghs_"
 
 
 def drafted(
-    report: JsonObject,
+    report: Report,
     problems: Sequence[Problem],
     options: Options,
     context: Context,
@@ -68,7 +68,7 @@ def drafted(
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
     bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
-    return comment.Draft(marker, bodies, options.comment, report["verdict"] == Verdict.PASS)
+    return comment.Draft(marker, bodies, options.comment, report.verdict is Verdict.PASS)
 
 
 def post(
@@ -98,7 +98,7 @@ def post(
     return posted
 
 
-def leave_behind(report: JsonObject, draft: comment.Draft, options: Options, effects: Effects) -> str:
+def leave_behind(report: Report, draft: comment.Draft, options: Options, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
     path = Path(options.report_dir) / handover.NAME
     body = draft.marker.above(draft.bodies[0])
@@ -112,7 +112,7 @@ def leave_behind(report: JsonObject, draft: comment.Draft, options: Options, eff
 
 
 def rehearse(
-    report: JsonObject,
+    report: Report,
     problems: Sequence[Problem],
     annotations: Sequence[commands.Annotation],
     options: Options,

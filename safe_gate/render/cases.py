@@ -7,9 +7,10 @@ from dataclasses import dataclass
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Judgement, Place, Severity, Untrusted
+from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Finding
-from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.gate.waivers import Waivable
+from safe_gate.evaluators import parts_of
+from safe_gate.gate.waivers import case_of
 from safe_gate.render.comparison import shown_sections
 from safe_gate.render.untrusted import plain, quoted
 
@@ -36,7 +37,7 @@ class JudgedCase:
     groups: Sequence[str]
     excused_by: Sequence[str]
     judgements: tuple[Judgement, ...]
-    waivers: Mapping[str, JsonObject]
+    waivers: Mapping[str, Waiver]
     change: str
     finding: Finding | None
     result: JsonObject
@@ -57,16 +58,14 @@ class JudgedCase:
         return levels[judgement.severity is Severity.REVIEW]
 
 
-def judged_cases(report: JsonObject) -> Iterator[JudgedCase]:
+def judged_cases(report: Report) -> Iterator[JudgedCase]:
     """Yield the cases of a report in its order; one is held at a time."""
-    waivers: dict[tuple[str, str], dict[str, JsonObject]] = {}
-    for waiver in (report["waivers"] or {"applied": ()})["applied"]:
-        about = Waivable.of(waiver)
-        waivers.setdefault(about[:2], {})[about.name] = waiver
-    policy = report["provenance"]["policy"]
-    for name, section in zip(present(report), shown_sections(report), strict=True):
-        evaluator, part = EVALUATORS[name], report[name]
-        changes = _changes(report, name)
+    waivers: dict[tuple[str, str], dict[str, Waiver]] = {}
+    for waiver in report.waivers.applied if report.waivers else ():
+        waivers.setdefault(case_of(waiver), {})[waiver.name] = waiver
+    policy = report.provenance.policy
+    for (evaluator, part), section in zip(parts_of(report.parts), shown_sections(report), strict=True):
+        changes = _changes(report, evaluator.name)
         findings = iter(section.findings)  # those of some cases, in the order of all
         finding = next(findings, None)
         for result in part["results"]:
@@ -115,16 +114,16 @@ def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Se
     return [tag for tag in tags if evaluator.is_excused([tag], policy)] or tags
 
 
-def is_compared(report: JsonObject, name: str) -> bool:
+def is_compared(report: Report, name: str) -> bool:
     """Tell whether a report says of an evaluator's cases what became of them since a baseline."""
-    return bool(report.get("comparison", {}).get(name))
+    return bool(report.comparison and report.comparison[name])
 
 
-def _changes(report: JsonObject, name: str) -> dict[str, str]:
+def _changes(report: Report, name: str) -> dict[str, str]:
     """Return what became of an evaluator's cases since the baseline, by id, of those that are not as before."""
-    if not is_compared(report, name):
+    part = report.comparison and report.comparison[name]
+    if not part:
         return {}
-    part = report["comparison"][name]
     return {change["id"]: change["change"] for change in part["changes"]} | {
         one["id"]: "new case" for one in part["cases"]["added"]
     }

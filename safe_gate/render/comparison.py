@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
-from safe_gate.core.model import JsonObject, Phrase, Severity, Test, Untrusted, Words
+from safe_gate.core.model import JsonObject, Parts, Phrase, Severity, Test, Untrusted, Words
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import View
@@ -14,13 +15,15 @@ from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.gate.drops import smallest_visible
 from safe_gate.render.report import NEWLY_FAILING, sections
 
+if TYPE_CHECKING:
+    from safe_gate.core.report import Report
+
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 _LAST = ("Worse", "Better", "p")
 
 
-def comparison_section(report: JsonObject) -> Section:
-    """Return the comparison that a report holds as a section."""
-    comparison = report["comparison"]
+def comparison_section(comparison: JsonObject, run: Parts) -> Section:
+    """Return a comparison as a section; `run` has the evaluators' parts of the run that is compared."""
     parts = {name: comparison[name] for name in present(comparison)}
     rows = tuple(_row(name, metric) for name, part in parts.items() for metric in part["metrics"])
     return Section(
@@ -36,7 +39,7 @@ def comparison_section(report: JsonObject) -> Section:
         cases_title="",
         cases=Table((), "", ()),
         issues=tuple(_issues(parts)),
-        findings=tuple(_changed(parts, report)),
+        findings=tuple(_changed(parts, run)),
         notes=tuple(notes(comparison)),
     )
 
@@ -116,12 +119,12 @@ def _groups(comparison: JsonObject) -> str:
     return f"{plural(units, 'group')} of {plural(cases, 'case')}"
 
 
-def shown_sections(report: JsonObject) -> tuple[Section, ...]:
+def shown_sections(report: Report) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator in the report, what newly fails named as new."""
-    comparison = report.get("comparison", {})
+    comparison = report.comparison or {}
     return tuple(
         _with_news(section, comparison[name]) if comparison.get(name) else section
-        for name, section in zip(present(report), sections(report), strict=True)
+        for name, section in zip(present(report.parts), sections(report), strict=True)
     )
 
 
@@ -193,12 +196,12 @@ def _issues(parts: Mapping[str, JsonObject]) -> Iterator[tuple[str, Phrase]]:
             yield f"{title} ({len(found)})", first_few(ids, len(ids))
 
 
-def _changed(parts: Mapping[str, JsonObject], report: JsonObject) -> Iterator[Finding]:
+def _changed(parts: Mapping[str, JsonObject], run: Parts) -> Iterator[Finding]:
     """Yield the cases that changed, those that newly fail first, with their evidence before and now."""
     found = []
     for name, part in parts.items():
         key = EVALUATORS[name].id_key
-        results = {result[key]: result for result in report[name]["results"]} if part["changes"] else {}
+        results = {result[key]: result for result in (run[name] or {})["results"]} if part["changes"] else {}
         found += [
             (_SHOWN.index(change["change"]), _finding(name, change, results[change["id"]]))
             for change in part["changes"]

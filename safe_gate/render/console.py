@@ -8,9 +8,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
+from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Phrase, Problem, Severity, Untrusted, Words
+from safe_gate.core.model import JsonObject, Parts, Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import present
@@ -32,6 +33,9 @@ from safe_gate.render.report import (
 )
 from safe_gate.render.untrusted import plain, quoted
 
+if TYPE_CHECKING:
+    from safe_gate.core.report import Report
+
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 18
 """So many kinds of problems of a file are shown. With the two lines that count them they are 20 lines."""
@@ -48,17 +52,17 @@ _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run an
 _MARKS = {"ok": "ok", "broken": "BROKEN", "skipped": "skipped"}
 
 
-def scorecards(report: JsonObject) -> Iterator[str]:
+def scorecards(report: Report) -> Iterator[str]:
     """Yield in what the gate got weaker, then the scorecard of every evaluator.
 
     One with a broken rule shows its Review cases' evidence too.
     """
-    yield from weakened(report)
+    yield from weakened(report.weakened)
     broken = broken_rules(report)
-    for name, section in zip(present(report), shown_sections(report), strict=True):
+    for name, section in zip(present(report.parts), shown_sections(report), strict=True):
         yield scorecard(section, reviews=name in broken, rows=MOST_EVIDENCE, way=_REPORT)
-    if "comparison" in report:
-        yield compared(report, way=_REPORT)
+    if report.comparison is not None:
+        yield compared(report.comparison, report.parts, way=_REPORT)
 
 
 def scorecard(
@@ -85,10 +89,10 @@ def scorecard(
     )
 
 
-def weakened(report: JsonObject) -> Iterator[str]:
+def weakened(found: JsonObject | None) -> Iterator[str]:
     """Yield in what the gate itself got weaker, nothing where it did not."""
-    if headline := weakening.headline(report):
-        findings = report["weakened"]["findings"]
+    if found and (headline := weakening.headline(found)):
+        findings = found["findings"]
         table, more = weakening.table(findings[: weakening.ROWS]), len(findings) - weakening.ROWS
         yield "\n".join(
             (
@@ -100,33 +104,33 @@ def weakened(report: JsonObject) -> Iterator[str]:
         )
 
 
-def compared(report: JsonObject, *, everything: bool = False, way: str = _VERBOSE) -> str:
+def compared(comparison: JsonObject, run: Parts, *, everything: bool = False, way: str = _VERBOSE) -> str:
     """Return the comparison with a baseline as a scorecard; without one a sentence that says so."""
-    if report["comparison"]["status"] == "none":
-        return "".join(f"{quoted(note)}\n" for note in notes(report["comparison"]))
-    return scorecard(comparison_section(report), everything=everything, way=way)
+    if comparison["status"] == "none":
+        return "".join(f"{quoted(note)}\n" for note in notes(comparison))
+    return scorecard(comparison_section(comparison, run), everything=everything, way=way)
 
 
-def rules(report: JsonObject) -> str:
+def rules(report: Report) -> str:
     """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
-    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*remarks(report), *weakening.sentences(report)))
-    return f"{_known(report)}{outcomes(report['rules'])}{absent}\n{verdict(report)}"
+    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*remarks(report), *weakening.sentences(report.weakened)))
+    return f"{_known(report)}{outcomes(report.rules)}{absent}\n{verdict(report)}"
 
 
-def verdict(report: JsonObject, *, names_rules: bool = False) -> str:
+def verdict(report: Report, *, names_rules: bool = False) -> str:
     """Return the verdict as a line, with the names of the broken rules if nothing else has them."""
-    broken = dict.fromkeys(rule_name(rule) for rule in report["rules"] if not rule["passed"]) if names_rules else ()
+    broken = dict.fromkeys(map(rule_name, report.broken())) if names_rules else ()
     named = f": {', '.join(broken)}" if broken else ""
-    return f"Gate: {report['verdict'].upper()} ({conclusion(report)}{named})"
+    return f"Gate: {report.verdict.upper()} ({conclusion(report)}{named})"
 
 
-def outcomes(rules: Sequence[JsonObject]) -> str:
+def outcomes(rules: Sequence[RuleOutcome]) -> str:
     """Return what was found for each rule as a table."""
     rows = tuple((rule_name(rule), _MARKS[state(rule)], quoted(message(rule))) for rule in rules)
     return tables.drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 
-def _known(report: JsonObject) -> str:
+def _known(report: Report) -> str:
     known = waiver_table(report)
     if not known.rows:
         return ""

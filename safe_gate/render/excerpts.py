@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Place, Recorded, Untrusted
+from safe_gate.core.model import JsonObject, Parts, Place, Recorded, Untrusted
 from safe_gate.core.shown import Finding, Side
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import parts_of
 
 LONGEST = 200
 """Characters that a line has at most."""
@@ -16,18 +16,17 @@ Lines = Mapping[tuple[str, Place], Untrusted]
 """A line by the id and the place of its case."""
 
 
-def lines(report: JsonObject, recorded: Recorded, findings: Sequence[Finding]) -> Lines:
+def lines(parts: Parts, recorded: Recorded, findings: Sequence[Finding]) -> Lines:
     """Return the line of each case to look at whose reply has a text; memory holds one text at a time."""
     wanted = {(one.case_id.text, one.place) for one in findings}
-    return dict(_found(report, recorded, wanted)) if recorded.now and wanted else {}
+    return dict(_found(parts, recorded, wanted)) if recorded.now and wanted else {}
 
 
 def _found(
-    report: JsonObject, recorded: Recorded, wanted: set[tuple[str, Place]]
+    parts: Parts, recorded: Recorded, wanted: set[tuple[str, Place]]
 ) -> Iterator[tuple[tuple[str, Place], Untrusted]]:
-    for name in present(report):
-        evaluator = EVALUATORS[name]
-        for result, texts in zip(report[name]["results"], recorded.now.get(name, ()), strict=False):
+    for evaluator, part in parts_of(parts):
+        for result, texts in zip(part["results"], recorded.now.get(evaluator.name, ()), strict=False):
             case = result[evaluator.id_key], Place(result["source"]["path"], result["source"]["line"])
             if case in wanted:
                 wanted.remove(case)

@@ -4,9 +4,20 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import NOTHING_RECORDED, NOWHERE, JsonObject, Origin, Phrase, Problem, Recorded, Untrusted
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    NOWHERE,
+    JsonObject,
+    Origin,
+    Phrase,
+    Problem,
+    Recorded,
+    Untrusted,
+    Verdict,
+)
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import present
@@ -34,6 +45,9 @@ from safe_gate.render.report import (
 )
 from safe_gate.render.untrusted import LONGEST, markdown
 
+if TYPE_CHECKING:
+    from safe_gate.core.report import Report
+
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
 
@@ -55,7 +69,7 @@ _NAMELESS = "Only the rules fit here: the JSON report has everything else."
 
 
 def rungs(
-    report: JsonObject,
+    report: Report,
     problems: Sequence[Problem],
     *,
     limit: int,
@@ -74,7 +88,7 @@ def rungs(
     """
     shown = shown_sections(report)
     found = parts.ranked_of(shown)
-    quotes = excerpts.lines(report, recorded, found.first)
+    quotes = excerpts.lines(report.parts, recorded, found.first)
 
     def draw(rows: int, *, folded: bool = False) -> str:
         return "\n".join(_lines(report, shown, found, quotes, problems, origin, rows, folded=folded)) + "\n"
@@ -94,7 +108,7 @@ def rungs(
 
 
 def scorecard(
-    report: JsonObject,
+    report: Report,
     problems: Sequence[Problem],
     *,
     limit: int,
@@ -131,7 +145,7 @@ def section_report(section: Section) -> str:
 
 
 def _lines(
-    report: JsonObject,
+    report: Report,
     shown: Sequence[Section],
     found: Ranked,
     quotes: excerpts.Lines,
@@ -142,14 +156,14 @@ def _lines(
     folded: bool,
 ) -> Iterator[str]:
     """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
-    passed = report["verdict"] == "pass"
+    passed = report.verdict is Verdict.PASS
     yield from _heading(report, origin)
     if problems:
         yield from _problems(problems, rows, origin)
     yield from _broken(report)
     yield from _weakened(report, rows, folded=folded)
-    if "comparison" in report:
-        yield from _compared(report["comparison"])
+    if report.comparison is not None:
+        yield from _compared(report.comparison)
     if known := known_failures(report):
         yield from (f"**Known failures** · {parts.words_of(known)}", "")
     opened = _broken_sections(report, shown)
@@ -173,9 +187,7 @@ def _lines(
     yield from _footer(report, origin)
 
 
-def _nameless(
-    report: JsonObject, shown: Sequence[Section], problems: Sequence[Problem], origin: Origin
-) -> Iterator[str]:
+def _nameless(report: Report, shown: Sequence[Section], problems: Sequence[Problem], origin: Origin) -> Iterator[str]:
     """Yield verdict, broken rules and counts, with no recorded name but the gate's and the baseline's."""
     yield from _heading(report, origin)
     if problems:
@@ -187,18 +199,18 @@ def _nameless(
     yield from _footer(report, origin)
 
 
-def _heading(report: JsonObject, origin: Origin) -> Iterator[str]:
+def _heading(report: Report, origin: Origin) -> Iterator[str]:
     gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
-    yield f"### {_ICONS[report['verdict']]} SAFE Gate{gate} {_VERDICTS[report['verdict']]} · {conclusion(report)}"
+    yield f"### {_ICONS[report.verdict]} SAFE Gate{gate} {_VERDICTS[report.verdict]} · {conclusion(report)}"
     yield ""
 
 
-def _footer(report: JsonObject, origin: Origin) -> Iterator[str]:
+def _footer(report: Report, origin: Origin) -> Iterator[str]:
     yield ""
-    tool, digests = report["tool"], report["provenance"].get("digests")
-    proof = f" · digest <code>{digests['all'][:12]}</code>" if digests else ""
+    tool, digests = report.tool, report.provenance.digests
+    proof = f" · digest <code>{digests.all[:12]}</code>" if digests else ""
     same = "the same inputs give the same result"
-    yield f"<sub>{tool['name']} {tool['version']}{proof} · {same}{parts.way_on(origin)}</sub>"
+    yield f"<sub>{tool.name} {tool.version}{proof} · {same}{parts.way_on(origin)}</sub>"
 
 
 def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[str]:
@@ -219,7 +231,7 @@ def _compared(comparison: JsonObject) -> Iterator[str]:
 
 
 def _folds(
-    report: JsonObject, shown: Sequence[Section], opened: Sequence[Section], rows: int, origin: Origin
+    report: Report, shown: Sequence[Section], opened: Sequence[Section], rows: int, origin: Origin
 ) -> Iterator[str]:
     """Yield what is there for those who want to know more; the figures of sections that are `opened` stand above."""
     for section in shown:
@@ -229,14 +241,14 @@ def _folds(
     yield from _changes(report, rows, origin)
     if (waivers := waiver_table(report)).rows:
         yield from parts.folded("<b>Known failures</b> · the waivers and their state", parts.cut(waivers, rows))
-    if report["rules"]:
+    if report.rules:
         yield from parts.folded("<b>Rules</b> · limits and results", _rules(report, rows))
 
 
-def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
+def _changes(report: Report, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
-    if report.get("comparison", {}).get("status", "none") != "none":
-        section = comparison_section(report)
+    if report.comparison and report.comparison["status"] != "none":
+        section = comparison_section(report.comparison, report.parts)
         details = (
             *parts.measured(section),
             *parts.details(section, rows),
@@ -245,14 +257,14 @@ def _changes(report: JsonObject, rows: int, origin: Origin) -> Iterator[str]:
         yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
 
 
-def _broken(report: JsonObject, *, named: bool = True) -> Iterator[str]:
+def _broken(report: Report, *, named: bool = True) -> Iterator[str]:
     """Yield the broken rules in words, what was found in bold."""
-    broken = [rule for rule in report["rules"] if not rule["passed"]]
-    of_all, of_groups = ([rule for rule in broken if bool(rule.get("group")) is group] for group in (False, True))
+    broken = report.broken()
+    of_all, of_groups = ([rule for rule in broken if bool(rule.group) is group] for group in (False, True))
     if broken:
         yield "> [!CAUTION]"
         for rule in (*of_all, *of_groups[:_GROUPS]):
-            found, colon, detail = rule["message"].partition(": ")
+            found, colon, detail = rule.message.partition(": ")
             group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
             yield f"> - {group}**{found}**{colon}{detail}{blamed} (`{rule_name(rule)}`)"
         if len(of_groups) > _GROUPS:
@@ -260,16 +272,16 @@ def _broken(report: JsonObject, *, named: bool = True) -> Iterator[str]:
         yield ""
 
 
-def _weakened(report: JsonObject, rows: int, *, folded: bool) -> Iterator[str]:
+def _weakened(report: Report, rows: int, *, folded: bool) -> Iterator[str]:
     """Yield in what the gate itself got weaker: the first ways, and the others folded, lest ten hide an eleventh."""
-    headline = weakening.headline(report)
-    if not headline:
+    headline = weakening.headline(report.weakened)
+    if not (report.weakened and headline):
         return
     yield "> [!WARNING]"
     yield f"> **This change weakens the gate**{parts.words_of(headline)}"
     yield ""
     if rows:
-        findings = report["weakened"]["findings"]
+        findings = report.weakened["findings"]
         others = findings[weakening.ROWS :]
         yield from parts.table_of(weakening.table(findings[: weakening.ROWS]))
         if others and folded:
@@ -280,10 +292,10 @@ def _weakened(report: JsonObject, rows: int, *, folded: bool) -> Iterator[str]:
         yield ""
 
 
-def _broken_sections(report: JsonObject, shown: Sequence[Section]) -> list[Section]:
+def _broken_sections(report: Report, shown: Sequence[Section]) -> list[Section]:
     """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
     broken = broken_rules(report)
-    return [section for name, section in zip(present(report), shown, strict=True) if name in broken]
+    return [section for name, section in zip(present(report.parts), shown, strict=True) if name in broken]
 
 
 def _headline(section: Section) -> str:
@@ -291,10 +303,10 @@ def _headline(section: Section) -> str:
     return f"**{name}** · {section.headline}"
 
 
-def _rules(report: JsonObject, rows: int) -> Iterator[str]:
-    judged = tuple((f"`{rule_name(r)}`", parts.words_of(message(r)), _MARKS[state(r)]) for r in report["rules"])
+def _rules(report: Report, rows: int) -> Iterator[str]:
+    judged = tuple((f"`{rule_name(r)}`", parts.words_of(message(r)), _MARKS[state(r)]) for r in report.rules)
     yield from parts.cut(Table(("Rule", "Found", "Outcome"), "<<^", judged), rows)
-    for sentence in weakening.sentences(report):
+    for sentence in weakening.sentences(report.weakened):
         yield from (parts.words_of(sentence), "")
 
 

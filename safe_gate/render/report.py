@@ -3,60 +3,44 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from heapq import nsmallest
-from typing import NamedTuple, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from safe_gate import evaluators
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
-from safe_gate.core.model import JsonObject, Phrase, Place, Problem, Severity, Untrusted, Words
+from safe_gate.core.model import JsonObject, Parts, Phrase, RuleOutcome, Severity, Untrusted, Verdict, Words
 from safe_gate.core.rules import ALL
 from safe_gate.core.shown import Cause, Finding, Section, Table
 from safe_gate.core.views import View
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.gate import limits
-from safe_gate.gate.waivers import FATES, Waivable, case_of, left_over, let_pass
+from safe_gate.gate.waivers import case_of, left_over, let_pass
+
+if TYPE_CHECKING:
+    from safe_gate.core.report import Found, Provenance, Report, Waiver
 
 
-def problems_in(report: JsonObject) -> tuple[Problem, ...]:
-    """Return what keeps a report from having a verdict; the last of the problems stands for those that it only counts.
-
-    >>> problems_in({"verdict": "pass"})
-    ()
-    """
-    problems = tuple(
-        Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report.get("problems", ())
-    )
-    more = report.get("problem_count", len(problems)) - len(problems)
-    return (*problems[:-1], replace(problems[-1], count=1 + more)) if problems and more else problems
-
-
-def conclusion(report: JsonObject) -> str:
-    """Return how many rules hold and how many were skipped, in words.
-
-    >>> conclusion({"verdict": "fail", "rules": [{"passed": False}, {"passed": True}]})
-    '1 of 2 rules broken'
-    >>> conclusion({"verdict": "pass", "rules": [{"passed": True}, {"passed": True, "skipped": True}]})
-    'the only rule holds, 1 skipped'
-    """
-    skipped = sum(rule.get("skipped", False) for rule in report["rules"])
-    total = len(report["rules"]) - skipped
-    broken = sum(not rule["passed"] for rule in report["rules"])
-    if report["verdict"] == "error":
+def conclusion(report: Report) -> str:
+    """Return how many rules hold and how many were skipped, in words: `1 of 2 rules broken, 1 skipped`."""
+    skipped = sum(rule.skipped for rule in report.rules)
+    total = len(report.rules) - skipped
+    broken = len(report.broken())
+    if report.verdict is Verdict.ERROR:
         return "could not judge"
     holds = "the only rule holds" if total == 1 else f"all {total} rules hold"
     words = f"{broken} of {plural(total, 'rule')} broken" if broken else holds
     return f"{words}, {skipped} skipped" if skipped else words
 
 
-def state(rule: JsonObject) -> str:
+def state(rule: RuleOutcome) -> str:
     """Return what became of a rule: `ok`, `broken` or `skipped`."""
-    return "skipped" if rule.get("skipped") else "ok" if rule["passed"] else "broken"
+    return "skipped" if rule.skipped else "ok" if rule.passed else "broken"
 
 
-def sections(report: JsonObject) -> tuple[Section, ...]:
+def sections(report: Report) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator, its cases marked.
 
     Cases that a broken rule counts are marked; a case that waivers let pass is only to review.
@@ -66,12 +50,12 @@ def sections(report: JsonObject) -> tuple[Section, ...]:
         replace(
             _with_waived(section, len(known[name])),
             findings=_marked(
-                section.findings, known[name], _Counted.of(report, EVALUATORS[name], broken.get(name, ()))
+                section.findings, known[name], _Counted.of(report.parts, EVALUATORS[name], broken.get(name, ()))
             ),
         )
         if known[name] or name in broken
         else section
-        for name, section in zip(present(report), evaluators.sections(report), strict=True)
+        for name, section in zip(present(report.parts), evaluators.sections(report.parts), strict=True)
     )
 
 
@@ -83,12 +67,11 @@ def _with_waived(section: Section, waived: int) -> Section:
     return replace(section, headline=words, counts=(*section.counts, f"Waived: {waived}"))
 
 
-def broken_rules(report: JsonObject) -> dict[str, list[JsonObject]]:
+def broken_rules(report: Report) -> dict[str, list[RuleOutcome]]:
     """Return the broken rules by evaluator, of those that have one."""
-    broken: dict[str, list[JsonObject]] = {}
-    for rule in report["rules"]:
-        if not rule["passed"]:
-            broken.setdefault(rule["evaluator"], []).append(rule)
+    broken: dict[str, list[RuleOutcome]] = {}
+    for rule in report.broken():
+        broken.setdefault(rule.evaluator, []).append(rule)
     return broken
 
 
@@ -107,19 +90,19 @@ class _Counted:
     anywhere: Set[Severity]
 
     @classmethod
-    def of(cls, report: JsonObject, evaluator: Evaluator, broken: Sequence[JsonObject]) -> _Counted:
+    def of(cls, parts: Parts, evaluator: Evaluator, broken: Sequence[RuleOutcome]) -> _Counted:
         """Return what some broken rules of an evaluator count."""
         by_group: dict[str, set[Severity]] = {}
         finds = _finds(evaluator)
         for rule in broken:
-            if not rule.get("names"):
-                by_group.setdefault(rule.get("group", ""), set()).update(finds.get(rule["rule"], ()))
+            if not rule.names:
+                by_group.setdefault(rule.group, set()).update(finds.get(rule.rule, ()))
         anywhere, in_groups = by_group.pop("", set()), set[tuple[str, Severity]]()
         if by_group:
-            for result in report[evaluator.name]["results"]:
+            for result in (parts[evaluator.name] or {})["results"]:
                 for group in evaluator.grouping.groups_of(result):
                     in_groups.update((result[evaluator.id_key], severity) for severity in by_group.get(group, ()))
-        return cls({name for rule in broken for name in rule.get("names", ())}, in_groups, anywhere)
+        return cls({name for rule in broken for name in rule.names}, in_groups, anywhere)
 
     def has(self, finding: Finding) -> bool:
         """Tell whether a case is counted."""
@@ -207,38 +190,38 @@ def _rank(finding: Finding) -> tuple[bool, bool, bool]:
     return not finding.breaks, finding.news != NEWLY_FAILING, finding.severity != Severity.FAILING
 
 
-def rule_name(rule: JsonObject) -> str:
+def rule_name(rule: RuleOutcome) -> str:
     """Return the name of a rule for readers: that of its setting."""
-    return limits.setting_of(rule["rule"])
+    return limits.setting_of(rule.rule)
 
 
-def message(rule: JsonObject) -> Phrase:
+def message(rule: RuleOutcome) -> Phrase:
     """Return what a rule found, with the names of the group it is about and of what broke it, if it has any."""
-    return (*about(rule), rule["message"], *names(rule))
+    return (*about(rule), rule.message, *names(rule))
 
 
-def about(rule: JsonObject) -> Phrase:
+def about(rule: RuleOutcome) -> Phrase:
     """Return the name of the group of cases that a rule is about, nothing if it is about all."""
-    if not rule.get("group"):
+    if not rule.group:
         return ()
-    return (f"{EVALUATORS[rule['evaluator']].grouping.noun.capitalize()} ", Untrusted(rule["group"]), ": ")
+    return (f"{EVALUATORS[rule.evaluator].grouping.noun.capitalize()} ", Untrusted(rule.group), ": ")
 
 
-def names(rule: JsonObject) -> Phrase:
+def names(rule: RuleOutcome) -> Phrase:
     """Return the first names of what broke a rule, nothing if it has none."""
-    return (": ", *first_few(rule["names"], len(rule["names"]))) if rule.get("names") else ()
+    return (": ", *first_few(rule.names, len(rule.names))) if rule.names else ()
 
 
-def known_failures(report: JsonObject) -> Phrase:
+def known_failures(report: Found) -> Phrase:
     """Return how many failures are waived and what is next to expire, nothing if none is: nobody may overlook them.
 
     Those of a case with further failures are counted separately: no rule lets it pass.
     """
-    applied, left = (report["waivers"] or {"applied": ()})["applied"], left_over(report)
+    applied, left = report.waivers.applied if report.waivers else (), left_over(report)
     idle = [waiver for waiver in applied if case_of(waiver) in left]
     words: Phrase = ()
     if count := len(applied) - len(idle):
-        first = min(waiver["expires"] for waiver in applied if case_of(waiver) not in left)
+        first = min(waiver.expires for waiver in applied if case_of(waiver) not in left)
         words = (f"{count} waived, {'the first ' * (count > 1)}until ", Untrusted(first), *["; "] * bool(idle))
     if idle:
         one = f"its case still fails by {enumerated(left[case_of(idle[0])])}"
@@ -246,23 +229,22 @@ def known_failures(report: JsonObject) -> Phrase:
     return words
 
 
-def waiver_table(report: JsonObject) -> Table:
+def waiver_table(report: Found) -> Table:
     """Return the waivers of a report, those that somebody must see to first."""
     left = left_over(report)
 
-    def became(waiver: JsonObject, fate: str) -> str:
+    def became(waiver: Waiver, fate: str) -> str:
         still = left.get(case_of(waiver), ()) if fate == "applied" else ()
         return f"{_FATES[fate]}, still fails by {enumerated(still)}" if still else _FATES[fate]
 
     rows: list[tuple[Words, ...]] = [
         (
-            Untrusted(waiver["id"]),
-            Waivable.of(waiver).name,
+            Untrusted(waiver.case_id),
+            waiver.name,
             became(waiver, fate),
-            *(Untrusted(waiver[name]) for name in ("reason", "owner", "expires")),
+            *map(Untrusted, (waiver.reason, waiver.owner, waiver.expires)),
         )
-        for fate in (FATES if report["waivers"] else ())
-        for waiver in report["waivers"][fate]
+        for fate, waiver in (report.waivers.each() if report.waivers else ())
     ]
     return Table(("Case", "Fails", "Waiver", "Reason", "Owner", "Expires"), "<<<<<<", tuple(rows))
 
@@ -270,16 +252,11 @@ def waiver_table(report: JsonObject) -> Table:
 _FATES = {"applied": "in force", "expired": "expired", "unused": "unused"}
 
 
-def remarks(report: JsonObject) -> list[Phrase]:
+def remarks(report: Report) -> list[Phrase]:
     """Return what a reader of any report must know beside the verdict, a sentence each."""
-    return [*not_run(report), *_not_compared(report), *_replaced(report), *of_scoring(report)]
-
-
-def of_scoring(report: JsonObject) -> list[Phrase]:
-    """Return what a reader must know of how cases were scored, in a report that judges nothing, too."""
-    policy = report["provenance"]["policy"]
-    own = (remark for name in present(report) for remark in EVALUATORS[name].remarks(report[name], policy))
-    return [*departures(report), *own]
+    provenance = report.provenance
+    own = (remark for one, part in parts_of(report.parts) for remark in one.remarks(part, provenance.policy))
+    return [*not_run(report), *_not_compared(report), *_replaced(report), *departures(provenance), *own]
 
 
 def section_alone(name: str, part: JsonObject, settings: JsonObject, left_out: int) -> Section:
@@ -288,52 +265,52 @@ def section_alone(name: str, part: JsonObject, settings: JsonObject, left_out: i
     `left_out` is how many cases filters leave out.
     """
     section = EVALUATORS[name].section(part)
-    provenance = {"policy": settings, "left_out": {name: left_out} if left_out else {}}
-    report = {**dict.fromkeys(EVALUATORS), name: part, "provenance": provenance}
-    return replace(section, notes=(*section.notes, *of_scoring(report)))
+    notes = (*_of_settings(settings, {name: left_out} if left_out else {}), *EVALUATORS[name].remarks(part, settings))
+    return replace(section, notes=(*section.notes, *notes))
 
 
-def _not_compared(report: JsonObject) -> Iterator[Phrase]:
+def _not_compared(report: Report) -> Iterator[Phrase]:
     """Yield a sentence on rules that ask for a baseline where none is named: they judged nothing."""
-    policy = report["provenance"]["policy"]
+    policy = report.provenance.policy
     asked = [name for name in ("protect", "max_regressions", "max_score_drop") if policy[name] not in (None, [])]
-    if asked and "comparison" not in report and report["verdict"] != "error":
+    if asked and report.comparison is None and report.verdict is not Verdict.ERROR:
         names = ", ".join(name.replace("_", "-") for name in asked)
         yield (f"No baseline is named, so nothing was compared, and nothing was judged by {names}.",)
 
 
-def _replaced(report: JsonObject) -> Iterator[Phrase]:
+def _replaced(report: Report) -> Iterator[Phrase]:
     """Yield a sentence on a baseline that is gone with this run: the next one would hold itself against this."""
-    if report.get("comparison", {}).get("replaces_baseline"):
-        name = Untrusted(report["comparison"]["baseline"]["name"])
+    if report.comparison and report.comparison.get("replaces_baseline"):
+        name = Untrusted(report.comparison["baseline"]["name"])
         yield ("The baseline ", name, " is replaced by this run's report; name another file to keep it.")
 
 
-def not_run(report: JsonObject) -> list[Phrase]:
+def not_run(report: Report) -> list[Phrase]:
     """Return a sentence for each evaluator without input: that its rules did not apply must be seen."""
     return [
         (f"{evaluator.title} did not run: it has no input, so none of its rules applies.",)
         for name, evaluator in EVALUATORS.items()
-        if report[name] is None and report["verdict"] != "error"
+        if report.parts[name] is None and report.verdict is not Verdict.ERROR
     ]
 
 
-def departures(report: JsonObject) -> list[Phrase]:
-    """Return a sentence for each setting of the run, not the default, that a reader of the report must know of."""
-    policy = report["provenance"]["policy"]
-    sentences: list[Phrase] = []
-    if commit := report["provenance"].get("policy_commit"):
+def departures(provenance: Provenance) -> Iterator[Phrase]:
+    """Yield a sentence for each setting of the run, not the default, that a reader of the report must know of."""
+    if commit := provenance.policy_commit:
         judged_by = "Judged by the config file, the rule packs and the waivers of the base commit ("
-        sentences.append((judged_by, Untrusted(commit[:7]), "), not by this change's own."))
-    sentences += filtered(report["provenance"])
+        yield (judged_by, Untrusted(commit[:7]), "), not by this change's own.")
+    yield from _of_settings(provenance.policy, provenance.left_out or {})
+
+
+def _of_settings(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iterator[Phrase]:
+    yield from filtered(policy, left_out)
     if policy.get("text") == "none":
-        sentences.append(("Recorded text is hidden: hashes replace it.",))
-    return sentences
+        yield ("Recorded text is hidden: hashes replace it.",)
 
 
-def filtered(provenance: JsonObject) -> Iterator[Phrase]:
+def filtered(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
     """Yield a sentence on the filters of a run, and on how many cases they leave out, as far as that is known."""
-    wanted, unwanted = (provenance["policy"].get(name) or [] for name in ("tag", "not_tag"))
+    wanted, unwanted = (policy.get(name) or [] for name in ("tag", "not_tag"))
     if not (wanted or unwanted):
         return
     filters = [(joint, tags) for joint, tags in (("with ", wanted), ("without ", unwanted)) if tags]
@@ -341,7 +318,6 @@ def filtered(provenance: JsonObject) -> Iterator[Phrase]:
     for joint, tags in filters:
         phrase += [" and " if phrase else "Filtered: only cases ", joint]
         phrase += [word for tag in tags for word in (" or ", Untrusted(tag))][1:]
-    counts = provenance.get("left_out", {})
     left_out = [plural(counts[name], f"{one.title} case") for name, one in EVALUATORS.items() if name in counts]
     are = "is" if [*counts.values()] == [1] else "are"
     yield (*phrase, f"; {enumerated(left_out)} {are} left out." if left_out else ".")

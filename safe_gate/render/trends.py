@@ -7,9 +7,10 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from safe_gate.core.figures import percent, plural
-from safe_gate.core.model import JsonObject, Phrase, Untrusted, Words
+from safe_gate.core.model import JsonObject, Phrase, Untrusted, Verdict, Words
+from safe_gate.core.report import Report
 from safe_gate.core.shown import Rate, Table
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate.limits import setting_of
 from safe_gate.render import markdown
 from safe_gate.render.page import charts, page, standalone
@@ -32,30 +33,30 @@ class Moment:
     path: str
     at: str
     commit: str
-    verdict: str
+    verdict: Verdict
     rates: Mapping[str, tuple[Rate, ...]]
     labels: Mapping[str, Mapping[str, int]]
     limits: Mapping[tuple[str, str], float]
     terms: JsonObject
 
     @classmethod
-    def of(cls, path: str, report: JsonObject) -> Moment:
+    def of(cls, path: str, report: Report) -> Moment:
         """Return what a report says."""
-        names, provenance = present(report), report["provenance"]
-        policy = {setting_of(name.replace("_", "-")): value for name, value in provenance["policy"].items()}
+        parts, provenance = [*parts_of(report.parts)], report.provenance
+        policy = {setting_of(name.replace("_", "-")): value for name, value in provenance.policy.items()}
         return cls(
             path,
-            report["generated_at"],
-            provenance["commit"],
-            report["verdict"],
-            {name: tuple(_own(EVALUATORS[name].rates(report[name]))) for name in names},
-            {name: dict(EVALUATORS[name].labels(report[name])) for name in names},
+            report.generated_at,
+            provenance.commit,
+            report.verdict,
+            {one.name: tuple(_own(one.rates(part))) for one, part in parts},
+            {one.name: dict(one.labels(part)) for one, part in parts},
             {
-                (rule["evaluator"], rule["rule"]): rule["threshold"]
-                for rule in report["rules"]
-                if not rule.get("group") and rule["rule"].startswith("min-")
+                (rule.evaluator, rule.rule): rule.threshold
+                for rule in report.rules
+                if not rule.group and rule.rule.startswith("min-")
             },
-            {"version of safe-gate": report["tool"]["version"], "rule packs": provenance["packs_sha256"], **policy},
+            {"version of safe-gate": report.tool.version, "rule packs": provenance.packs_sha256, **policy},
         )
 
     def headline(self, name: str) -> Rate | None:

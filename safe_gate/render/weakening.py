@@ -16,9 +16,8 @@ ROWS = 10
 """Ways that are shown at most before what is folded."""
 
 
-def headline(report: JsonObject) -> Phrase:
+def headline(weakened: JsonObject | None) -> Phrase:
     """Return the words to go after "This change weakens the gate", none where it does not."""
-    weakened = report.get("weakened")
     if not weakened or not weakened["findings"]:
         return ()
     ways = plural(len(weakened["findings"]), "way")
@@ -37,9 +36,8 @@ def table(findings: Sequence[JsonObject]) -> Table:
     )
 
 
-def sentences(report: JsonObject) -> Iterator[Phrase]:
+def sentences(weakened: JsonObject | None) -> Iterator[Phrase]:
     """Yield what is to be said where nothing got weaker, or nothing is known."""
-    weakened = report.get("weakened")
     if not weakened or weakened["findings"]:
         return
     if weakened["against"] is None:

@@ -8,7 +8,8 @@ from functools import partial
 from pathlib import Path
 
 from safe_gate.baseline import comparison
-from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, JsonObject, Place, Problem, Recorded, Verdict
+from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, Place, Problem, Recorded
+from safe_gate.core.report import Report
 from safe_gate.inputs import disk, writing
 from safe_gate.publish import delivery, handover
 from safe_gate.publish.effects import Effects
@@ -29,12 +30,12 @@ def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt,
     Returns 0, 1 or 3. Raises CannotJudge as `judging.made` does.
     """
     report, _ = finished(options, effects, options_at, merged)
-    return EXIT_CODES[Verdict(report["verdict"])]
+    return EXIT_CODES[report.verdict]
 
 
 def finished(
     options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None
-) -> tuple[JsonObject, Sequence[Problem]]:
+) -> tuple[Report, Sequence[Problem]]:
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options))
     report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
@@ -71,7 +72,7 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
 
 
 def conclude(
-    report: JsonObject,
+    report: Report,
     problems: Sequence[Problem],
     options: Options,
     effects: Effects,
@@ -79,12 +80,12 @@ def conclude(
 ) -> int:
     """Print, write and publish a report; return the exit code of its verdict."""
     report, _ = _concluded(report, problems, options, effects, recorded)
-    return EXIT_CODES[Verdict(report["verdict"])]
+    return EXIT_CODES[report.verdict]
 
 
 def _concluded(
-    report: JsonObject, problems: Sequence[Problem], options: Options, effects: Effects, recorded: Recorded
-) -> tuple[JsonObject, Sequence[Problem]]:
+    report: Report, problems: Sequence[Problem], options: Options, effects: Effects, recorded: Recorded
+) -> tuple[Report, Sequence[Problem]]:
     """Conclude a run; return its report with its problems, which are others where the report cannot be written."""
     drawn, written = _reports(options), []
     try:

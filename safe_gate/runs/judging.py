@@ -5,18 +5,30 @@ Effects arrive as arguments; nothing is shown or written here.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
 from safe_gate.baseline import comparison, source, terms
 from safe_gate.core.figures import plural
-from safe_gate.core.model import NOTHING_RECORDED, CannotJudge, JsonObject, Place, Problem, Recorded, Verdict
+from safe_gate.core.model import (
+    NOTHING_RECORDED,
+    CannotJudge,
+    InputFile,
+    JsonObject,
+    Parts,
+    Place,
+    Problem,
+    Recorded,
+    Verdict,
+)
+from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Waivers
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers
-from safe_gate.inputs import checked, disk
+from safe_gate.inputs import checked
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
@@ -32,7 +44,7 @@ from safe_gate.settings.options import Options
 class Made(NamedTuple):
     """The report of a run, the problems that kept it from a verdict, if any, and the texts that it recorded."""
 
-    report: dict[str, Any]
+    report: Report
     problems: tuple[Problem, ...]
     recorded: Recorded = NOTHING_RECORDED
 
@@ -41,7 +53,7 @@ def made(
     options: Options,
     effects: Effects,
     options_at: comparison.OptionsAt,
-    recorded: JsonObject | None = None,
+    recorded: Earlier | None = None,
     merged: shards.Shards | None = None,
     begin: Begin = lambda _: None,
 ) -> Made:
@@ -72,7 +84,7 @@ Begin = Callable[[Options], None]
 
 def scored(
     options: Options, effects: Effects, options_at: comparison.OptionsAt, shard: shards.Shard, begin: Begin
-) -> Made:
+) -> Made | JsonObject:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 
     `begin` is that of `made`. Raises CannotJudge as `made` does.
@@ -84,7 +96,7 @@ def scored(
         if problems:
             return Made(error_report(problems, ruling.options, effects, inputs), problems)
         entries = {name: (one.entries, one.cases) for name, one in measured.items() if one}
-        return Made(shards.as_json(shard, entries, provenance(inputs, ruling, effects, is_judged=True)), ())
+        return shards.as_json(shard, entries, provenance(inputs, ruling, effects))
 
 
 _Measured = Mapping[str, measure.Measured | None]
@@ -93,7 +105,7 @@ _Measured = Mapping[str, measure.Measured | None]
 
 def _measured(
     ruling: Ruling, options: Options, effects: Effects, source: measure.EntrySource
-) -> tuple[_Measured, tuple[Problem, ...], tuple[disk.InputFile, ...]]:
+) -> tuple[_Measured, tuple[Problem, ...], tuple[InputFile, ...]]:
     """Measure the cases that the source has; return with it all problems and files of the inputs, read whole.
 
     `options` are the run's own, whoever's settings judge.
@@ -125,7 +137,7 @@ def _unknown_names(ruling: Ruling, options: Options, measured: _Measured) -> Ite
 
 
 def _unmerged(
-    merged: shards.Shards, measured: _Measured, unsound: Sequence[Problem], provenance: JsonObject
+    merged: shards.Shards, measured: _Measured, unsound: Sequence[Problem], provenance: Provenance
 ) -> Iterator[Problem]:
     """Yield what keeps shards from being this run's: made by other terms, `unsound`, or of other cases."""
     if wrong := tuple(merged.strangers(provenance)) or unsound:
@@ -143,44 +155,47 @@ def _judged(
     options: Options,
     effects: Effects,
     sides: Sides,
-    recorded: JsonObject | None,
+    recorded: Earlier | None,
     merged: shards.Shards | None,
 ) -> Made:
     """Return the report of a run; `options` are the run's own, whoever's settings judge, `base` is its baseline."""
     judging = ruling.options
     measured, problems, inputs = _measured(ruling, options, effects, merged.source if merged else measure.scored)
     try:
-        are_recorded = recorded is not None and "waivers" in recorded
+        are_recorded = recorded is not None and recorded.waivers_stand
         known = None if are_recorded else checked.waivers(judging.waivers, root=ruling.root)
     except CannotJudge as error:
         placed = comparison.at_baseline(ruling.base, error) if ruling.base else error
         known, problems = None, (*problems, *placed.problems)
     if merged:
         of_inputs = tuple(problem for problem in problems if problem.place.path not in merged.terms)
-        problems = of_inputs or tuple(
-            _unmerged(merged, measured, problems, provenance(inputs, ruling, effects, is_judged=True))
-        )
+        problems = of_inputs or tuple(_unmerged(merged, measured, problems, provenance(inputs, ruling, effects)))
     if problems:
         return Made(error_report(problems, judging, effects, inputs), problems)
-    parts: dict[str, Any] = {name: one.part if one else None for name, one in measured.items()}
+    parts = {name: one.part if one else None for name, one in measured.items()}
     left_out = {name: one.left_out for name, one in measured.items() if one and one.left_out}
-    parts |= _waivers_part(known, parts, effects, left_out)
     try:
-        if ruling.base and known:
-            parts["waivers"] |= _without_dropped(parts["waivers"], options)
-        parts |= _held_against(parts, ruling, base, options, effects, sides) if recorded is None else recorded
-        texts = _recorded(measured, parts, base, options, sides)
+        found = Found(parts=parts, waivers=_waivers(known, parts, effects, left_out))
+        if recorded is not None:
+            waived = recorded.waivers if recorded.waivers_stand else found.waivers
+            found = replace(found, waivers=waived, comparison=recorded.comparison, weakened=recorded.weakened)
+        else:
+            if ruling.base and found.waivers:
+                found = replace(found, waivers=_without_dropped(found.waivers, options))
+            found = _held_against(found, ruling, base, options, effects, sides)
+        texts = _recorded(measured, found.comparison, base, options, sides)
     except CannotJudge as error:
         problems = refusals.as_shown(error.problems, options)
         return Made(error_report(problems, judging, effects, inputs), problems)
-    outcomes = gate_rules.judge(parts, gate_policy(judging))
+    outcomes = gate_rules.judge(found, gate_policy(judging))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
         problems = (refusals.no_rule(),)
         return Made(error_report(problems, judging, effects, inputs), problems)
-    report = report_of(verdict, outcomes, parts, inputs, ruling, effects)
+    follows_from = provenance(inputs, ruling, effects)
     if left_out:
-        report["provenance"]["left_out"] = {name: len(ids) for name, ids in left_out.items()}
+        follows_from = replace(follows_from, left_out={name: len(ids) for name, ids in left_out.items()})
+    report = report_of(verdict, outcomes, found, follows_from, effects)
     return Made(differences.with_digests(report), (), texts)
 
 
@@ -194,7 +209,7 @@ def _kept(options: Options) -> measure.Keeps:
 
 def _recorded(
     measured: _Measured,
-    parts: comparison.Parts,
+    found: JsonObject | None,
     base: source.Baseline | None,
     options: Options,
     sides: Sides,
@@ -205,62 +220,66 @@ def _recorded(
     if not kept:
         return Recorded(columns=columns)
     now = {name: one.texts for name, one in measured.items() if one}
-    found = parts.get("comparison")
     if base is None or found is None or kept != "all":
         return Recorded(now, columns=columns)
     texts = comparison.texts_before(base, found, options, sides.settings_at)
     return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)), columns)
 
 
-def _without_dropped(known: JsonObject, options: Options) -> dict[str, Any]:
-    """Return which of the base commit's waivers have expired or are unused, less those that the change drops.
+def _without_dropped(known: Waivers, options: Options) -> Waivers:
+    """Return the base commit's waivers; of those that have expired or are unused without those that the change drops.
 
     Else no change could be rid of them. Raises CannotJudge for the change's own.
     """
     own = {*map(waivers.Waivable.of, terms.waivers_at(options))}
-    return {fate: [one for one in known[fate] if waivers.Waivable.of(one) in own] for fate in ("expired", "unused")}
+
+    def kept(some: Iterable[Waiver]) -> tuple[Waiver, ...]:
+        return tuple(one for one in some if waivers.Waivable.of(one) in own)
+
+    return replace(known, expired=kept(known.expired), unused=kept(known.unused))
 
 
-def with_waivers(parts: comparison.Parts, options: Options, effects: Effects, *, root: Path) -> dict[str, Any]:
+def with_waivers(parts: Parts, options: Options, effects: Effects, *, root: Path) -> Found:
     """Return evaluators' parts with what became of the waivers below a folder. Raises CannotJudge."""
-    return {**parts, **_waivers_part(checked.waivers(options.waivers, root=root), parts, effects)}
+    return Found(parts=parts, waivers=_waivers(checked.waivers(options.waivers, root=root), parts, effects))
 
 
-def _waivers_part(
-    known: tuple[disk.InputFile, JsonObject] | None,
-    parts: comparison.Parts,
+def _waivers(
+    known: tuple[InputFile, JsonObject] | None,
+    parts: Parts,
     effects: Effects,
     left_out: Mapping[str, Store] = MappingProxyType({}),
-) -> dict[str, Any]:
+) -> Waivers | None:
     """Return what became of the waivers, but for those of cases that a filter leaves out."""
     if known is None:
-        return {"waivers": None}
+        return None
     file, content = known
-    judged = [one for one in content["waivers"] if not any(ids.get(one["id"]) for ids in left_out.values())]
-    fates = waivers.sorted_out(judged, parts, effects.generated_at[:10])
-    return {"waivers": {"path": file.path, "sha256": file.sha256, **fates}}
+    every = map(Waiver.from_json, content["waivers"])
+    judged = [one for one in every if not any(ids.get(one.case_id) for ids in left_out.values())]
+    return Waivers(file.path, file.sha256, *waivers.sorted_out(judged, parts, effects.generated_at[:10]))
 
 
 def _held_against(
-    parts: comparison.Parts,
+    found: Found,
     ruling: Ruling,
     base: source.Baseline | None,
     options: Options,
     effects: Effects,
     sides: Sides,
-) -> dict[str, Any]:
-    """Return what of the report is about an earlier state: the comparison with a baseline, and the weakened gate."""
-    judging, found = ruling.options, dict[str, Any]()
+) -> Found:
+    """Add to what a run found how it compares with a baseline, and where the gate is weaker."""
+    judging = ruling.options
     is_compared = bool(judging.baseline)
     if is_compared:
-        side = comparison.side(parts, judging, root=ruling.root)
-        waived = waivers.let_pass(parts)
-        found["comparison"] = comparison.against(
+        side = comparison.side(found.parts, judging, root=ruling.root)
+        waived = waivers.let_pass(found)
+        compared = comparison.against(
             base, side, judging, sides.settings_at, effects.generated_at, root=ruling.root, waived=waived
         )
         if source.is_replaced(judging):
-            found["comparison"]["replaces_baseline"] = True
+            compared["replaces_baseline"] = True
+        found = replace(found, comparison=compared)
     has_base = base or ruling.base or (is_compared and effects.context.subject.base_sha)
     if has_base or ruling.breaks_on_weakened(options):
-        found["weakened"] = weakened(base, ruling, options, effects, sides)
+        found = replace(found, weakened=weakened(base, ruling, options, effects, sides))
     return found

@@ -116,12 +116,11 @@ def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, wri
     report, problems = finished(options if writes else replace(options, reports=()), effects, options_at)
     if problems:
         raise GateError(problems)
-    held = json.loads(jsonreport.to_json(report))
-    verdict = Verdict(held["verdict"])
+    held = json.loads(jsonreport.to_json(report.to_json()))
     return Run(
-        verdict=verdict,
-        exit_code=EXIT_CODES[verdict],
-        rules=tuple(RuleOutcome(**{**rule, "names": tuple(rule.get("names", ()))}) for rule in held["rules"]),
+        verdict=report.verdict,
+        exit_code=EXIT_CODES[report.verdict],
+        rules=report.rules,
         results={name: tuple(map(EVALUATORS[name].value, held[name]["results"])) for name in present(held)},
         report=held,
     )

@@ -2,67 +2,60 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import asdict
-from typing import Any
+from collections.abc import Sequence
 
 from safe_gate import __version__
-from safe_gate.core.model import Problem, RuleOutcome, Verdict
-from safe_gate.core.problems import first_of, number
+from safe_gate.core.model import InputFile, Problem, RuleOutcome, Verdict
+from safe_gate.core.problems import first_of
+from safe_gate.core.report import Found, Provenance, Report, Tool
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import disk
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import Ruling, gate_policy
 from safe_gate.scoring import asked, measure
 from safe_gate.settings.options import Options
 
-SCHEMA_VERSION = 1
+TOOL = Tool("safe-gate", __version__)
 
 
 def report_of(
     verdict: Verdict,
     outcomes: Sequence[RuleOutcome],
-    parts: Mapping[str, Any],
-    inputs: Sequence[disk.InputFile],
-    ruling: Ruling,
+    found: Found,
+    provenance: Provenance,
     effects: Effects,
-) -> dict[str, Any]:
-    """Return the whole report in the shape of `schemas/report.schema.json`, but for its digests."""
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "tool": {"name": "safe-gate", "version": __version__},
-        "generated_at": effects.generated_at,
-        "verdict": verdict.value,
-        "rules": [outcome.as_json() for outcome in outcomes],
-        **{name: parts.get(name) for name in (*EVALUATORS, "waivers")},
-        **{name: parts[name] for name in ("comparison", "weakened") if name in parts},
-        "provenance": provenance(inputs, ruling, effects, is_judged=verdict is not Verdict.ERROR),
-    }
+    problems: Sequence[Problem] = (),
+) -> Report:
+    """Return the whole report, but for its digests."""
+    return Report(
+        tool=TOOL,
+        generated_at=effects.generated_at,
+        verdict=verdict,
+        rules=tuple(outcomes),
+        parts=found.parts,
+        waivers=found.waivers,
+        comparison=found.comparison,
+        weakened=found.weakened,
+        provenance=provenance,
+        problems=tuple(problems),
+    )
 
 
-def provenance(
-    inputs: Sequence[disk.InputFile], ruling: Ruling, effects: Effects, *, is_judged: bool
-) -> dict[str, Any]:
+def provenance(inputs: Sequence[InputFile], ruling: Ruling, effects: Effects, *, is_judged: bool = True) -> Provenance:
     """Return what a run follows from; rule packs, which may be what keeps it from a verdict, if it `is_judged`."""
     options = ruling.options
-    return {
-        "commit": effects.context.head_sha,
-        "inputs": [asdict(file) for file in sorted(inputs, key=lambda file: file.path)],
-        "packs_sha256": measure.rules_digest(options, root=ruling.root) if is_judged else "",
-        "policy": {**gate_policy(options).as_json(), **asked.settings(options)},
-        **({"policy_commit": ruling.base.commit} if ruling.base else {}),
-    }
+    return Provenance(
+        commit=effects.context.head_sha,
+        inputs=tuple(sorted(inputs, key=lambda file: file.path)),
+        packs_sha256=measure.rules_digest(options, root=ruling.root) if is_judged else "",
+        policy={**gate_policy(options).as_json(), **asked.settings(options)},
+        policy_commit=ruling.base.commit if ruling.base else "",
+    )
 
 
 def error_report(
-    problems: Sequence[Problem], options: Options, effects: Effects, inputs: Sequence[disk.InputFile] = ()
-) -> dict[str, Any]:
+    problems: Sequence[Problem], options: Options, effects: Effects, inputs: Sequence[InputFile] = ()
+) -> Report:
     """Return the report of a run without a verdict: no scores, every problem."""
-    report = report_of(Verdict.ERROR, (), {}, inputs, Ruling(options), effects)
-    report["problems"] = [
-        {"path": p.place.path, "line": p.place.line, "id": p.case_id, "field": p.field, "message": p.message}
-        for p in first_of(problems)
-    ]
-    if (total := number(problems)) > len(report["problems"]):
-        report["problem_count"] = total
-    return report
+    follows_from = provenance(inputs, Ruling(options), effects, is_judged=False)
+    nothing = Found(parts=dict.fromkeys(EVALUATORS))
+    return report_of(Verdict.ERROR, (), nothing, follows_from, effects, first_of(problems))

@@ -8,12 +8,13 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github import Api, event, files, repository
 from safe_gate.publish.effects import Effects, Timeout
 from safe_gate.settings.options import Options
 
 if TYPE_CHECKING:
+    from safe_gate.core.report import Report
     from safe_gate.sinks.events import Run
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999
@@ -58,7 +59,7 @@ def _client(
     return Client(api_url, token, ca_bundle=ca_bundle, say=say, seconds=seconds, sleep=time.sleep)
 
 
-def _deliver(report: JsonObject, run: Run, options: Options) -> Sequence[str]:
+def _deliver(report: Report, run: Run, options: Options) -> Sequence[str]:
     from safe_gate import sinks
 
     return sinks.deliver(report, run, options, time.sleep)

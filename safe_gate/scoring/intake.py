@@ -9,7 +9,7 @@ from typing import Any, Generic, TypeVar
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
-from safe_gate.core.model import Problem
+from safe_gate.core.model import InputFile, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.inputs import batches, blocks, disk, documents, matching, recorded
 from safe_gate.inputs.disk import HERE
@@ -24,7 +24,7 @@ T = TypeVar("T")
 Part = blocks.Part | tuple[Case, ...]
 """Some cases: lines that hold them, or cases of documents, which are read already."""
 
-Other = Problem | disk.InputFile | recorded.Skipped
+Other = Problem | InputFile | recorded.Skipped
 
 
 def parts_of(evaluator: Evaluator, options: Options, output: str, root: Path, size: int) -> Iterator[Part | Other]:
@@ -112,10 +112,10 @@ class Intake(Generic[T]):
     there will be no verdict: from there on it looks for others only.
     """
 
-    def __init__(self, items: Iterable[T | Problem | disk.InputFile | recorded.Skipped]) -> None:
+    def __init__(self, items: Iterable[T | Problem | InputFile | recorded.Skipped]) -> None:
         self._items = items
         self._found = Problems()
-        self.inputs: list[disk.InputFile] = []
+        self.inputs: list[InputFile] = []
         self.skipped: list[str] = []
         self.count = 0
 
@@ -133,7 +133,7 @@ class Intake(Generic[T]):
         for item in self._items:
             if isinstance(item, Problem):
                 self._found.add(item)
-            elif isinstance(item, disk.InputFile):
+            elif isinstance(item, InputFile):
                 self.inputs.append(item)
             elif isinstance(item, recorded.Skipped):
                 self.skipped.append(item.path)

@@ -18,10 +18,10 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import add_up
 from safe_gate.core.given import Case, Lines
 from safe_gate.core.jsontext import offsets
-from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS, without_texts
-from safe_gate.inputs import blocks, disk, recorded
+from safe_gate.inputs import blocks, recorded
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Spool, Store, lines
@@ -100,7 +100,7 @@ class Measured:
 
     part: dict[str, Any] | None = None
     problems: tuple[Problem, ...] = ()
-    inputs: tuple[disk.InputFile, ...] = ()
+    inputs: tuple[InputFile, ...] = ()
     entries: Sequence[JsonObject] = ()
     cases: int = 0
     groups: Set[str] = frozenset()
@@ -140,7 +140,7 @@ def part(
         by = own_rules.made(evaluator.name, recipe)
     scoring = Scoring(evaluator.name, recipe, settings(options), source, keeps, passes_over or bool(problems))
     seen, entries, texts, columns, found = Store(), Spool(), Spool(), Spool(), Problems()
-    inputs: list[disk.InputFile] = []
+    inputs: list[InputFile] = []
     skipped: list[str] = []
     groups, left_out = set[str](), Store()
     count, knows_groups = 0, True
@@ -153,7 +153,7 @@ def part(
             if isinstance(item, Problem):
                 found.add(item)
                 knows_groups = False
-            elif isinstance(item, disk.InputFile):
+            elif isinstance(item, InputFile):
                 inputs.append(item)
             elif isinstance(item, recorded.Skipped):
                 skipped.append(item.path)

@@ -18,6 +18,7 @@ from typing import Any
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.report import Provenance
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.inputs import checked, disk, matching, schemas
@@ -77,7 +78,7 @@ def _index(evaluator: str, case_id: str, of: int) -> int:
 
 
 def as_json(
-    shard: Shard, found: Mapping[str, tuple[Sequence[JsonObject], int]], provenance: JsonObject
+    shard: Shard, found: Mapping[str, tuple[Sequence[JsonObject], int]], provenance: Provenance
 ) -> dict[str, Any]:
     """Return a shard's file, in the shape of `schemas/shard.schema.json`. It is the same whenever it is made.
 
@@ -88,7 +89,7 @@ def as_json(
         "tool": {"name": "safe-gate", "version": __version__},
         "shard": {"index": shard.index, "of": shard.of, "cases": {name: cases for name, (_, cases) in found.items()}},
         **{name: found[name][0] if name in found else None for name in EVALUATORS},
-        "provenance": provenance,
+        "provenance": provenance.to_json(),
     }
 
 
@@ -122,7 +123,7 @@ class Shards:
         field = first.pointer.strip("/").replace("/", ".")
         return Problem(Place(name), words, case_id, field, text_free=f"is not what {given}; {advice}")
 
-    def strangers(self, provenance: JsonObject) -> Iterator[Problem]:
+    def strangers(self, provenance: Provenance) -> Iterator[Problem]:
         """Yield a problem for each thing in which shards are not of the run that merges them, at the first such one."""
         ours, told = _terms(provenance), set[tuple[str, str]]()
         for name, theirs in self.terms.items():
@@ -151,7 +152,8 @@ def read(patterns: Sequence[str]) -> Shards:
         except CannotJudge as error:
             problems += error.problems
             continue
-        parts[disk.shown(path)], terms[disk.shown(path)] = found["shard"], _terms(found["provenance"])
+        parts[disk.shown(path)] = found["shard"]
+        terms[disk.shown(path)] = _terms(Provenance.from_json(found["provenance"]))
         shard = Shard(found["shard"]["index"], found["shard"]["of"])
         for name in present(found):
             counts[name] += len(found[name])
@@ -217,14 +219,14 @@ def _no_whole(shards: Mapping[str, JsonObject]) -> Iterator[Problem]:
         yield Problem(Place("shards"), words)
 
 
-def _terms(provenance: JsonObject) -> dict[str, Any]:
+def _terms(provenance: Provenance) -> dict[str, Any]:
     """Return by a name for readers what all shards of a run share with the run that merges them."""
     return {
-        "commit": provenance["commit"],
-        **{f"input {file['path']}": file["sha256"] for file in provenance["inputs"]},
-        **{name.replace("_", "-"): value for name, value in provenance["policy"].items()},
-        "rule packs": provenance["packs_sha256"],
-        "commit of the policy": provenance.get("policy_commit", ""),
+        "commit": provenance.commit,
+        **{f"input {file.path}": file.sha256 for file in provenance.inputs},
+        **{name.replace("_", "-"): value for name, value in provenance.policy.items()},
+        "rule packs": provenance.packs_sha256,
+        "commit of the policy": provenance.policy_commit,
     }
 
 

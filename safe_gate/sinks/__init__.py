@@ -12,7 +12,8 @@ from importlib import import_module
 from typing import TypeVar
 
 from safe_gate.core.deadline import within
-from safe_gate.core.model import CannotJudge, JsonObject
+from safe_gate.core.model import CannotJudge
+from safe_gate.core.report import Report
 from safe_gate.settings.options import Options
 from safe_gate.sinks.events import Run, of_run
 
@@ -55,7 +56,7 @@ def chosen(options: Options) -> list[str]:
     return [name for name in NAMES if getattr(options, f"sink_{name}")]
 
 
-def deliver(report: JsonObject, run: Run, options: Options, sleep: Callable[[float], None]) -> list[str]:
+def deliver(report: Report, run: Run, options: Options, sleep: Callable[[float], None]) -> list[str]:
     """Send the events of a report to every sink that is on. Return a sentence for each that did not get them all.
 
     Each sink has its share of `sink-timeout`, and what the ones before it left.

@@ -8,7 +8,9 @@ from typing import Any, NamedTuple
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Judgement, Untrusted
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.core.problems import number
+from safe_gate.core.report import Report
+from safe_gate.evaluators import parts_of
 from safe_gate.render.untrusted import plain, quoted
 
 VERDICT = "safe.gate.verdict"
@@ -54,18 +56,17 @@ Stream = Callable[[], Iterator[Event]]
 """Gives the events of a run from the first one on. They are read from the report one at a time."""
 
 
-def of_run(report: JsonObject, run: Run, *, with_text: bool) -> Iterator[Event]:
+def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
     """Yield the events of a report: for each evaluator its cases and batches, then the verdict.
 
     Recorded text is in them only `with_text`, and as the report has it: with `text: none` hashes.
     """
-    timestamp = report["generated_at"]
-    for name in present(report):
-        evaluator, part = EVALUATORS[name], report[name]
+    timestamp = report.generated_at
+    for evaluator, part in parts_of(report.parts):
         for result in part["results"]:
             yield _of_case(evaluator, part, result, timestamp, with_text=with_text)
         for type_, batch, data in evaluator.batch_events(part):
-            rate = Evaluation(f"{name}.pass_rate", score=data["summary"]["overall_pass_rate"])
+            rate = Evaluation(f"{evaluator.name}.pass_rate", score=data["summary"]["overall_pass_rate"])
             yield Event(type_, _shown(batch), {**data, "timestamp": timestamp}, (rate,), batch=_shown(batch))
     yield _of_verdict(report, run, timestamp)
 
@@ -88,22 +89,22 @@ def _evaluation(evaluator: Evaluator, judgement: Judgement, *, with_text: bool) 
     return Evaluation(f"{evaluator.name}.{judgement.by}", judgement.outcome, judgement.score, why)
 
 
-def _of_verdict(report: JsonObject, run: Run, timestamp: str) -> Event:
-    verdict, rules = report["verdict"], report["rules"]
+def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
+    verdict, digests = report.verdict.value, report.provenance.digests
     data: dict[str, Any] = {
         "verdict": verdict,
-        "rules": [dict(rule) for rule in rules],
-        "summaries": {name: _summary(report[name]) for name in present(report)},
-        "problems": report.get("problem_count", len(report.get("problems", ()))),
+        "rules": [rule.to_json() for rule in report.rules],
+        "summaries": {one.name: _summary(part) for one, part in parts_of(report.parts)},
+        "problems": number(report.problems),
         "gate": run.gate,
         "repository": run.repository,
         "run": run.url,
-        "commit": report["provenance"]["commit"],
-        "digest": report["provenance"].get("digests", {}).get("all", ""),
-        "tool": dict(report["tool"]),
+        "commit": report.provenance.commit,
+        "digest": digests.all if digests else "",
+        "tool": report.tool._asdict(),
         "timestamp": timestamp,
     }
-    why = "; ".join(rule["message"] for rule in rules if not rule["passed"])[:_LONGEST]
+    why = "; ".join(rule.message for rule in report.broken())[:_LONGEST]
     return Event(VERDICT, "", data, (Evaluation("safe_gate.verdict", verdict, None, why),), status=verdict)
 
 

@@ -17,6 +17,7 @@ import pytest
 
 from safe_gate.baseline.source import Baseline, opened, patterns_of
 from safe_gate.core.model import CannotJudge
+from safe_gate.core.report import Report
 from safe_gate.github import Api
 from safe_gate.github.client import Client
 from safe_gate.github.event import Context, Subject
@@ -685,7 +686,10 @@ def report(safe_gate: Callable[..., Ran], work: Path, monkeypatch: pytest.Monkey
 def test_a_report_is_a_baseline(report: Path) -> None:
     with open_(str(report)) as baseline:
         assert baseline == Baseline(
-            "reports/safe-gate.json", "", "1970-01-01T00:00:00Z", json.loads(report.read_text("utf-8"))
+            "reports/safe-gate.json",
+            "",
+            "1970-01-01T00:00:00Z",
+            Report.from_json(json.loads(report.read_text("utf-8"))),
         )
 
 

@@ -10,8 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.proof.differences import with_digests
-from tests.support.cases import GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, REPOSITORY, Ran, safe_case, signed, turn, write_batch, write_cases
 from tests.support.git import commit as commit_all
 from tests.support.git import git
 from tests.support.github import PULL_REQUEST, Gate
@@ -361,7 +360,7 @@ def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Ca
     failing = {**made, "synthesis": {**made["synthesis"], "results": [{**one, "pass": False} for one in results]}}
     assert "forged.json: provenance.digests: its digests do not match its contents" in refusal(failing)
     twice = {**made, "synthesis": {**made["synthesis"], "results": [*results, results[0]]}}
-    assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(with_digests(twice))
+    assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(signed(twice))
     late = {**made, "generated_at": "2026-02-31T00:00:00Z"}
     assert "forged.json: generated_at: is 2026-02-31T00:00:00Z, which is not a time" in refusal(late)
     assert "forged.json: is a file of waivers, not a report" in refusal({"waivers": []})

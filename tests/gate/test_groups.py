@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
+from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
@@ -233,14 +234,14 @@ def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> Non
     configure(archetypes=dict.fromkeys([*names, *(f"no {name}" for name in names)], own), min_group=1)
     write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
     assert safe_gate("run", "--safe-batch", "b").code == 1
-    texts = list(rungs(judged(), [], limit=COMMENT_LIMIT))
+    texts = list(rungs(Report.from_json(judged()), [], limit=COMMENT_LIMIT))
     assert all(len(text.encode()) <= COMMENT_LIMIT for text in texts)
     for text in texts:
         assert text.startswith(
             "### ❌ SAFE Gate failed · 201 of 201 rules broken, 200 skipped\n\n> [!CAUTION]\n> - **Pass rate 0.0%"
         )
         assert "> - and 190 more rules of groups: see the JSON report\n" in text
-    full = scorecard(judged(), [], limit=10 * SUMMARY_LIMIT)
+    full = scorecard(Report.from_json(judged()), [], limit=10 * SUMMARY_LIMIT)
     assert "… and 201 more: see the JSON report." in full  # of 401 rules
 
 

@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from safe_gate.core.model import RuleOutcome, Verdict
+from safe_gate.core.report import Found
 from safe_gate.evaluators.synthesis.names import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict
 from safe_gate.settings.options import settings
@@ -28,9 +30,9 @@ def report(
     labels: tuple[int, int] = (0, 0),
     vacuous: int = 0,
     idle: int = 0,
-) -> dict[str, Any]:
+) -> Found:
     total = 5
-    return {
+    parts: dict[str, Any] = {
         "safe_v0": {
             "total_cases": total,
             "pass_rates": {"overall": passing / total},
@@ -56,9 +58,14 @@ def report(
             "results": [],
         },
     }
+    return Found(parts=parts)
 
 
-def only(found: dict[str, Any], **limits: Any) -> RuleOutcome:
+def without(found: Found, evaluator: str) -> Found:
+    return replace(found, parts={**found.parts, evaluator: None})
+
+
+def only(found: Found, **limits: Any) -> RuleOutcome:
     (outcome,) = judge(found, policy(**limits))
     return outcome
 
@@ -117,7 +124,7 @@ def test_vacuity_is_judged_of_each_evaluator(found: dict[str, Any], limit: float
 
 
 def test_a_broken_share_of_vacuous_scores_says_both_figures() -> None:
-    (outcome,) = judge({**report(vacuous=6), "synthesis": None}, policy(max_vacuous=0.39))
+    (outcome,) = judge(without(report(vacuous=6), "synthesis"), policy(max_vacuous=0.39))
     words = "Share of vacuous scores 40.0% is above 39.0%: 6 of 15 scores have nothing to look for"
     assert outcome.message == words
 
@@ -128,9 +135,9 @@ def test_every_rule_has_an_option_of_its_name_and_every_check_a_rule() -> None:
 
 
 def test_rules_of_an_evaluator_that_did_not_run_are_left_out() -> None:
-    alone = {**report(), "safe_v0": None}
     outcomes = judge(
-        alone, policy(min_pass_rate=0.8, max_fail_labels=0, max_unexpected_failures=0, max_unexpected_passes=0)
+        without(report(), "safe_v0"),
+        policy(min_pass_rate=0.8, max_fail_labels=0, max_unexpected_failures=0, max_unexpected_passes=0),
     )
     assert {outcome.evaluator for outcome in outcomes} == {"synthesis"}
 
@@ -145,7 +152,7 @@ def test_one_broken_rule_fails_the_gate_and_no_rule_that_judges_is_no_pass() -> 
     assert verdict(judge(report(unexpected=1), limits)) is Verdict.FAIL
     assert verdict(judge(report(), policy())) is Verdict.ERROR
     skipped = Policy(policy().limits, groups={"safe_v0": {"Nobody": {"min-pass-rate": 1}}})
-    found = report()
-    found["safe_v0"]["by_archetype"] = {}
+    safe = {**(report().parts["safe_v0"] or {}), "by_archetype": {}}
+    found = Found(parts={**report().parts, "safe_v0": safe})
     assert [outcome.skipped for outcome in judge(found, skipped)] == [True]
     assert verdict(judge(found, skipped)) is Verdict.ERROR

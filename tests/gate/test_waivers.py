@@ -14,7 +14,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.gate.waivers import FATES, sorted_out, waived
+from safe_gate.core.report import Found, Report, Waiver, Waivers
+from safe_gate.gate.waivers import sorted_out, waived
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.report import sections
 from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
@@ -206,7 +207,9 @@ def test_rules_on_labels_and_vacuity_know_no_waivers(safe_gate: SafeGate) -> Non
     broken = [rule["message"] for rule in report()["rules"] if not rule["passed"]]
     said = "Label accuracy 0.0% is below 100.0%: 0 of 1 label agrees (95 % interval 0 to 79 %), those of 1 case do not"
     assert broken == [said] * 2
-    assert [finding.breaks for section in sections(report()) for finding in section.findings] == [True]
+    assert [finding.breaks for section in sections(Report.from_json(report())) for finding in section.findings] == [
+        True
+    ]
 
 
 def test_a_metric_is_waived_where_it_is_below_the_thresholds_of_its_archetype(run: Callable[..., Ran]) -> None:
@@ -262,7 +265,7 @@ def test_a_waiver_holds_through_its_last_day(run: Callable[..., Ran], expires: s
 def test_what_is_waived_is_in_the_first_lines_and_in_a_table(run: Callable[..., Ran]) -> None:
     write_waivers(*ALL, *waive("old", "CR", expires="2025-01-01", reason="|x|", owner="@org"))
     ran = run()
-    texts = list(rungs(report(), [], limit=COMMENT_LIMIT))
+    texts = list(rungs(Report.from_json(report()), [], limit=COMMENT_LIMIT))
     for text in texts:
         assert "**Known failures** · 5 waived, the first until <code>2026-01-20</code>" in text.split("\n")[:7]
     table = [line for line in texts[0].split("\n") if "| <code>old</code> | CR |" in line or "in force |" in line]
@@ -414,6 +417,10 @@ days = st.sampled_from(["2026-01-14", "2026-01-15"])
 pairs = st.dictionaries(st.tuples(st.sampled_from("abcde"), st.sampled_from(CHECKS)), days)
 
 
+def waivers(pairs: Mapping[tuple[str, str], str]) -> list[Waiver]:
+    return [Waiver(id_, "check", check, "vendor model", "pat", day) for (id_, check), day in pairs.items()]
+
+
 def measured(failing: Mapping[str, set[str]]) -> dict[str, Any]:
     results = [
         {"id": name, "pass": not by, "is_negative_example": False, "checks": {c: {"pass": c not in by} for c in CHECKS}}
@@ -426,15 +433,16 @@ def measured(failing: Mapping[str, set[str]]) -> dict[str, Any]:
 def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
     failing: dict[str, set[str]], given_: dict[tuple[str, str], str], random: Random
 ) -> None:
-    listed = [waiver(id_, check=check, expires=day) for (id_, check), day in given_.items()]
+    listed = waivers(given_)
     parts = measured(failing)
     fates = sorted_out(listed, parts, "2026-01-15")
-    assert sorted((w["id"], w["check"]) for fate in FATES for w in fates[fate]) == sorted(given_)
+    assert sorted((one.case_id, one.name) for some in fates for one in some) == sorted(given_)
     random.shuffle(listed)
     random.shuffle(parts["synthesis"]["results"])
     assert sorted_out(listed, parts, "2026-01-15") == fates
     in_force = {pair for pair, day in given_.items() if day == "2026-01-15"}
-    let_pass = {failure.case_id for failure in waived({**parts, "waivers": fates})["synthesis"]}
+    found = Found(parts=parts, waivers=Waivers("", "", *fates))
+    let_pass = {failure.case_id for failure in waived(found)["synthesis"]}
     assert let_pass == {name for name, by in failing.items() if by and {(name, check) for check in by} <= in_force}
 
 
@@ -442,12 +450,12 @@ def test_every_waiver_has_one_fate_and_none_lets_a_case_pass_that_fails_by_more(
 def test_one_more_failure_never_lets_another_case_pass(
     failing: dict[str, set[str]], given_: dict[tuple[str, str], str], name: str, check: str
 ) -> None:
-    listed = [waiver(id_, check=check_, expires=day) for (id_, check_), day in given_.items()]
+    listed = waivers(given_)
 
     def counted(by: Mapping[str, set[str]]) -> int:
         parts = measured(by)
-        report = {**parts, "waivers": sorted_out(listed, parts, "2026-01-15")}
-        return sum(map(bool, by.values())) - len(waived(report)["synthesis"])
+        found = Found(parts=parts, waivers=Waivers("", "", *sorted_out(listed, parts, "2026-01-15")))
+        return sum(map(bool, by.values())) - len(waived(found)["synthesis"])
 
     worse = {**failing, name: failing.get(name, set()) | {check}}
     assert counted(worse) >= counted(failing)

@@ -7,7 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.given import PackFact
+from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.weakened_cases import Asked, What
 from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings
@@ -270,11 +271,11 @@ def test_without_the_rules_their_digest_tells_that_they_differ() -> None:
 
 
 def test_a_waiver_added_or_prolonged_is_named() -> None:
-    def waived(*waivers: dict[str, str]) -> Terms:
+    def waived(*waivers: Waiver) -> Terms:
         return Terms({}, {}, {}, "", waivers)
 
-    short = {"id": "a", "check": "topic_pivot", "expires": "2026-01-01"}
-    long, other = short | {"expires": "2027-01-01"}, {"id": "a", "metric": "CR", "expires": "2026-01-01"}
+    short = Waiver("a", "check", "topic_pivot", "", "", "2026-01-01")
+    long, other = replace(short, expires="2027-01-01"), Waiver("a", "metric", "CR", "", "", "2026-01-01")
     assert both_ways(waived(short), waived(long)) == ([("waiver", "a", "topic_pivot", "looser")], [])
     assert both_ways(waived(short), waived(short, other)) == ([("waiver", "a", "CR", "added")], [])
 
@@ -724,11 +725,11 @@ def test_at_most_ten_ways_are_shown_and_the_others_folded(safe_gate: SafeGate, b
     shown, folded = text.split("<details><summary>… and 2 more</summary>")
     assert shown.count("| Synthesis case |") == 10
     assert folded.split("</details>")[0].count("| Synthesis case |") == 2
-    without = next(one for one in markdown.rungs(report(), (), limit=len(text.encode()) - 1))
+    without = next(one for one in markdown.rungs(Report.from_json(report()), (), limit=len(text.encode()) - 1))
     assert without.count("| Synthesis case |") == 10
     assert "… and 2 more: see the JSON report." in without
     assert "... and 2 more: see the JSON report" in ran.out
-    counts = [*markdown.rungs(report(), (), limit=10)][-1]
+    counts = [*markdown.rungs(Report.from_json(report()), (), limit=10)][-1]
     assert "**This change weakens the gate** in 12 ways" in counts
     assert "| Synthesis case |" not in counts
 
@@ -781,7 +782,7 @@ def test_on_weakened_fail_breaks_the_run_and_its_stored_report(
     assert "comparison" not in report()
     summary = Path("summary").read_text("utf-8")
     assert f"weakens the gate** in 5 ways, compared with <code>{base[:7]}</code> (the base commit, " in summary
-    assert handover.read(Path("reports") / handover.NAME).report == report()
+    assert handover.read(Path("reports") / handover.NAME).report.to_json() == report()
     stored = json.loads((Path("reports") / handover.NAME).read_text("utf-8"))
     stored["report"]["weakened"]["findings"] = []
     (Path("reports") / handover.NAME).write_text(json.dumps(stored), "utf-8")
@@ -1476,7 +1477,8 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
     assert safe_gate("run", "--baseline", base, "--allow-removed").code == 0
     evil = "<img src=x>@octo | `\n::error::x\x1b[2J"
     finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
-    stored = report() | {"weakened": report()["weakened"] | {"findings": [finding]}}
+    made = report()
+    stored = Report.from_json(made | {"weakened": made["weakened"] | {"findings": [finding]}})
     for text in markdown.rungs(stored, (), limit=markdown.COMMENT_LIMIT):
         assert "<img" not in text
         assert "@octo" not in text

@@ -14,13 +14,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from safe_gate import __version__
+from safe_gate.core.report import Report
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.proof import differences
 from safe_gate.render.jsonreport import to_json
 from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.options import Options
 from tests.evaluators.synthesis.test_packs import OWN
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, safe_case, signed, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
 REPORT = Path("reports/safe-gate.json")
@@ -38,6 +39,10 @@ def read(path: Path = REPORT) -> Any:
 def digests() -> dict[str, str]:
     found: dict[str, str] = read()["provenance"]["digests"]
     return found
+
+
+def digests_of(report: dict[str, Any]) -> dict[str, str]:
+    return differences.digests(Report.from_json(report))._asdict()
 
 
 def write(report: Any, path: Path = REPORT) -> Path:
@@ -113,11 +118,11 @@ def test_a_report_with_the_old_name_of_a_rule_holds_and_stays_a_baseline(safe_ga
     report = read(old)
     assert [one["names"] for one in report["rules"] if not one["passed"]] == [["t1"]]
     report["rules"] = [{**one, "rule": names.get(one["rule"], one["rule"])} for one in report["rules"]]
-    ran = safe_gate("verify", write(differences.with_digests(report), old))
+    ran = safe_gate("verify", write(signed(report), old))
     assert (ran.code, "safe-gate.json: HOLDS (" in ran.out) == (0, True)
     assert safe_gate("run", *files, "--baseline", old).code == 0
     report["rules"] = [{**one, "passed": True} for one in report["rules"]]
-    assert safe_gate("verify", write(differences.with_digests(report), old)).code == 1
+    assert safe_gate("verify", write(signed(report), old)).code == 1
 
 
 def test_every_setting_that_moves_a_score_is_recorded() -> None:
@@ -184,7 +189,7 @@ def test_no_value_can_be_altered_unseen(safe_gate: SafeGate, made: dict[str, Any
     def check(path: tuple[str | int, ...]) -> None:
         forged = with_altered(made, path)
         codes = {}
-        for name, report in {"kept": forged, "made anew": differences.with_digests(forged)}.items():
+        for name, report in {"kept": forged, "made anew": signed(forged)}.items():
             codes[name] = safe_gate("verify", write(report, Path("forged.json"))).code
         if path[:2] == ("provenance", "digests"):
             assert codes == {"kept": 1, "made anew": 0}
@@ -203,7 +208,7 @@ def test_what_differs_is_named_with_its_place_and_escaped(safe_gate: SafeGate, m
     forged["synthesis"]["results"][1]["tags"] = ["\x1b[2J##[error]"]
     forged["synthesis"]["summary"]["cases"] = 9
     forged["safe_v0"]["by_archetype"]["a/b~\x1b"] = forged["safe_v0"]["by_archetype"].pop("source")
-    ran = safe_gate("verify", write(differences.with_digests(forged)))
+    ran = safe_gate("verify", write(signed(forged)))
     assert ran.code == 1
     told = ran.out.split("┘\n")[1].splitlines()
     assert told == [
@@ -273,8 +278,8 @@ def test_a_digest_that_does_not_hold_is_shown_beside_the_recorded_one(
 ) -> None:
     was = digests()["results"][:12]
     made["synthesis"]["results"][0]["tags"].append("more")
-    forged = differences.with_digests(made)["provenance"]["digests"]["results"][:12]
-    kept, anew = (safe_gate("verify", write(report)).out for report in (made, differences.with_digests(made)))
+    forged = signed(made)["provenance"]["digests"]["results"][:12]
+    kept, anew = (safe_gate("verify", write(report)).out for report in (made, signed(made)))
     for out, row in ((kept, (was, f"gives {forged}", "holds")), (anew, (forged, "holds", f"gives {was}"))):
         assert re.search(r"│ results +│ {} +│ {} +│ {} +│".format(*row), out)
 
@@ -320,7 +325,7 @@ def test_what_cannot_be_recomputed_is_not_checked(safe_gate: SafeGate, made: dic
     del made["provenance"]["digests"]
     assert "r.json: provenance.digests: has no digests" in safe_gate("verify", write(made, Path("r.json"))).err
     made["provenance"]["policy"]["cr_pass"] = 7
-    wrong = safe_gate("verify", write(differences.with_digests(made), Path("r.json")))
+    wrong = safe_gate("verify", write(signed(made), Path("r.json")))
     assert (wrong.code, wrong.err.splitlines()[0]) == (
         3,
         "r.json: provenance.policy: thresholds.CR.pass: is 7, more than 1; expected a number from 0 to 1",
@@ -358,7 +363,7 @@ def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: Sa
         ],
     )
     held["comparison"]["safe_v0"]["cases"]["removed"] = []
-    assert safe_gate("verify", write(differences.with_digests(held))).code == 1
+    assert safe_gate("verify", write(signed(held))).code == 1
 
 
 def test_digests_know_no_order_of_cases_and_no_files(safe_gate: SafeGate, tmp_path: Path) -> None:
@@ -412,11 +417,11 @@ def test_a_setting_moves_the_digests_of_what_it_decides(
 
 def test_a_list_of_a_setting_has_no_order_and_what_rules_found_is_in_the_digest_of_all(made: dict[str, Any]) -> None:
     made["provenance"]["policy"]["protect"] = ["s1", "t1"]
-    expected = differences.digests(made)
+    expected = digests_of(made)
     made["provenance"]["policy"]["protect"].reverse()
-    assert differences.digests(made) == expected
+    assert digests_of(made) == expected
     made["rules"][0]["message"] = "another"
-    assert differences.digests(made) == expected | {"all": differences.digests(made)["all"]} != expected
+    assert digests_of(made) == expected | {"all": digests_of(made)["all"]} != expected
 
 
 @pytest.mark.usefixtures("made")

@@ -20,7 +20,8 @@ import pytest
 from markdown_it import MarkdownIt
 from markdown_it.rules_core import text_join
 
-from safe_gate.core.model import Origin, Place, Problem
+from safe_gate.core.model import Origin
+from safe_gate.core.report import Report
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from tests.support.cases import DATA, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL
@@ -158,11 +159,8 @@ def step_outputs(text: str) -> dict[str, str]:
 
 def comments(report: Mapping[str, Any]) -> list[str]:
     """Return the texts that the pull request's comment on a report may have, the longest last."""
-    problems = [
-        Problem(Place(each["path"], each["line"]), each["message"], each["id"], each["field"])
-        for each in report.get("problems", ())
-    ]
-    return list(rungs(report, problems, limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
+    stored = Report.from_json(report)
+    return list(rungs(stored, stored.problems, limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
 
 
 def commands_in(log: str) -> list[str]:

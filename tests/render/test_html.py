@@ -14,6 +14,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Recorded, Untrusted
+from safe_gate.core.report import Report
 from safe_gate.core.shown import Side
 from safe_gate.evaluators.safe_v0.evidence import marks
 from safe_gate.render import formats
@@ -549,7 +550,9 @@ def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser
     texts = [{"user": "I feel awful.", "assistant": f"{BAD} {n} " * 10} for n in range(10_000)]
     draw = dict(formats.files(["html"]))["safe-gate.html"]
     page = Path("large.html")
-    page.write_text("".join(draw(formats.Run(found, recorded=Recorded({"synthesis": texts})))), "utf-8")
+    page.write_text(
+        "".join(draw(formats.Run(Report.from_json(found), recorded=Recorded({"synthesis": texts})))), "utf-8"
+    )
     browser.call("Performance.enable", timeDomain="threadTicks")  # processor time: the machine may be busy
     browser.open(page)
     assert browser.run("document.getElementById('shown').textContent") == "All 10,000 cases"

@@ -5,13 +5,13 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from safe_gate.core.model import Origin, Place, Problem
+from safe_gate.core.model import Origin
+from safe_gate.core.report import Report
 from safe_gate.github.files import append_summary
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from tests.support.cases import GOOD, Ran, safe_case, turn, write_batch, write_cases
@@ -29,10 +29,10 @@ def many(number: int, text: str = WIDE) -> list[dict[str, Any]]:
 
 
 @pytest.fixture
-def judged(safe_gate: SafeGate) -> Callable[..., dict[str, Any]]:
+def judged(safe_gate: SafeGate) -> Callable[..., Report]:
     """Return the report of a failed run over cases of both evaluators that all fail."""
 
-    def run(number: int, text: str = WIDE) -> dict[str, Any]:
+    def run(number: int, text: str = WIDE) -> Report:
         expectations = {
             "signal_generation": {"must_find_signals": [text * 60]},
             "event_summary": {"must_contain_phrases": [text]},
@@ -42,10 +42,14 @@ def judged(safe_gate: SafeGate) -> Callable[..., dict[str, Any]]:
         write_batch(Path("b.json"), *(safe_case(f"{text} {i}", **names) for i in range(number)))
         write_cases(Path("c.jsonl"), *many(number, text))
         assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
-        found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-        return found
+        return last_report()
 
     return run
+
+
+def last_report() -> Report:
+    """Return the report of the last run."""
+    return Report.from_json(json.loads(Path("reports/safe-gate.json").read_text("utf-8")))
 
 
 def size(text: str) -> int:
@@ -68,7 +72,7 @@ def assert_whole(text: str) -> None:
     assert all(len({len(re.findall(r" \|", row)) for row in table}) == 1 for table in tables)
 
 
-def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., dict[str, Any]]) -> None:
+def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., Report]) -> None:
     text = scorecard(judged(2), [], limit=COMMENT_LIMIT, origin=ORIGIN)
     assert_whole(text)
     order = [
@@ -112,7 +116,7 @@ def test_of_a_failed_gate_what_holds_is_folded(
     write_batch(Path("b.json"), safe_case("s", output=output))
     write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
     assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
-    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    report = last_report()
     full, failures, _ = rungs(report, [], limit=SUMMARY_LIMIT)
     at_once = full[: full.index("<details>")]
     for text in (at_once, failures):
@@ -122,12 +126,12 @@ def test_of_a_failed_gate_what_holds_is_folded(
     assert full.count(f"| {folded} |") == 1
 
 
-def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., dict[str, Any]]) -> None:
+def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., Report]) -> None:
     for text in rungs(judged(1), [], limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
         assert text.startswith("### ❌ SAFE Gate <code>small <wbr>&#64;org</code> failed · 2 of 2 rules broken\n")
 
 
-def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Callable[..., dict[str, Any]]) -> None:
+def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Callable[..., Report]) -> None:
     report = judged(1)
     home, sha = "https://github.com/octo/app", "0123456789abcdef"
     commit = f"commit [<code>0123456</code>]({home}/commit/{sha})"
@@ -142,13 +146,13 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
             assert text.endswith(f"the same inputs give the same result{links}</sub>\n")
 
 
-def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..., dict[str, Any]]) -> None:
+def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..., Report]) -> None:
     text = scorecard(judged(1), [], limit=COMMENT_LIMIT)
     assert f"| 🔴 | <code>{WIDE} 0</code><br><code>b<wbr>&#46;json<wbr>&#58;1</code> | Fail: " in text
 
 
 @pytest.mark.parametrize("number", [1, 3, 60, 300])
-def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict[str, Any]], number: int) -> None:
+def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Report], number: int) -> None:
     report = judged(number)
     full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
     assert len(full) > len(failures) > len(counts)
@@ -171,7 +175,7 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., dict
             assert_whole(text)
 
 
-def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: Callable[..., dict[str, Any]]) -> None:
+def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: Callable[..., Report]) -> None:
     report = judged(3)
     full, failures, counts = rungs(report, [], limit=COMMENT_LIMIT)
     assert full.encode() > full.encode()[: len(full)]  # more bytes than characters
@@ -188,7 +192,7 @@ def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: C
     assert "| Metric |" not in nameless
 
 
-def test_cut_tables_say_how_many_are_missing(judged: Callable[..., dict[str, Any]]) -> None:
+def test_cut_tables_say_how_many_are_missing(judged: Callable[..., Report]) -> None:
     report = judged(300)
     full = scorecard(report, [], limit=10 * SUMMARY_LIMIT)
     assert full.count("… and 400 more: see the JSON report.") == 1  # of 600 cases to look at
@@ -199,9 +203,7 @@ def test_cut_tables_say_how_many_are_missing(judged: Callable[..., dict[str, Any
 
 
 @pytest.mark.parametrize(("number", "limit"), [(30, 20_000), (100, COMMENT_LIMIT), (100, 30_000)])
-def test_as_many_cases_are_shown_as_there_is_room_for(
-    judged: Callable[..., dict[str, Any]], number: int, limit: int
-) -> None:
+def test_as_many_cases_are_shown_as_there_is_room_for(judged: Callable[..., Report], number: int, limit: int) -> None:
     text = scorecard(judged(number), [], limit=limit)
     rows = re.findall(r"^\| [🔴🟡] \|.*\n", text, re.MULTILINE)
     assert 0 < len(rows) < 2 * number
@@ -236,7 +238,7 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
     Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": expired}), "utf-8")
     ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--baseline", base)
     assert ran.code == 1, ran.log
-    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    report = last_report()
     origin = Origin("https://github.com/octo/app", commit="f00d", gate=name)
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 2 * COUNTS_LIMIT):
         texts = list(rungs(report, [], limit=limit, origin=origin))
@@ -258,9 +260,8 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
 def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
-    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
-    problems = [Problem(Place(p["path"], p["line"]), p["message"], p["id"], p["field"]) for p in report["problems"]]
-    problems[-1] = replace(problems[-1], count=report.get("problem_count", number) - len(problems) + 1)
+    report = last_report()
+    problems = report.problems
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
         texts = list(rungs(report, problems, limit=limit))
         assert all(size(text) <= limit for text in texts)

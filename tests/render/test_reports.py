@@ -16,6 +16,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Untrusted
+from safe_gate.core.report import Report
 from safe_gate.render import formats
 from safe_gate.render.formats import sarif as sarif_format
 from safe_gate.render.untrusted import cell, sarif, xml
@@ -139,7 +140,7 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     shutil.copy("reports/safe-gate.json", "report.json")
     no_verdict = json.loads(Path("report.json").read_text("utf-8"))
     Path("reports/safe-gate.sarif").write_text(
-        "".join(dict(formats.files(["sarif"]))["safe-gate.sarif"](formats.Run(no_verdict)))
+        "".join(dict(formats.files(["sarif"]))["safe-gate.sarif"](formats.Run(Report.from_json(no_verdict))))
     )
     found = read()
     assert no_verdict["verdict"] == "error"

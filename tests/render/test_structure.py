@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +13,7 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place, Problem
+from safe_gate.core.report import Report
 from safe_gate.evaluators import sections, without_texts
 from safe_gate.github.commands import annotated
 from safe_gate.render import console
@@ -28,7 +30,7 @@ modest = settings(max_examples=30)
 
 
 @pytest.fixture
-def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], dict[str, Any]]:
+def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], Report]:
     """Return a function from a text to the report of a failed run in which it stands wherever recorded text may."""
     expectations = {
         "signal_generation": {"must_find_signals": [MARK, f"{MARK} 2"]},
@@ -56,7 +58,7 @@ def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], dict[str, Any]]:
     assert safe_gate("run", *inputs, "--config", "groups.json", *against).code == 1
     template = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
 
-    def run(text: str) -> dict[str, Any]:
+    def run(text: str) -> Report:
         def put(value: Any) -> Any:
             if isinstance(value, dict):
                 return {key: put(inner) for key, inner in value.items()}
@@ -64,8 +66,7 @@ def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], dict[str, Any]]:
                 return [put(inner) for inner in value]
             return text if isinstance(value, str) and MARK in value else value
 
-        found: dict[str, Any] = put(template)
-        return found
+        return Report.from_json(put(template))
 
     return run
 
@@ -75,7 +76,7 @@ def problems(text: str) -> list[Problem]:
 
 
 def test_markdown_renders_to_the_same_elements_and_words_around_them(
-    recorded: Callable[[str], dict[str, Any]],
+    recorded: Callable[[str], Report],
 ) -> None:
     def shape(text: str) -> list[tuple[list[str], str]]:
         found = []
@@ -98,7 +99,7 @@ def test_markdown_renders_to_the_same_elements_and_words_around_them(
     check()
 
 
-def test_links_lead_to_the_data_alone(recorded: Callable[[str], dict[str, Any]]) -> None:
+def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None:
     @given(hostile_text)
     @example("../x")
     @example("/etc/passwd")
@@ -115,11 +116,14 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], dict[str, Any]])
     check()
 
 
-def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], dict[str, Any]]) -> None:
+def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Report]) -> None:
     def log(text: str) -> str:
         report = recorded(text)
-        cards = [console.scorecard(section, everything=True) for section in sections(report)]
-        held = [*console.weakened(report), console.compared(report, everything=True)]
+        cards = [console.scorecard(section, everything=True) for section in sections(report.parts)]
+        held = [
+            *console.weakened(report.weakened),
+            console.compared(report.comparison or {}, report.parts, everything=True),
+        ]
         return "\n".join((*cards, *held, console.rules(report)))
 
     lines = len(log(WORDS).split("\n"))
@@ -135,7 +139,7 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], dict[
     check()
 
 
-def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[str], dict[str, Any]]) -> None:
+def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[str], Report]) -> None:
     levels = [one.level for one in annotated(recorded(WORDS), [])]
 
     @given(hostile_text, st.sampled_from(["", "evals"]))
@@ -156,17 +160,18 @@ def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[
     check()
 
 
-def test_without_texts_nothing_recorded_is_left_but_names(recorded: Callable[[str], dict[str, Any]]) -> None:
+def test_without_texts_nothing_recorded_is_left_but_names(recorded: Callable[[str], Report]) -> None:
     @given(any_text.filter(lambda text: len(text) > 5))
     @modest
     def check(text: str) -> None:
         report = recorded(text)
-        for name in ("safe_v0", "synthesis"):
-            part = without_texts(name, report[name])
+        bare = {name: without_texts(name, part) for name, part in report.parts.items() if part}
+        assert bare.keys() == {"safe_v0", "synthesis"}
+        for part in bare.values():
             for result in part["results"]:
                 texts = json.dumps(result.get("details", result.get("checks")))
                 assert json.dumps(text)[1:-1] not in texts
-        bare = {**report, **{name: without_texts(name, report[name]) for name in ("safe_v0", "synthesis")}}
-        assert json.loads(to_json(bare)) == bare
+        stored = replace(report, parts=bare).to_json()
+        assert json.loads(to_json(stored)) == stored
 
     check()

@@ -9,13 +9,15 @@ import shutil
 import subprocess
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.core.model import Place, Problem, Untrusted
+from safe_gate.core.model import Place, Problem, RuleOutcome, Untrusted, Verdict
+from safe_gate.core.report import Provenance, Report, Tool
 from safe_gate.github.commands import MOST, Annotation, annotated
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
@@ -189,7 +191,14 @@ def test_an_annotation_stays_at_the_runners_limit(sign: str) -> None:
     assert utf16_units(data) <= 4_096
 
 
-NOTHING: dict[str, Any] = {"verdict": "error", "rules": [], "safe_v0": None, "synthesis": None}
+NOTHING = Report(
+    tool=Tool("safe-gate", "1"),
+    generated_at="2026-01-01T00:00:00Z",
+    verdict=Verdict.ERROR,
+    rules=(),
+    parts={"safe_v0": None, "synthesis": None},
+    provenance=Provenance("", (), "", {}),
+)
 
 
 @given(any_text, any_text, any_text, any_text)
@@ -212,9 +221,9 @@ def test_more_problems_than_the_runner_shows_end_in_a_count() -> None:
 
 
 def test_only_broken_rules_are_annotated() -> None:
-    rules = [
-        {"rule": "min-pass-rate", "evaluator": "safe_v0", "passed": False, "message": "40.0% is below 80.0%"},
-        {"rule": "max-fail-labels", "evaluator": "safe_v0", "passed": True, "message": "0 cases"},
-    ]
-    (line,) = [one.command() for one in annotated(NOTHING | {"rules": rules}, [])]
+    rules = (
+        RuleOutcome("min-pass-rate", "safe_v0", 0.4, 0.8, passed=False, message="40.0% is below 80.0%"),
+        RuleOutcome("max-fail-labels", "safe_v0", 0, 0, passed=True, message="0 cases"),
+    )
+    (line,) = [one.command() for one in annotated(replace(NOTHING, rules=rules), [])]
     assert as_the_runner_reads(line) == ("error", {"title": "SAFE Gate: min-pass-rate"}, "40.0% is below 80.0%")

@@ -7,8 +7,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.schemas import load_schema
+from safe_gate.proof.differences import with_digests
 
 DATA = Path(__file__).parent.parent / "data"
 SAFE, SYNTHESIS = EVALUATORS["safe_v0"], EVALUATORS["synthesis"]
@@ -34,10 +36,16 @@ class Ran:
         return self.out + self.err
 
 
+def signed(report: dict[str, Any]) -> dict[str, Any]:
+    """Return a report with the digests of what it holds, if it fits the schema."""
+    return report if load_schema("report").faults(report) else with_digests(Report.from_json(report)).to_json()
+
+
 def report() -> dict[str, Any]:
-    """Return the report of the last run, which is valid."""
+    """Return the report of the last run, which is valid and is written as it was read."""
     found: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
     assert load_schema("report").faults(found) == ()
+    assert Report.from_json(found).to_json() == found
     return found
 
 

@@ -11,7 +11,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
 from typing import NamedTuple
 
-from safe_gate.core.model import NOTHING_RECORDED, JsonObject, Recorded
+from safe_gate.core.model import NOTHING_RECORDED, Recorded
+from safe_gate.core.report import Report
 
 
 class Run(NamedTuple):
@@ -20,7 +21,7 @@ class Run(NamedTuple):
     `recorded` are the texts of its cases, for a format that shows them.
     """
 
-    report: JsonObject
+    report: Report
     folder: str = ""
     recorded: Recorded = NOTHING_RECORDED
 

@@ -7,7 +7,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from safe_gate.core.model import JsonObject
+from safe_gate.core.model import Verdict
+from safe_gate.core.report import Report
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import conclusion
@@ -20,14 +21,14 @@ _PADDING = 6  # pixels beside a text
 
 def _json(run: Run) -> Iterator[str]:
     report = run.report
-    name, _ = _COLORS[report["verdict"]]
+    name, _ = _COLORS[report.verdict]
     shown = {"schemaVersion": 1, "label": _LABEL, "message": _message(report), "color": name}
-    yield f"{line(shown | ({'isError': True} if report['verdict'] == 'error' else {}))}\n"
+    yield f"{line(shown | ({'isError': True} if report.verdict is Verdict.ERROR else {}))}\n"
 
 
 def _svg(run: Run) -> Iterator[str]:
     report = run.report
-    _, color = _COLORS[report["verdict"]]
+    _, color = _COLORS[report.verdict]
     message = _message(report)
     left, right = (_width(text) + 2 * _PADDING for text in (_LABEL, message))
     title = xml(f"{_LABEL}: {message}")
@@ -47,8 +48,8 @@ def _svg(run: Run) -> Iterator[str]:
 FILES = {"safe-gate.badge.svg": _svg, "safe-gate.badge.json": _json}
 
 
-def _message(report: JsonObject) -> str:
-    return "passed" if report["verdict"] == "pass" else conclusion(report)
+def _message(report: Report) -> str:
+    return "passed" if report.verdict is Verdict.PASS else conclusion(report)
 
 
 def _width(text: str) -> int:

@@ -6,7 +6,7 @@ import csv
 from collections.abc import Iterator, Sequence
 
 from safe_gate.core.model import Untrusted
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import parts_of
 from safe_gate.render.cases import JudgedCase, judged_cases
 from safe_gate.render.formats import Run
 from safe_gate.render.untrusted import cell, plain, quoted
@@ -24,7 +24,7 @@ class _Echo:
 
 def _draw(run: Run) -> Iterator[str]:
     writer = csv.writer(_Echo())
-    measures = [by for name in present(run.report) for by in EVALUATORS[name].measured(run.report[name])]
+    measures = [by for evaluator, part in parts_of(run.report.parts) for by in evaluator.measured(part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
     yield _BOM + writer.writerow((*header, "evidence"))
     for case in judged_cases(run.report):

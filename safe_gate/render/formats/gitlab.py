@@ -9,10 +9,11 @@ from collections.abc import Iterator
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place, Untrusted
+from safe_gate.core.report import Report
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.report import message, problems_in, rule_name
+from safe_gate.render.report import message, rule_name
 from safe_gate.render.untrusted import plain, quoted
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
@@ -29,16 +30,15 @@ def _draw(run: Run) -> Iterator[str]:
 FILES = {"safe-gate.gitlab.json": _draw}
 
 
-def _issues(report: JsonObject, folder: str) -> Iterator[JsonObject]:
-    for problem in problems_in(report):
+def _issues(report: Report, folder: str) -> Iterator[JsonObject]:
+    for problem in report.problems:
         words = plain(Untrusted(problem.message), 500)
         key = ["problem", problem.place.path, problem.place.line, problem.case_id, problem.field, problem.message]
         yield _issue("input", words, key, "blocker", repository_path(problem.place, folder), problem.place.line)
-    for rule in report["rules"]:
-        if not rule["passed"]:
-            key = ["rule", rule["evaluator"], rule["rule"], rule.get("group", "")]
-            path = repository_path(Place(report["provenance"]["inputs"][0]["path"]), folder)  # an issue must have one
-            yield _issue(f"gate/{rule_name(rule)}", quoted(message(rule)), key, "blocker", path, 1)
+    for rule in report.broken():
+        key = ["rule", rule.evaluator, rule.rule, rule.group]
+        path = repository_path(Place(report.provenance.inputs[0].path), folder)  # an issue must have one
+        yield _issue(f"gate/{rule_name(rule)}", quoted(message(rule)), key, "blocker", path, 1)
     for case in judged_cases(report):
         for one in case.to_see():
             if one.by not in case.waivers:

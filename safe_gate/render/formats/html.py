@@ -9,10 +9,11 @@ from collections.abc import Iterator, Set
 from itertools import chain
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Phrase, Untrusted, Words
+from safe_gate.core.model import Phrase, RuleOutcome, Untrusted, Words
 from safe_gate.core.problems import in_order, number
+from safe_gate.core.report import Report
 from safe_gate.core.shown import Table
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.render import weakening
 from safe_gate.render.cases import is_compared
 from safe_gate.render.comparison import baseline_words, comparison_section, headline, notes, shown_sections
@@ -25,7 +26,6 @@ from safe_gate.render.report import (
     conclusion,
     known_failures,
     names,
-    problems_in,
     remarks,
     rule_name,
     state,
@@ -40,7 +40,7 @@ _BLOCK = 1_000  # cases of one element: a browser holds no text of more than hal
 
 
 def _draw(run: Run) -> Iterator[str]:
-    title = f"SAFE Gate: {_VERDICTS[run.report['verdict']].lower()}"
+    title = f"SAFE Gate: {_VERDICTS[run.report.verdict].lower()}"
     return page(title, chain(_body(run.report), _cases(run)), _SCRIPTS)
 
 
@@ -48,7 +48,7 @@ FILES = {"safe-gate.html": _draw}
 SHOWS_TEXTS = True
 
 
-def _body(report: JsonObject) -> Iterator[str]:
+def _body(report: Report) -> Iterator[str]:
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
     yield from _header(report)
     yield "<main>\n"
@@ -64,21 +64,21 @@ def _body(report: JsonObject) -> Iterator[str]:
         yield "</section>\n"
 
 
-def _header(report: JsonObject) -> Iterator[str]:
-    verdict, tool, provenance = report["verdict"], report["tool"], report["provenance"]
-    facts: list[Phrase] = [(report["generated_at"].replace("T", " ").replace("Z", " UTC"),)]
-    if provenance["commit"]:
-        facts.append(("commit ", Untrusted(provenance["commit"][:12])))
-    facts.append((f"{tool['name']} {tool['version']}",))
-    if digests := provenance.get("digests"):
-        facts.append(("digest ", Untrusted(digests["all"][:12])))
+def _header(report: Report) -> Iterator[str]:
+    verdict, tool, provenance = report.verdict, report.tool, report.provenance
+    facts: list[Phrase] = [(report.generated_at.replace("T", " ").replace("Z", " UTC"),)]
+    if provenance.commit:
+        facts.append(("commit ", Untrusted(provenance.commit[:12])))
+    facts.append((f"{tool.name} {tool.version}",))
+    if provenance.digests:
+        facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
     yield f"<h1>{_VERDICTS[verdict]}</h1>\n<p>{html(conclusion(report))}</p>\n"
     yield f'<p class="facts">{" · ".join(map(phrase, facts))}</p>\n</div></header>\n'
 
 
-def _problems(report: JsonObject) -> Iterator[str]:
-    problems = in_order(problems_in(report))
+def _problems(report: Report) -> Iterator[str]:
+    problems = in_order(report.problems)
     if not problems:
         return
     rows: tuple[tuple[Words, ...], ...] = tuple(
@@ -95,32 +95,33 @@ def _problems(report: JsonObject) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _rules(report: JsonObject) -> Iterator[str]:
-    if report["rules"]:
+def _rules(report: Report) -> Iterator[str]:
+    if report.rules:
         yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
         gone = _gone(report)
-        for rule in sorted(report["rules"], key=lambda one: _ORDER.index(state(one))):
+        for rule in sorted(report.rules, key=lambda one: _ORDER.index(state(one))):
             became = state(rule)
-            said = f"{phrase(about(rule))}{html(rule['message'])}{_links(rule, gone)}"
+            said = f"{phrase(about(rule))}{html(rule.message)}{_links(rule, gone)}"
             yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
-        yield from paragraphs(weakening.sentences(report))
+        yield from paragraphs(weakening.sentences(report.weakened))
         yield from paragraphs(remarks(report))
         yield "</section>\n"
 
 
-def _gone(report: JsonObject) -> Set[tuple[str, str]]:
+def _gone(report: Report) -> Set[tuple[str, str]]:
     """Return the cases of the baseline that are gone, by evaluator and id: no link leads to them."""
-    parts = {name: report["comparison"][name]["cases"] for name in EVALUATORS if is_compared(report, name)}
+    compared = report.comparison or {}
+    parts = {name: compared[name]["cases"] for name in EVALUATORS if is_compared(report, name)}
     return {(name, one["id"]) for name, cases in parts.items() for one in cases["removed"]}
 
 
-def _links(rule: JsonObject, gone: Set[tuple[str, str]]) -> str:
+def _links(rule: RuleOutcome, gone: Set[tuple[str, str]]) -> str:
     """Return the first cases that broke a rule, each as a link to itself in the list if it is there."""
     return "".join(
         f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{phrase((one,))}</a>'
-        if isinstance(one, Untrusted) and (rule["evaluator"], one.text) not in gone
+        if isinstance(one, Untrusted) and (rule.evaluator, one.text) not in gone
         else phrase((one,))
         for one in names(rule)
     )
@@ -129,21 +130,21 @@ def _links(rule: JsonObject, gone: Set[tuple[str, str]]) -> str:
 _ORDER = ("broken", "skipped", "ok")
 
 
-def _weakened(report: JsonObject) -> Iterator[str]:
-    if said := weakening.headline(report):
+def _weakened(report: Report) -> Iterator[str]:
+    if report.weakened and (said := weakening.headline(report.weakened)):
         yield f'<section class="warning"><h2>This change weakens the gate</h2>\n<p>Weaker{phrase(said)}.</p>\n'
-        yield from table(weakening.table(report["weakened"]["findings"]), "In what the gate is weaker")
+        yield from table(weakening.table(report.weakened["findings"]), "In what the gate is weaker")
         yield "</section>\n"
 
 
-def _compared(report: JsonObject) -> Iterator[str]:
-    if "comparison" not in report:
+def _compared(report: Report) -> Iterator[str]:
+    comparison = report.comparison
+    if comparison is None:
         return
-    comparison = report["comparison"]
     yield f"<section><h2>Compared with {phrase(baseline_words(comparison))}</h2>\n<p>{html(headline(comparison))}</p>\n"
     yield from paragraphs(notes(comparison))
     if comparison["status"] != "none":
-        section = comparison_section(report)
+        section = comparison_section(comparison, report.parts)
         yield from table(section.metrics, "Metrics of both runs")
         yield f'<p class="muted">{html(section.footer)}</p>\n'
         for title, ids in section.issues:
@@ -151,14 +152,13 @@ def _compared(report: JsonObject) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _figures(report: JsonObject) -> Iterator[str]:
-    limits = {(rule["evaluator"], rule["rule"], rule.get("group", "")): rule["threshold"] for rule in report["rules"]}
-    for name, section in zip(present(report), shown_sections(report), strict=True):
-        evaluator = EVALUATORS[name]
+def _figures(report: Report) -> Iterator[str]:
+    limits = {(rule.evaluator, rule.rule, rule.group): rule.threshold for rule in report.rules}
+    for (evaluator, part), section in zip(parts_of(report.parts), shown_sections(report), strict=True):
         yield f"<section><h2>{html(evaluator.title)}</h2>\n<p>{html(section.headline)}</p>\n"
         yield from paragraphs(section.notes)
         yield from charts.rates(
-            (rate, limits.get((name, rate.rule, rate.group))) for rate in evaluator.rates(report[name])
+            (rate, limits.get((evaluator.name, rate.rule, rate.group))) for rate in evaluator.rates(part)
         )
         yield from folded("All figures", _details(section.metrics, section.details, section.issues))
         yield "</section>\n"
@@ -181,7 +181,7 @@ def _details(
 def _cases(run: Run) -> Iterator[str]:
     """Yield the list of cases, which the scripts fill, what it is filled with, and the end of the page."""
     report = run.report
-    evaluators = present(report)
+    evaluators = present(report.parts)
     is_any_compared = any(is_compared(report, name) for name in evaluators)
     if evaluators:
         yield '<section id="cases" tabindex="-1"><h2>Cases</h2>\n'
@@ -212,10 +212,10 @@ _CHANGED = "<span><del>removed</del> and <ins>added</ins> since the baseline</sp
 _DATA = '<script type="application/json" class="{}">'
 
 
-def _footer(report: JsonObject) -> Iterator[str]:
+def _footer(report: Report) -> Iterator[str]:
     yield "<footer>\n"
     inputs: tuple[tuple[Words, ...], ...] = tuple(
-        (Untrusted(one["path"]), one["kind"], Untrusted(one["sha256"])) for one in report["provenance"]["inputs"]
+        (Untrusted(one.path), one.kind, Untrusted(one.sha256)) for one in report.provenance.inputs
     )
     if inputs:
         shown = table(Table(("File", "Kind", "SHA-256"), "<<<", inputs), "The files that were read")

@@ -9,7 +9,7 @@ from safe_gate.render.jsonreport import pieces
 
 
 def _draw(run: Run) -> Iterator[str]:
-    return pieces(run.report)
+    return pieces(run.report.to_json())
 
 
 FILES = {"safe-gate.json": _draw}

@@ -38,11 +38,12 @@ def _row(case: JudgedCase) -> JsonObject:
 
 
 def _judgement(case: JudgedCase, one: Judgement) -> JsonObject:
-    waiver = case.waivers.get(one.by, {})
+    waiver = case.waivers.get(one.by)
+    told = {"reason": waiver.reason, "owner": waiver.owner, "expires": waiver.expires} if waiver else {}
     return {
         "label": one.label,
         **({} if one.score is None else {"score": one.score}),
         "evidence": [quoted(phrase) for phrase in one.evidence],
         "hits": [{key: hit[key] for key in ("rule", "text", "field", "start", "end")} for hit in one.hits],
-        **({"waiver": {key: waiver[key] for key in ("reason", "owner", "expires")}} if waiver else {}),
+        **({"waiver": told} if told else {}),
     }

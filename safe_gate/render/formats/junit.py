@@ -9,10 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
-from safe_gate.core.model import JsonObject, Place, Problem, Severity, Untrusted
+from safe_gate.core.model import Place, Problem, Severity, Untrusted
+from safe_gate.core.report import Report, Waiver
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.formats import Run
-from safe_gate.render.report import message, problems_in, rule_name
+from safe_gate.render.report import message, rule_name
 from safe_gate.render.untrusted import plain, quoted, xml
 
 
@@ -29,8 +30,8 @@ class _Test(NamedTuple):
 def _draw(run: Run) -> Iterator[str]:
     report = run.report
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
-    version = ("version", report["tool"]["version"])
-    yield _suite("gate", "gate", [*_rules(report), *map(_input, problems_in(report))], [version])
+    version = ("version", report.tool.version)
+    yield _suite("gate", "gate", [*_rules(report), *map(_input, report.problems)], [version])
     for case in judged_cases(report):
         properties = [*_properties(case)]
         yield _suite(_whole(case.id), case.evaluator.name, [*_tests(case)], properties, _whole(case.place.path))
@@ -66,12 +67,12 @@ def _test(test: _Test) -> str:
     return f'{start}>\n<{test.outcome}{kind} message="{xml(test.why)}">{details}</{test.outcome}>\n</testcase>'
 
 
-def _rules(report: JsonObject) -> Iterator[_Test]:
-    for rule in report["rules"]:
-        group = f" {plain(Untrusted(rule['group']))}" if rule.get("group") else ""
-        outcome = "skipped" if rule.get("skipped") else "" if rule["passed"] else "failure"
+def _rules(report: Report) -> Iterator[_Test]:
+    for rule in report.rules:
+        group = f" {plain(Untrusted(rule.group))}" if rule.group else ""
+        outcome = "skipped" if rule.skipped else "" if rule.passed else "failure"
         words = quoted(message(rule))
-        yield _Test("gate.rules", f"{rule_name(rule)} {rule['evaluator']}{group}", outcome, words, (words,))
+        yield _Test("gate.rules", f"{rule_name(rule)} {rule.evaluator}{group}", outcome, words, (words,))
 
 
 def _input(problem: Problem) -> _Test:
@@ -122,8 +123,8 @@ def _expected(case: JudgedCase) -> str:
     return f"expected failure: a negative example, by its {case.evaluator.grouping.noun} {tags}"
 
 
-def _waived(waiver: JsonObject) -> str:
-    reason, owner, expires = (plain(Untrusted(waiver[name]), 2_000) for name in ("reason", "owner", "expires"))
+def _waived(waiver: Waiver) -> str:
+    reason, owner, expires = (plain(Untrusted(one), 2_000) for one in (waiver.reason, waiver.owner, waiver.expires))
     return f"waived until {expires} by {owner}: {reason}"
 
 

@@ -14,13 +14,14 @@ from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Judgement, Place, Recorded, Severity, Untrusted
+from safe_gate.core.model import JsonObject, Judgement, Place, Recorded, Severity, Untrusted, Verdict
+from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Explained
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.report import NEWLY_FAILING, message, problems_in, rule_name
+from safe_gate.render.report import NEWLY_FAILING, message, rule_name
 from safe_gate.render.untrusted import address, plain, quoted, sarif
 
 _MOST = 5_000
@@ -39,7 +40,7 @@ def _draw(source: Run) -> Iterator[str]:
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
     results, left_out = _first(_ranked(report, folder, index, recorded))
-    driver = {"name": "SAFE Gate", "version": report["tool"]["version"], "rules": rules}
+    driver = {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}
     run = {
         "tool": {"driver": driver},
         "automationDetails": {"id": "safe-gate/"},
@@ -59,8 +60,10 @@ SHOWS_COLUMNS = True
 _ROOT = "%SRCROOT%"
 
 
-def _rules(report: JsonObject) -> list[dict[str, Any]]:
-    explained = {f"{name}/{by}": words for name in present(report) for by, words in _told(name, report[name])}
+def _rules(report: Report) -> list[dict[str, Any]]:
+    explained = {
+        f"{one.name}/{by}": words for one, part in parts_of(report.parts) for by, words in _told(one.name, part)
+    }
     return [
         {
             "id": rule,
@@ -112,7 +115,7 @@ def _counted(found: Iterator[_Ranked], number: Iterator[int]) -> Iterator[_Ranke
         yield one
 
 
-def _ranked(report: JsonObject, folder: str, index: Mapping[str, int], recorded: Recorded) -> Iterator[_Ranked]:
+def _ranked(report: Report, folder: str, index: Mapping[str, int], recorded: Recorded) -> Iterator[_Ranked]:
     columns = {name: iter(some) for name, some in recorded.columns.items()}
     is_any_compared = any(is_compared(report, name) for name in EVALUATORS)
     place = count()
@@ -154,8 +157,8 @@ def _result(
 _MOST_HITS = 10
 
 
-def _suppression(waiver: JsonObject) -> JsonObject:
-    reason, owner, expires = (plain(Untrusted(waiver[key]), 300) for key in ("reason", "owner", "expires"))
+def _suppression(waiver: Waiver) -> JsonObject:
+    reason, owner, expires = (plain(Untrusted(one), 300) for one in (waiver.reason, waiver.owner, waiver.expires))
     words = f"Waived until {expires} by {owner}: {reason}"
     return {"kind": "external", "status": "accepted", "justification": words}
 
@@ -178,7 +181,7 @@ _STATES = {
 }
 
 
-def _state(report: JsonObject, case: JudgedCase) -> str:
+def _state(report: Report, case: JudgedCase) -> str:
     """Return what became of a case since the baseline, as SARIF says it (section 3.27.24)."""
     return _STATES.get(case.change, "unchanged") if is_compared(report, case.evaluator.name) else "new"
 
@@ -186,10 +189,8 @@ def _state(report: JsonObject, case: JudgedCase) -> str:
 # --- the run ------------------------------------------------------------------------------------
 
 
-def _invocation(report: JsonObject, folder: str, left_out: int) -> dict[str, Any]:
-    problems = problems_in(report)
-    broken = [rule for rule in report["rules"] if not rule["passed"]]
-    said = [_notification("error", f"{quoted(message(rule))} ({rule_name(rule)})") for rule in broken]
+def _invocation(report: Report, folder: str, left_out: int) -> dict[str, Any]:
+    said = [_notification("error", f"{quoted(message(rule))} ({rule_name(rule)})") for rule in report.broken()]
     if left_out:
         words = f"{plural(left_out, 'more result')} left out, by what matters least: the JSON report has all."
         said = [_notification("warning", words), *said]
@@ -198,10 +199,10 @@ def _invocation(report: JsonObject, folder: str, left_out: int) -> dict[str, Any
             **_notification("error", plain(Untrusted(problem.message), 500)),
             **({"locations": [_location(problem.place, folder)]} if problem.place.line else {}),
         }
-        for problem in problems
+        for problem in report.problems
     ]
     return {
-        "executionSuccessful": report["verdict"] != "error",
+        "executionSuccessful": report.verdict is not Verdict.ERROR,
         "toolExecutionNotifications": said[:_MOST_NOTIFICATIONS],
         "toolConfigurationNotifications": faults[:_MOST_NOTIFICATIONS],
     }

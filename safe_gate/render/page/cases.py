@@ -6,48 +6,48 @@ from collections.abc import Iterator
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Recorded, Severity, Untrusted
+from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Mark
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import NEWLY_FAILING
 
 
-def about(report: JsonObject, recorded: Recorded) -> dict[str, Any]:
+def about(report: Report, recorded: Recorded) -> dict[str, Any]:
     """Return what the cases of a report have in common."""
     return {
         "evaluators": [
             {
-                "name": name,
-                "title": EVALUATORS[name].title,
-                "noun": EVALUATORS[name].grouping.noun,
-                "checks": {
-                    by: EVALUATORS[name].explanation(by).title for by in EVALUATORS[name].measured(report[name])
-                },
-                "fields": dict(EVALUATORS[name].fields),
+                "name": one.name,
+                "title": one.title,
+                "noun": one.grouping.noun,
+                "checks": {by: one.explanation(by).title for by in one.measured(part)},
+                "fields": dict(one.fields),
             }
-            for name in present(report)
+            for one, part in parts_of(report.parts)
         ],
         "compared": any(is_compared(report, name) for name in EVALUATORS),
         "texts": bool(recorded.now),
-        "withheld": report["provenance"]["policy"]["text"] == "none",
+        "withheld": report.provenance.policy["text"] == "none",
     }
 
 
 def lines(run: Run) -> Iterator[str]:
     """Yield a line of JSON for each case; one is held at a time."""
     texts = {name: iter(some) for name, some in run.recorded.now.items()}
+    comparison = run.report.comparison or {}
     changes = {
-        name: {change["id"]: change for change in run.report["comparison"][name]["changes"]}
-        for name in present(run.report)
+        name: {change["id"]: change for change in comparison[name]["changes"]}
+        for name in EVALUATORS
         if is_compared(run.report, name)
     }
     for case in judged_cases(run.report):
         name = case.evaluator.name
         now = next(texts.get(name, iter(())), {})
         old = run.recorded.before(name, case.id) or {}
-        yield line(_case(run.report[name], case, now, old, changes.get(name, {}).get(case.id)))
+        yield line(_case(run.report.parts[name] or {}, case, now, old, changes.get(name, {}).get(case.id)))
 
 
 def _case(
@@ -131,14 +131,14 @@ def _mark(one: Mark) -> list[Any]:
 _LONGEST_QUOTE = 300
 
 
-def _waived(waiver: JsonObject) -> list[Any]:
+def _waived(waiver: Waiver) -> list[Any]:
     words: Phrase = (
         "waived until ",
-        Untrusted(waiver["expires"]),
+        Untrusted(waiver.expires),
         " by ",
-        Untrusted(waiver["owner"]),
+        Untrusted(waiver.owner),
         ": ",
-        Untrusted(waiver["reason"]),
+        Untrusted(waiver.reason),
     )
     return _told(words)
 

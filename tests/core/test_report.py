@@ -1,0 +1,101 @@
+"""The report as values: what is written is read again, and written the same."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from safe_gate.core.model import Verdict
+from safe_gate.core.report import Report
+from safe_gate.inputs.schemas import load_schema
+from safe_gate.render.jsonreport import to_json
+from tests.support.cases import BAD, DATA, REPOSITORY, Ran, turn, write_cases
+from tests.support.git import commit, git
+
+EXAMPLES = REPOSITORY / "examples"
+SafeGate = Callable[..., Ran]
+
+
+def assert_read_and_written_alike(path: Path) -> Report:
+    """Check that a report fits the schema, and that what is read of it is written byte for byte the same."""
+    text = path.read_text("utf-8")
+    value = json.loads(text)
+    assert load_schema("report").faults(value) == ()
+    held = Report.from_json(value)
+    assert held.to_json() == value
+    assert to_json(held.to_json()) == text
+    return held
+
+
+BOTH = ("--safe-batch", str(EXAMPLES / "clinical/*_batch_*"), "--synthesis-cases", str(EXAMPLES / "empathy.jsonl"))
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        BOTH,
+        BOTH[:2],
+        BOTH[2:],
+        (*BOTH, "--text", "none", "--profile", "spec"),
+        (*BOTH[2:], "--tag", "negative_example"),
+        ("--safe-batch", str(DATA / "safe_v0/*_batch_*")),
+        ("--synthesis-cases", str(DATA / "hostile/synthesis_*.jsonl"), "--max-regressions", "0"),
+    ],
+)
+def test_a_report_is_read_as_it_was_written(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
+    assert safe_gate("run", *arguments).code in (0, 1)
+    held = assert_read_and_written_alike(Path("reports/safe-gate.json"))
+    assert held.provenance.digests
+    assert held.rules
+    assert not held.problems
+
+
+@pytest.mark.parametrize("path", sorted((DATA / "malformed").iterdir()), ids=lambda path: path.name)
+def test_a_report_without_a_verdict_is_read_as_it_was_written(safe_gate: SafeGate, path: Path) -> None:
+    kind = "--config" if "config" in path.name else "--synthesis-cases" if "syn" in path.name else "--safe-batch"
+    ran = safe_gate("run", *BOTH[2:], kind, str(path)) if kind == "--config" else safe_gate("run", kind, str(path))
+    held = assert_read_and_written_alike(Path("reports/safe-gate.json"))
+    assert (held.verdict is Verdict.ERROR) == bool(held.problems) == (ran.code == 3)
+
+
+def test_more_problems_than_a_report_has_are_counted(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{number}", checks=["nope"]) for number in range(1_200)))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    held = assert_read_and_written_alike(Path("reports/safe-gate.json"))
+    assert (len(held.problems), held.problems[-1].count) == (1_000, 201)
+
+
+def test_what_an_earlier_state_adds_is_read_as_it_was_written(safe_gate: SafeGate) -> None:
+    """A comparison, a weaker gate, waivers of each state, groups and the base commit's policy."""
+    waiver = {"id": "a", "check": "agency_language", "reason": "known", "owner": "pat", "expires": "2999-12-31"}
+    waivers = [waiver, waiver | {"id": "gone"}, waiver | {"id": "late", "expires": "2020-01-01"}]
+    Path("waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
+    limits = {"synthesis-cases": ["c.jsonl"], "waivers": "waivers.json", "tags": {"t": {"min-pass-rate": 0.5}}}
+    Path("safe.config.json").write_text(json.dumps(limits | {"min-synthesis-pass-rate": 0.9}), "utf-8")
+    write_cases(Path("c.jsonl"), *(turn(name, tags=["t"]) for name in "abcd"))
+    git("init", "--quiet")
+    base = commit()
+    write_cases(Path("c.jsonl"), turn("a", tags=["t"], assistant=BAD), turn("b", assistant=BAD), turn("new"))
+    Path("safe.config.json").write_text(json.dumps(limits), "utf-8")
+    assert safe_gate("run", "--baseline", base, "--protect", "b").code == 1
+    held = assert_read_and_written_alike(Path("reports/safe-gate.json"))
+    assert held.comparison
+    assert held.weakened
+    assert held.waivers
+    assert [fate for fate, _ in held.waivers.each()] == ["expired", "unused", "applied"]
+    assert {rule.rule for rule in held.broken()} >= {"protect", "no-removed-cases", "waivers"}
+    assert any(rule.group for rule in held.rules)
+
+
+def test_a_baseline_and_an_earlier_report_are_read_as_they_were_written(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"), turn("b", assistant=BAD))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 1
+    assert safe_gate("bless", "--baseline", "base.json", "--reason", "known", "--owner", "pat").code == 0
+    assert assert_read_and_written_alike(Path("base.json")).blessed == {"reason": "known", "owner": "pat"}
+    shutil.copy(DATA / "earlier/safe-gate.json", "earlier.json")
+    value = json.loads(Path("earlier.json").read_text("utf-8"))
+    assert Report.from_json(value).to_json() == value
