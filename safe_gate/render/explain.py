@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from typing import Any
 
@@ -151,9 +151,18 @@ def _judged(one: Explanation, judgement: Judgement, numbers: Mapping[_Span, int]
         number = f"[{numbers[_span(mark)]}] " if _span(mark) in numbers and mark.side is not Side.CANCELLED else ""
         quote = f'"{plain(Untrusted(mark.text), _LONGEST_QUOTE)}"'
         yield f"  {mark.says:>{width}}  {number}{quote}{_reason(mark)}"
+    decision, rules = quoted(_decision(one, judgement)), {mark.rule for mark in found}
     if not judgement.hits:  # which are among the marks
-        yield from (f"  {quoted(phrase)}" for phrase in judgement.evidence)
-    yield f"  {quoted(_decision(one, judgement))}"
+        yield from (f"  {quoted(phrase)}" for phrase in judgement.evidence if not _is_said(phrase, decision, rules))
+    yield f"  {decision}"
+
+
+def _is_said(phrase: Phrase, decision: str, rules: Set[str]) -> bool:
+    """Tell whether a decision gives the reason that a phrase begins with, or marks by these rules show its quotes."""
+    reason = quoted(phrase[:1]).rstrip(" :")
+    return bool(reason and reason in decision) or any(
+        isinstance(one, Untrusted) and one.text in rules for one in phrase
+    )
 
 
 def _reason(mark: Mark) -> str:

@@ -48,6 +48,9 @@ _DOES = {
 }
 """What a clause of a group does, as the predicate of a sentence about one."""
 
+_WHY_OTHER = {"longer": "gives way to ", "clause": "its clause counts once, by "}
+"""Why a hit does not count beside that of another rule."""
+
 _WHY_NOT = {
     "quotation": "in a quotation",
     "unless": "cancelled by an exception of the rule",
@@ -100,10 +103,10 @@ def _learned(hit: JsonObject, group: str) -> Phrase:
 
 def why_not(hit: JsonObject) -> Phrase:
     """Return why a hit does not count; at its end are the words that say so, if there are any."""
-    by, _, longer = hit["by"].partition("longer: ")
+    by, _, other = hit["by"].partition(": ")
     words: Phrase = (": ", Untrusted(hit["words"])) if "words" in hit else ()
-    if longer:
-        return ("gives way to ", Untrusted(longer), *words)
+    if other:
+        return (_WHY_OTHER[by], Untrusted(other), *words)
     return (*((_WHY_NOT[by],) if by in _WHY_NOT else ("cancelled by ", Untrusted(by))), *words)
 
 

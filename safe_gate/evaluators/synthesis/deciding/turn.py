@@ -139,13 +139,13 @@ class Turn:
             (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
         if not live and not cancelled:
             return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
-        kept = resolve_overlaps(live)
-        if len(kept) < len(live):
-            cancelled += self._shorter(live, kept)
+        kept = longest = resolve_overlaps(live)
         if self.rules.by_clause:
             kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
+        if len(longest) < len(live):
+            cancelled += self._shorter(live, longest, kept)
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
-        hits = sorted(map(self._hit, cancelled), key=lambda hit: (hit.field, hit.start, hit.rule))
+        hits = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
 
     def each(self, check: Check, groups: Sequence[str]) -> Found:
@@ -157,14 +157,19 @@ class Turn:
             tuple(chain.from_iterable(one.cancelled for one in found)),
         )
 
-    def _shorter(self, live: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
-        """Yield the matches that a longer one cancels."""
-        counts = set(kept)
+    def _shorter(self, live: Sequence[Match], longest: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
+        """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
+        counts = set(longest)
+        of_clause = {(match.rule.group, match.clause): match for match in kept}
         for match in live:
             if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
-                longer = overlapping(match, kept)
-                if longer.rule is not match.rule:  # nor is the same rule on fewer words
-                    yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
+                longer = overlapping(match, longest)
+                if longer.rule is match.rule:  # nor is the same rule on fewer words
+                    continue
+                yield match._replace(by=f"longer: {longer.rule.id}", words=self._words(longer))
+                first = of_clause[longer.rule.group, longer.clause] if self.rules.by_clause else longer
+                if first is not longer:
+                    yield longer._replace(by=f"clause: {first.rule.id}", words=self._words(first))
 
     def _unasked(self, match: Match, check: Check) -> tuple[str, str]:
         """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
