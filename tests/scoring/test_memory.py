@@ -191,7 +191,7 @@ def test_a_temporary_folder_without_room_is_said(safe_gate: SafeGate, monkeypatc
     write_cases(Path("c.jsonl"), turn("a"), turn("b"))
     ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "o.json")
     assert ran.code == 3
-    assert "the temporary folder: takes no more: No space left on device; make room in it" in ran.err
+    assert "the temporary folder: is full: No space left on device; free some space in it" in ran.err
     assert not Path("o.json").exists()
 
 
@@ -203,4 +203,4 @@ def test_a_store_without_room_is_said() -> None:
     database._run("PRAGMA max_page_count = 4")
     with pytest.raises(CannotJudge) as refused:
         store.setdefault("b", "x" * 100_000)
-    assert "takes no more: database or disk is full" in refused.value.problems[0].message
+    assert "is full: database or disk is full" in refused.value.problems[0].message
