@@ -95,7 +95,10 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         for pattern in patterns
     ]
     if skipped := [
-        path for one in asked.given(options) if isinstance(one.input, Documents) for path in _own(one, options)
+        path
+        for one in asked.given(options)
+        if isinstance(one.input, Documents)
+        for path in named.expanded(one, options, outputs=getattr(options, one.input.outputs)).skipped
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
@@ -129,14 +132,6 @@ def _found(
     """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
     own = replace(options, **{evaluator.input.setting: tuple(patterns)})  # type: ignore[arg-type]
     return named.expanded(evaluator, own, outputs=outputs)[:2]
-
-
-def _own(evaluator: Evaluator, options: Options) -> list[Path]:
-    """Return our own files that the patterns of documents match."""
-    if not isinstance(evaluator.input, Documents):
-        return []
-    outputs = getattr(options, evaluator.input.outputs)
-    return named.expanded(evaluator, options, outputs=outputs).skipped
 
 
 def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:

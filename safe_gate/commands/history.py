@@ -8,7 +8,7 @@ from pathlib import Path
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
-from safe_gate.core.model import CannotJudge, Phrase, Problem, Verdict
+from safe_gate.core.model import CannotJudge, Phrase, Verdict
 from safe_gate.inputs import disk, matching, writing
 from safe_gate.publish import delivery
 from safe_gate.render import console, trends
@@ -72,9 +72,5 @@ def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
         copies += (moment.at, digest) in found
         found.setdefault((moment.at, digest), moment)
     if problems:
-        raise CannotJudge(*_named(problems))
+        raise CannotJudge(*dict.fromkeys(problems))
     return sorted(found.values(), key=lambda one: (one.at, one.path)), copies
-
-
-def _named(problems: Sequence[Problem]) -> Sequence[Problem]:
-    return tuple(dict.fromkeys(problems))

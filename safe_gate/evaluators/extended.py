@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, get_args
 
@@ -57,24 +57,22 @@ def _shard(schema: _Schema, evaluator: Evaluator) -> None:
 def _config(schema: _Schema, evaluator: Evaluator) -> None:
     for setting in settings_of(evaluator.settings):
         if setting.key:
-            schema["properties"][setting.key[0]] = dict(_value(setting))
+            schema["properties"][setting.key[0]] = _value(setting)
 
 
-def _value(setting: Setting) -> Iterator[tuple[str, Any]]:
-    """Yield the schema of a setting's value in the config file."""
+def _value(setting: Setting) -> _Schema:
+    """Return the schema of a setting's value in the config file."""
     if setting.is_list:
-        yield from {"type": "array", "items": {"type": "string"}, "description": "a list of texts"}.items()
-    elif setting.kind is bool:
-        yield from {"type": "boolean", "description": "true or false"}.items()
-    elif setting.low is not None:
+        return {"type": "array", "items": {"type": "string"}, "description": "a list of texts"}
+    if setting.kind is bool:
+        return {"type": "boolean", "description": "true or false"}
+    if setting.low is not None:
         is_whole = int in (setting.kind, *get_args(setting.kind))
-        yield from {"type": "integer" if is_whole else "number", "minimum": setting.low}.items()
-        if setting.high is not None:
-            yield "maximum", setting.high
-    elif setting.choices:
-        yield "enum", list(setting.choices)
-    else:
-        yield "type", ["object", "null"] if isinstance(setting.default, Mapping | None) else "string"
+        limits = {"minimum": setting.low} | ({} if setting.high is None else {"maximum": setting.high})
+        return {"type": "integer" if is_whole else "number", **limits}
+    if setting.choices:
+        return {"enum": list(setting.choices)}
+    return {"type": ["object", "null"] if isinstance(setting.default, Mapping | None) else "string"}
 
 
 def _or_null(name: str) -> _Schema:

@@ -21,11 +21,8 @@ class Package:
         return self.folder.joinpath(name).read_bytes()
 
 
-def shipped(module: str) -> Package:
-    """Return the JSON files beside a module and below, which are read when they are asked for."""
-    return _below(Path(import_module(module).__file__ or "").parent)
-
-
 @cache
-def _below(folder: Path) -> Package:
+def shipped(module: str) -> Package:
+    """Return the JSON files beside a module and below. They are read when they are asked for."""
+    folder = Path(import_module(module).__file__ or "").parent
     return Package(folder, sorted(file.relative_to(folder).as_posix() for file in folder.glob("**/*.json")))

@@ -16,7 +16,10 @@ def by_rule(settings: Mapping[str, Any]) -> dict[str, Any]:
     >>> by_rule({"min_label_accuracy": {"all": 0.8, "topic_pivot": 0.9}})
     {'min_label_accuracy': 0.8, 'min_label_accuracy_topic_pivot': 0.9}
     """
-    named = {_name(entry): limit for entry, limit in (settings.get(_SETTING) or {}).items()}
+    named = {
+        _SETTING if entry == ALL else f"{_SETTING}_{entry}": limit
+        for entry, limit in (settings.get(_SETTING) or {}).items()
+    }
     return {name: value for name, value in settings.items() if name != _SETTING} | named
 
 
@@ -43,7 +46,3 @@ def setting_of(rule: str) -> str:
     setting = _SETTING.replace("_", "-")
     entry = rule.removeprefix(f"{setting}-")
     return rule if entry == rule else f"{setting}.{entry if '/' in entry else entry.replace('-', '_')}"
-
-
-def _name(entry: str) -> str:
-    return _SETTING if entry == ALL else f"{_SETTING}_{entry}"

@@ -174,7 +174,8 @@ class Client:
             refusal = Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
                 refusal = Refusal.DEADLINE
-            raise self._error(f"{method} {self._path(url)}: {_cause(error)}", refusal) from None
+            cause = next(words for kind, words in _CAUSES if isinstance(error, kind))  # its own may quote the token
+            raise self._error(f"{method} {self._path(url)}: {cause}", refusal) from None
         finally:
             self._left -= self._clock() - started
 
@@ -304,11 +305,6 @@ _CAUSES: tuple[tuple[type[Exception], str], ...] = (
     (ValueError, "the answer cannot be read"),
     (OSError, "the file of certificates cannot be read: correct SAFE_GATE_CA_BUNDLE or REQUESTS_CA_BUNDLE"),
 )
-
-
-def _cause(error: Exception) -> str:
-    """Return what went wrong, and what to correct where it is a setting; an error's own words may quote the token."""
-    return next(words for kind, words in _CAUSES if isinstance(error, kind))
 
 
 def _json(answer: _Answer) -> Any:

@@ -153,7 +153,8 @@ def _update(api: Api, repository: str, ours: Sequence[_Comment], draft: Draft) -
     kept, *twins = ours
     if draft.marker.run != NO_RUN and latest.marker.run > draft.marker.run:
         return Posted("skipped-outdated", latest.url)
-    if _is_of_another_gate(latest.marker, draft.marker):
+    is_of_this_run = latest.marker.run == draft.marker.run != NO_RUN
+    if is_of_this_run and latest.marker.result != draft.marker.result:  # a gate has one result in a run
         return Posted("skipped-same-gate", latest.url, _SAME_GATE)
     place = f"/repos/{repository}/issues/comments"
     posted = _rewrite(api, f"{place}/{kept.id}", kept, draft)
@@ -180,11 +181,6 @@ _SAME_GATE = (
     "Another gate of this run has already written the comment of this gate-id, with another result; it was left as"
     " it is: give each job, matrix leg or step a gate-id of its own"
 )
-
-
-def _is_of_another_gate(theirs: Marker, ours: Marker) -> bool:
-    """Tell whether a comment was written by another gate of the same run: one gate has one result in a run."""
-    return theirs.run == ours.run != NO_RUN and theirs.result != ours.result
 
 
 def _says_the_same(comment: _Comment, draft: Draft) -> bool:

@@ -103,7 +103,8 @@ class Contents:
                 if selection.leads_into(path):
                     yield from self._below(path, commit, selection)
                 continue
-            yield Entry(path, _kind(listed), str(listed.get("sha")), _size(listed))
+            size = listed.get("size")
+            yield Entry(path, _kind(listed), str(listed.get("sha")), size if isinstance(size, int) else 0)
 
     def _listed(self, folder: str, commit: str) -> list[tuple[str, Mapping[str, Any]]]:
         self._count()
@@ -142,11 +143,6 @@ def _kind(listed: Mapping[str, Any]) -> Kind:
     if listed.get("type") == "symlink":
         return Kind.LINK
     return Kind.FILE if listed.get("type") == "file" and "/git/blobs/" in str(listed.get("git_url")) else Kind.SUBMODULE
-
-
-def _size(listed: Mapping[str, Any]) -> int:
-    size = listed.get("size")
-    return size if isinstance(size, int) else 0
 
 
 def _made_at(found: Mapping[str, Any]) -> str:

@@ -5,8 +5,7 @@ https://docs.github.com/en/rest/commits/commits#list-pull-requests-associated-wi
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 from urllib.parse import quote
 
 from safe_gate.github import Api
@@ -46,10 +45,7 @@ def _open_at_head(api: Api, context: Context) -> Iterator[int]:
         base = pull.get("base")
         home = base.get("repo") if isinstance(base, dict) else None
         is_ours = isinstance(home, dict) and home.get("full_name") == repository
-        if is_ours and _is_open_at(pull, context.head_sha) and isinstance(pull.get("number"), int):
+        head = pull.get("head")
+        is_at_head = isinstance(head, dict) and head.get("sha") == context.head_sha
+        if is_ours and is_at_head and pull.get("state") == "open" and isinstance(pull.get("number"), int):
             yield pull["number"]
-
-
-def _is_open_at(pull: Mapping[str, Any], sha: str) -> bool:
-    head = pull.get("head")
-    return pull.get("state") == "open" and isinstance(head, dict) and head.get("sha") == sha

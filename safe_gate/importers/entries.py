@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from safe_gate.core.given import Exchange, Imports, Lines
@@ -22,7 +22,7 @@ IMPORTING: Mapping[str, Imports] = {name: one.imports for name, one in EVALUATOR
 """What an import can make, by evaluator."""
 
 BY_DEFAULT = next(name for name in IMPORTING if isinstance(EVALUATORS[name].input, Lines))
-"""The evaluator whose cases an import makes unless it is told otherwise: its lines hold whole cases."""
+"""The evaluator whose cases an import makes by default: its lines hold whole cases."""
 
 _LONGEST_ID = 180  # leaves room for the number of a sample
 
@@ -51,7 +51,11 @@ class Request:
 def entry_of(row: Row, request: Request) -> JsonObject:
     """Return a row as a line, not yet validated."""
     message = row.user or ""
-    said = message if isinstance(message, str) else "\n\n".join(one["content"] for one in _since_a_reply(message))
+    if isinstance(message, str):
+        said = message
+    else:
+        last_reply = max(place for place, one in enumerate(message) if one["role"] == "assistant")
+        said = "\n\n".join(one["content"] for one in message[last_reply:] if one["role"] == "user")
     return request.makes.line(
         Exchange(
             id=short(row.id),
@@ -63,12 +67,6 @@ def entry_of(row: Row, request: Request) -> JsonObject:
             extra=row.extra,
         )
     )
-
-
-def _since_a_reply(messages: Sequence[Mapping[str, str]]) -> Iterator[Mapping[str, str]]:
-    """Yield the messages of the user that stand after the last reply."""
-    last = max(place for place, one in enumerate(messages) if one["role"] == "assistant")
-    yield from (one for one in messages[last:] if one["role"] == "user")
 
 
 def of_another(reply: JsonObject) -> str:

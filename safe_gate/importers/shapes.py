@@ -168,8 +168,11 @@ def _not_utf_8(error: UnicodeDecodeError) -> NotReadable:
 def _table(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
     text = _text(file)
     try:
-        delimiter = "\t" if shape == "tabs" else _delimiter(text)
-        for found in records.table(text, delimiter):
+        delimiter: str | None = "\t"
+        if shape != "tabs":
+            delimiter = records.delimiter_of(text.read(_HEAD).replace("\t", " "))
+            text.seek(0)
+        for found in records.table(text, delimiter or ","):
             if isinstance(found, NotReadable):
                 yield Refused(str(found), "", found.line)
             else:
@@ -178,12 +181,6 @@ def _table(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
         raise _not_utf_8(error) from None
     finally:
         text.detach()
-
-
-def _delimiter(text: TextIOWrapper) -> str:
-    found = records.delimiter_of(text.read(_HEAD).replace("\t", " "))
-    text.seek(0)
-    return found or ","
 
 
 def _columns(file: BinaryIO) -> Iterator[Record | Refused]:

@@ -20,7 +20,7 @@ from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes
 from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, of_another, short
-from safe_gate.importers.formats import Format, LeftOut, NotACase, Record, Refused, Row, formats
+from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
 from safe_gate.inputs import blocks, disk, matching, schemas, spool
@@ -40,16 +40,16 @@ class Imported:
     rows: spool.Spool
     problems: Problems
     found: list[tuple[str, str, int]]
-    """Of each file its path, its format, and how many rows came of it."""
+    """Each file's path, format and number of rows."""
     left_out: Counter[str]
-    """How many rows each kind of thing was left out of, or was left out as a whole."""
+    """For each kind of thing, how many rows it was left out of, or how many were left out as a whole."""
     ids: spool.Store
     repeated: spool.Store
     """The ids that more than one row has, with how many of them are written."""
     count: int = 0
     """How many rows became cases."""
     is_whole: bool = True
-    """Whether every file could be read to its end: what is wrong else is with single records."""
+    """Whether every file could be read to its end. Other problems are about single records."""
 
 
 def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
@@ -219,7 +219,8 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
 
     try:
         with disk.open_regular(path) as file:
-            for item in _read(chosen, kept(), request.mapping):
+            is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
+            for item in mapped(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
                 yield from (_problem(name, one) for one in refused)
                 refused.clear()
                 if isinstance(item, LeftOut):
@@ -237,12 +238,6 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
         _break(result, Problem(Place(name, error.line), f"{error}; what follows is not read"))
     except ModuleNotFoundError as error:
         _break(result, _missing(name, error))
-
-
-def _read(chosen: Format, records: Iterator[Record], mapping: Mapping[str, str]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the rows of records: as their format says, or where a mapping names a side, as that says."""
-    is_mapped = mapping.keys() - {"id", "tags"} or (mapping and chosen.shape)
-    return mapped(records, mapping) if is_mapped else chosen.rows(records)
 
 
 def _overlay(item: Row | Refused, record: Record, own: Mapping[str, str]) -> Mapping[str, Any]:

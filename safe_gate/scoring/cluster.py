@@ -62,7 +62,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler
         for item in items:
             # Not `pure`: that would work out a key from every item, to save what is equal to another.
             waiting.append(client.submit(_applied, _software(), sent, pickle.dumps(item), pure=False))
-            if len(waiting) > 2 * _threads(client):
+            if len(waiting) > 2 * sum(client.nthreads().values()):
                 yield _result(waiting.popleft(), client, scheduler)
         while waiting:
             yield _result(waiting.popleft(), client, scheduler)
@@ -127,10 +127,6 @@ def _knock(scheduler: str) -> None:
 
 def _broken(scheduler: str, words: str) -> CannotJudge:
     return CannotJudge(Problem(Place("scheduler"), f"{scheduler[:80]} {words}"))
-
-
-def _threads(client: Client) -> int:
-    return sum(client.nthreads().values())
 
 
 def _wait(client: Client, scheduler: str, seconds: int, words: str) -> None:

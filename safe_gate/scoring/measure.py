@@ -317,17 +317,13 @@ def _engine(options: Options) -> tuple[Mapped, int]:
         from safe_gate.scoring import cluster  # which imports what few have
 
         return partial(cluster.ordered, scheduler=options.scheduler), cluster.LINES
-    return partial(workers.ordered, processes=_processes(options.jobs)), blocks.PART_LINES
+    processes = workers.cores() if options.jobs == "auto" else int(options.jobs)
+    return partial(workers.ordered, processes=processes), blocks.PART_LINES
 
 
 def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
     """Return a case's entry as it may be shown. All that is added up from entries holds no more than they do."""
     return entry if text == "full" else without_texts(evaluator, entry)
-
-
-def _processes(jobs: str) -> int:
-    """Return how many processes a setting asks for: as many as there are cores, or a number."""
-    return workers.cores() if jobs == "auto" else int(jobs)
 
 
 def rules_digest(options: Options, *, root: Path = HERE) -> str:

@@ -14,15 +14,11 @@ from safe_gate.sinks.events import Run, Stream, cloud_events
 def send(stream: Stream, run: Run, options: Options, _timer: Timer) -> None:
     """Write all events to the file, or leave it as it was. Raises CannotJudge, or SinkError if it is another file."""
     path = Path(options.sink_file)
-    if path.is_file() and not _holds_events(path):
-        raise SinkError("the file exists and holds something else than events; name another file")
+    if path.is_file():
+        with path.open("rb") as file:
+            if file.read(len(_START)) not in (b"", _START):
+                raise SinkError("the file exists and holds something else than events; name another file")
     writing.write(path, (f"{line(event)}\n" for event in cloud_events(stream(), run)))
-
-
-def _holds_events(path: Path) -> bool:
-    with path.open("rb") as file:
-        start = file.read(len(_START))
-    return start in (b"", _START)
 
 
 _START = b'{"specversion": "1.0"'

@@ -7,7 +7,7 @@ too, such as OTEL_EXPORTER_OTLP_HEADERS and OTEL_RESOURCE_ATTRIBUTES.
 from __future__ import annotations
 
 import logging
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
@@ -37,7 +37,9 @@ def send(stream: Stream, run: Run, options: Options, timer: Timer) -> None:
     except ImportError:
         raise SinkError("OpenTelemetry's SDK is not installed; install SAFE Gate with the extra `otel`") from None
 
-    _silence()
+    logger = logging.getLogger("opentelemetry")  # silenced: its messages may hold the address or a header
+    logger.addHandler(logging.NullHandler())
+    logger.propagate = False
     session = _http.Session(options.ca_bundle)
     endpoint = f"{options.sink_otlp.rstrip('/').removesuffix(_PATH)}{_PATH}"
     exporter = OTLPLogExporter(endpoint, timeout=timer.left, session=session)
@@ -52,13 +54,6 @@ def send(stream: Stream, run: Run, options: Options, timer: Timer) -> None:
         if rejected := _rejected(session.answer):
             raise SinkError(f"{plural(rejected, 'event')} rejected; {plural(sent, 'event')} sent before")
         sent += len(batch)
-
-
-def _silence() -> None:
-    """Keep the SDK from the log: what it says of a failure may hold the address, or a header."""
-    logger = logging.getLogger("opentelemetry")
-    logger.addHandler(logging.NullHandler())
-    logger.propagate = False
 
 
 def _rejected(answer: bytes) -> int:
@@ -78,7 +73,9 @@ def _records(stream: Stream, run: Run) -> Iterator[ReadableLogRecord]:
     from opentelemetry.sdk.resources import OTELResourceDetector, Resource
     from opentelemetry.sdk.util.instrumentation import InstrumentationScope
 
-    resource = Resource({"service.name": "safe-gate", "service.version": __version__, **_origin(run)})
+    origin = {"vcs.repository.url.full": run.repository, "cicd.pipeline.run.url.full": run.url}
+    known = {name: value for name, value in origin.items() if value}
+    resource = Resource({"service.name": "safe-gate", "service.version": __version__, **known})
     resource = resource.merge(OTELResourceDetector().detect())  # the user's own words stand
     scope = InstrumentationScope("safe-gate", __version__)
     for event in stream():
@@ -88,11 +85,6 @@ def _records(stream: Stream, run: Run) -> Iterator[ReadableLogRecord]:
                 timestamp=time, observed_timestamp=time, attributes=_attributes(event, one), event_name=_NAME
             )
             yield ReadableLogRecord(record, resource, scope)
-
-
-def _origin(run: Run) -> Mapping[str, str]:
-    found = {"vcs.repository.url.full": run.repository, "cicd.pipeline.run.url.full": run.url}
-    return {name: value for name, value in found.items() if value}
 
 
 def _attributes(event: Event, one: Evaluation) -> dict[str, Any]:

@@ -56,7 +56,7 @@ class Totals:
                 by_tag[tag, "labels"] += len(labels)
                 by_tag[tag, "matched"] += sum(label["match"] for label in labels.values())
             for name, check in result["checks"].items():
-                verdicts[name, _VERDICTS[_actual(check)]] += 1
+                verdicts[name, _VERDICTS[check["pass"] if check.get("applicable", True) else None]] += 1
             for name, label in labels.items():
                 matched[name, label["match"]] += 1
                 for tag in ("", *(tag for tag in tags if tag)):
@@ -101,11 +101,6 @@ def is_as_expected(result: JsonObject) -> bool:
     return bool(result["pass"] != result["is_negative_example"]) and not (
         result["is_negative_example"] and "no_reply" in result
     )
-
-
-def _actual(check: JsonObject) -> bool | None:
-    """Return a check's verdict as a label, by its part of a result; what does not say so is applicable."""
-    return check["pass"] if check.get("applicable", True) else None
 
 
 def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
@@ -215,13 +210,12 @@ def _quality(confusion: Counter[tuple[str, str, str, str]]) -> dict[str, Any]:
         checks.setdefault(tag, set()).add(check)
 
     def rates(tag: str) -> dict[str, Any]:
-        return {check: _rates(_counts(confusion, check, tag)) for check in sorted(checks.get(tag, ()))}
+        return {
+            check: _rates({said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS})
+            for check in sorted(checks.get(tag, ()))
+        }
 
     return {"by_check": rates(""), "by_tag": Lookup(sorted(checks.keys() - {""}), rates)}
-
-
-def _counts(confusion: Counter[tuple[str, str, str, str]], check: str, tag: str) -> dict[str, dict[str, int]]:
-    return {said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS}
 
 
 _WORDS = tuple(_VERDICTS.values())

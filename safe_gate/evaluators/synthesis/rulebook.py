@@ -17,14 +17,16 @@ from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.matching.gain import Gain, distinct_replies, gains
 from safe_gate.evaluators.synthesis.matching.learning import TAUGHT, Row, as_packs, rows
-from safe_gate.evaluators.synthesis.matching.rules import Rule
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 
 
 def listed(rules: Rules) -> Iterator[Table | str]:
     """Yield the checks, by the groups that they look for, and the rules that count: id, group and origin."""
     yield _checks(rules)
-    shown = tuple((Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or _learned(rule)) for rule in rules.all)
+    shown = tuple(
+        (Untrusted(rule.id), rule.group, _ORIGINS.get(rule.origin) or f"learned: {rule.inside} of {rule.total}")
+        for rule in rules.all
+    )
     yield Table(("Rule", "Group", "Origin"), "<<<", shown)
     yield f"{plural(len(shown), 'rule')}, {sum(rule.total > 0 for rule in rules.all)} of them learned"
 
@@ -44,10 +46,6 @@ def _checks(rules: Rules) -> Table:
 
 
 _ORIGINS = {"spec": "spec", "hand": "hand-written", "": "own"}
-
-
-def _learned(rule: Rule) -> str:
-    return f"learned: {rule.inside} of {rule.total}"
 
 
 def own(recipe: str) -> list[packs.Pack]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 
@@ -76,13 +76,9 @@ def each(
             if not isinstance(record.value, dict):
                 raise NotACase("is not an object; expected an object with named fields")
             for item in read(record.value):
-                yield item if isinstance(item, LeftOut) else _at(record.line, item)
+                yield item if isinstance(item, LeftOut) else replace(item, line=record.line)
         except NotACase as error:
             yield Refused(str(error), error.id, record.line)
-
-
-def _at(line: int, row: Row) -> Row:
-    return Row(row.id, row.user, row.assistant, row.tags, row.extra, row.left_out, line)
 
 
 def id_of(value: Any) -> str:
