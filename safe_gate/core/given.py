@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 LineOf = Callable[[Sequence[str | int]], int]
-"""What tells on which line of a document a value stands, by its path; of a field that is missing, its object."""
+"""Returns the line of a value in a document by its path; for a missing field, the line of its object."""
 
 
 def _never(_: Any) -> bool:
@@ -81,7 +81,7 @@ class Documents(NamedTuple):
 
 
 class Way(Enum):
-    """Which change of a value asks for less. No value (None) is no limit, an empty list is all (`FEWER_OF_ALL`)."""
+    """Which change of a value makes the gate weaker. None is no limit, an empty list means all (`FEWER_OF_ALL`)."""
 
     LOWER = auto()
     HIGHER = auto()
@@ -91,7 +91,7 @@ class Way(Enum):
 
 
 class Misnamed(NamedTuple):
-    """A name that a setting gives and nothing has: the setting, by the name of its option, and what was expected."""
+    """A name in a setting that nothing has: the setting, by the name of its option, and what was expected."""
 
     setting: str
     name: str
@@ -99,7 +99,7 @@ class Misnamed(NamedTuple):
 
 
 class Contradiction(NamedTuple):
-    """Settings that are fine alone but not together: a message, and what it is about.
+    """Settings that contradict each other: a message, and what it is about.
 
     That is the first of `options`, by their names; `{}` in the message stands for the second as the user knows it. With
     a `key` of the config file it is that, if one of `options` is set there or there are none.
@@ -111,7 +111,7 @@ class Contradiction(NamedTuple):
 
 
 class CaseAt(NamedTuple):
-    """Where a case of a document stands, the name of the document's file without its suffix, and its cluster."""
+    """The place of a case in a document, the name of the document's file without its suffix, and the cluster."""
 
     place: Place
     stem: str
@@ -128,12 +128,12 @@ class Case(Protocol):
 
     @property
     def place(self) -> Place:
-        """Where it stands."""
+        """Its place."""
         ...
 
     @property
     def cluster(self) -> str:
-        """What names the cases that change together, "" for none."""
+        """The name of the cases that change together, "" for none."""
         ...
 
     @property
@@ -142,7 +142,7 @@ class Case(Protocol):
         ...
 
     def asks(self) -> dict[str, Any]:
-        """Return what is asked of the output, in no order of its own: two cases that ask the same are alike."""
+        """Return what is asked of the output, without an order: two cases that ask the same are equal."""
         ...
 
     def given(self) -> dict[str, Any]:
@@ -150,7 +150,7 @@ class Case(Protocol):
         ...
 
     def digests(self) -> dict[str, str]:
-        """Return digests as `case` and `output`, which tell whether either is the same in another run."""
+        """Return digests as `case` and `output`. They show whether either is the same in another run."""
         ...
 
     def texts(self) -> dict[str, Any]:
@@ -186,7 +186,7 @@ class OwnFile(NamedTuple):
     line_of: LineOf = lambda _: 0
 
     def place(self, *path: str | int) -> Place:
-        """Return where a value of it stands, or the object that lacks it."""
+        """Return the place of a value, or of the object that lacks it."""
         return Place(self.path, self.line_of(path))
 
 
@@ -233,7 +233,7 @@ class RuleBook(Protocol):
     """What the command `rules` asks of an evaluator whose rules are in files. `recipe` is `Evaluator.recipe`'s."""
 
     def listed(self, by: Any) -> Iterable[Table | str]:
-        """Return the rules that count, as a reader is shown them."""
+        """Return the rules that count, as readers see them."""
         ...
 
     def own(self, recipe: str) -> Sequence[JsonObject]:

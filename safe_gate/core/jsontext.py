@@ -1,7 +1,7 @@
 """JSON as text: parsed strictly, with a line for every value.
 
-Pure. The standard parser accepts NaN, infinite numbers and doubled keys, tells no places and
-recurses; a gate needs the opposite of each. Comments (`//`, `/* */`) are allowed on request.
+Pure. The standard parser accepts NaN, infinite numbers and doubled keys, has no places and recurses. A gate needs the
+opposite of each. Comments (`//`, `/* */`) are allowed on request.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ Path = tuple[str | int, ...]
 _TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
 _STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
-_INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # as a value begins: what follows it may be no JSON
+_INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # the start of a value: the rest may not be JSON
 _BLANKS = " \t\n\r"  # all that JSON knows
 _BETWEEN = re.compile(r"[\s,:]*+")
 _decoder = json.JSONDecoder()
@@ -58,7 +58,7 @@ def _containers(text: str) -> int:
 
 
 def parse(text: str, *, comments: bool = False) -> Any:
-    """Return the value a JSON text stands for.
+    """Return the value of a JSON text.
 
     Raises JsonError for broken syntax, for NaN, Infinity and fractions beyond a double, for integers of
     thousands of digits, for a key that an object has twice, and for nesting deeper than `MAX_DEPTH`.
@@ -92,7 +92,7 @@ def _has_too_many_digits(token: str) -> bool:
 
 
 def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
-    """Say what is wrong in words of our own: the parser's change from one Python to the next."""
+    """Say what is wrong in our own words: the parser's words differ between versions of Python."""
     position = error.pos
     if not text.strip():
         return JsonError("it is empty", 1)
@@ -123,7 +123,7 @@ def _syntax_error(text: str, error: json.JSONDecodeError) -> JsonError:
 
 
 def blank_comments(text: str) -> str:
-    """Return the text with comments turned to blanks, so that every place stays the same."""
+    """Return the text with comments replaced by blanks, so that every place stays the same."""
     return _COMMENT.sub(lambda m: m[0] if m[0].startswith('"') else re.sub(r"[^\n]", " ", m[0]), text)
 
 
@@ -203,7 +203,7 @@ def units(text: str) -> int:
 
 
 def _next(text: str, place: int) -> int:
-    """Return where the next value, or the end of what holds it, stands."""
+    """Return the place of the next value, or of the end of its container."""
     return next(_BETWEEN.finditer(text, place)).end()  # it matches nothing, too
 
 
@@ -241,7 +241,7 @@ def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _line_of(text: str, refused: _RefusedError) -> int:
-    if refused.key is None:  # what follows may touch it: the parser has not come so far
+    if refused.key is None:  # the next token may touch it: the parser is not there yet
         place = next(token.start() for token in _TOKEN.finditer(text) if token[0].startswith(refused.token))
         return text.count("\n", 0, place) + 1
     seen: set[Path] = set()
@@ -272,7 +272,7 @@ _CONTAINERS = (dict, list)
 
 
 def _too_deep(text: str) -> JsonError:
-    """Return what is wrong with a text that is nested too deep, at the line where it gets so."""
+    """Return the error of a text that is nested too deep, at the line where it becomes so."""
     depth, place = 0, 0
     for match in _TOKEN.finditer(text):
         if match[0] in "[{":

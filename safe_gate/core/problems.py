@@ -14,7 +14,7 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 
 
 MOST_KEPT = 1_000
-"""So many problems of a file, and of a report, are kept; the rest are counted."""
+"""The number of problems that a file, and a report, keeps. The rest are counted."""
 
 
 class Problems:
@@ -34,7 +34,7 @@ class Problems:
         self._more: dict[str, int] = {}
 
     def add(self, problem: Problem) -> None:
-        """Take in a problem."""
+        """Add a problem."""
         some = self._by_file.setdefault(problem.place.path, [])
         some.append(problem)
         if len(some) >= 2 * MOST_KEPT:
@@ -56,17 +56,17 @@ class Problems:
 
 
 def _standing(some: Sequence[Problem], more: int) -> Iterator[Problem]:
-    """Yield problems, the last of which stands for so many more."""
+    """Yield problems. The last one counts for so many more."""
     yield from some[:-1]
     yield replace(some[-1], count=some[-1].count + more)
 
 
 def first_of(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the first problems by their places, as many as a report keeps; the last stands for the rest, too."""
+    """Return the first problems by their places, as many as a report keeps. The last one counts for the rest too."""
     ordered = in_order(problems)
     return list(_standing(ordered[:MOST_KEPT], number(ordered[MOST_KEPT:]))) if ordered else []
 
 
 def number(problems: Iterable[Problem]) -> int:
-    """Return how many problems there are, with those that are only counted."""
+    """Return the number of problems, including those that are only counted."""
     return sum(problem.count for problem in problems)

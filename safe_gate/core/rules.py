@@ -12,7 +12,7 @@ from safe_gate.core.stats import wilson
 
 
 class Count(NamedTuple):
-    """So many of something, named as it is for one and for many."""
+    """A count of something, with its noun in the singular and in the plural."""
 
     number: int
     one: str
@@ -20,7 +20,7 @@ class Count(NamedTuple):
 
 
 class Share(NamedTuple):
-    """A part of a whole: what that share is called, and words that tell both."""
+    """A part of a whole: the name of the share, and words with both numbers."""
 
     noun: str
     part: int
@@ -33,7 +33,7 @@ def _nothing(_: JsonObject) -> bool:
 
 
 def anything(_: JsonObject) -> bool:
-    """Return True: of a rule that applies to all parts, or forgives all failing cases."""
+    """Return True: the rule applies to all parts, or forgives all failing cases."""
     return True
 
 
@@ -98,7 +98,7 @@ _RELATIONS = {
 
 
 def _interval(part: int, whole: int) -> str:
-    """Return what a share of so few cases may really be, in words."""
+    """Return the confidence interval of a share, in words."""
     low, high = (fixed(100 * end, 0) for end in wilson(part, whole))
     return f"95 % interval {low} to {high} %"
 

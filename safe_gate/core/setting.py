@@ -1,4 +1,4 @@
-"""How settings are declared: each a field of a dataclass, with its default, its names and its words. Pure data."""
+"""How settings are declared: each is a field of a dataclass, with its default, names and help. Pure data."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
 
 ALL = "all"
-"""The entry of a setting by check, or by metric, that stands for all of them."""
+"""The entry of a setting by check or metric that applies to all of them."""
 
 POWER = ("run", "power")
 """The commands that count cases."""
@@ -66,17 +66,17 @@ class Setting:
 
     @property
     def is_mapping(self) -> bool:
-        """Whether the option takes numbers by id: an object in the config file, elsewhere `ID=NUMBER`, one a line."""
+        """Whether the option takes numbers by id: an object in the config file, elsewhere `ID=NUMBER`, one per line."""
         return bool(self.kind == Mapping[str, float] | None)
 
     @property
     def can_be_off(self) -> bool:
-        """Whether it is a limit that holds unless it is set to `OFF`, which stands for None."""
+        """Whether it is a limit that applies unless it is set to `OFF`, which means None."""
         return type(None) in get_args(self.kind) and self.default is not None
 
     @property
     def metavar(self) -> str:
-        """What stands for the value in `--help`."""
+        """The placeholder of the value in `--help`."""
         if self.is_mapping:
             return "[CHECK=]N" if self.general else "ID=N"
         if self.choices:
@@ -118,13 +118,13 @@ def option(
 
 
 def renamed(name: str, short: str, *commands: str) -> Mapping[str, tuple[str, ...]]:
-    """Return the flags of an input: its full name first, or for commands of its evaluator alone its short one."""
+    """Return the flags of an input: its full name first, but its short name first for its evaluator's own commands."""
     full, brief = f"--{name}", f"--{short}"
     return dict.fromkeys(POWER, (full, brief)) | dict.fromkeys(commands, (brief, full))
 
 
 def settings_of(options: type) -> Iterator[Setting]:
-    """Yield the settings that a dataclass declares, with their names worked out, in order."""
+    """Yield the settings that a dataclass declares, with all their names, in order."""
     kinds = get_type_hints(options)
     for one in fields(options):
         facts = one.metadata

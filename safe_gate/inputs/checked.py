@@ -79,14 +79,14 @@ _NO_REPORT: Mapping[str, str] = {
     "waivers": "is a file of waivers, not a report of safe-gate run",
     "config": "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
 }
-"""What a file is that is no report, by its kind as `kind_of` tells it."""
+"""The description of a file that is not a report, by its kind from `kind_of`."""
 
 _IN_COMMIT = {
     kind.name: "its outputs" if kind.name == one.input.kind and isinstance(one.input, Documents) else "it"
     for one in EVALUATORS.values()
     for kind in one.kinds
 }
-"""What a commit contains that is named in place of a file, by the kind of the file."""
+"""What a commit contains if it is named instead of a file, by the kind of the file."""
 
 
 def _complete(report: Any) -> None:
@@ -111,7 +111,7 @@ _MISTAKEN = {
         for kind, command in ALONE.items()
     },
 }
-"""What is said of a document of another kind than the one that is meant, where the two may be mixed up."""
+"""The message for a document of the wrong kind, where two kinds may be mixed up."""
 
 
 def waivers(path: str, *, root: Path = HERE) -> tuple[InputFile, Mapping[str, Any]] | None:

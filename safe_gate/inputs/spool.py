@@ -41,7 +41,7 @@ class Spool(View[JsonObject]):
         try:
             self._file.seek(self._size)
             self._file.write(some)
-            self._file.flush()  # that there is no room must be found here, not by whoever reads
+            self._file.flush()  # find out here that there is no room, not when reading
         except OSError as error:
             raise _no_room(error) from None
         self._size += len(some)

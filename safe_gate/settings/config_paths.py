@@ -67,5 +67,5 @@ _STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values
 
 
 def _is_ref(name: str, value: str) -> bool:
-    """Tell a baseline that is no path: a git ref, or a word such as `base`."""
+    """Tell whether a setting is a baseline but not a path: a git ref, or a word such as `base`."""
     return name == "baseline" and PurePosixPath(value.strip()).suffix not in (".json", ".jsonl")

@@ -24,7 +24,7 @@ _PASSING = frozenset({408, 425, 429})
 
 
 class _Refused(Exception):
-    """A batch was not taken. `retry_after` are the seconds that the server asks for, None if trying again is no use."""
+    """A batch was refused. `retry_after` are the seconds that the server asks for, None if a retry is useless."""
 
     def __init__(self, words: str, retry_after: float | None) -> None:
         super().__init__(words)
