@@ -308,6 +308,11 @@ def _of_settings(policy: Mapping[str, Any], left_out: Mapping[str, int]) -> Iter
         yield ("Recorded text is hidden: hashes replace it.",)
 
 
+def filter_of(report: Report) -> Phrase:
+    """Return the sentence of `filtered` on a report, an empty one without a filter."""
+    return next(filtered(report.provenance.policy, report.provenance.left_out or {}), ())
+
+
 def filtered(policy: Mapping[str, Any], counts: Mapping[str, int]) -> Iterator[Phrase]:
     """Yield a sentence on the filters of a run, and on how many cases they leave out, as far as that is known."""
     wanted, unwanted = (policy.get(name) or [] for name in ("tag", "not_tag"))

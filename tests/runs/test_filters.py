@@ -6,6 +6,7 @@ import json
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
+from xml.etree import ElementTree
 
 import pytest
 from hypothesis import given
@@ -55,11 +56,19 @@ def test_a_filter_leaves_in_what_it_says_and_every_report_names_it(
     safe_gate: SafeGate, filters: list[str], ids: list[str], words: str, jobs: str
 ) -> None:
     cases()
-    ran = safe_gate(*RUN, *filters, "--jobs", jobs, "--reports", "json", "markdown", "html")
+    ran = safe_gate(*RUN, *filters, "--jobs", jobs, "--reports", "json", "markdown", "html", "junit", "sarif")
     assert (ran.code, judged()) == (int("c" in ids), ids)
     assert f"Filtered: only cases {words}" in ran.out
     for name in ("safe-gate.md", "safe-gate.html"):
         assert "Filtered: only cases with" in Path("reports", name).read_text("utf-8")
+    (run,) = json.loads(Path("reports/safe-gate.sarif").read_text("utf-8"))["runs"]
+    suites = ElementTree.parse("reports/safe-gate.junit.xml").getroot()
+    (of_suite,) = suites.findall("testsuite/properties/property[@name='filter']")
+    for said in (
+        run["properties"]["filter"],
+        of_suite.attrib["value"],
+    ):
+        assert said.startswith(f"Filtered: only cases {words}")
     provenance = report()["provenance"]
     assert provenance.get("left_out", {}) == ({"synthesis": 3 - len(ids)} if len(ids) < 3 else {})
     assert "HOLDS" in safe_gate("verify", "reports/safe-gate.json").out

@@ -13,7 +13,7 @@ from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.report import Report, Waiver
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.formats import Run
-from safe_gate.render.report import message, rule_name
+from safe_gate.render.report import filter_of, message, rule_name
 from safe_gate.render.untrusted import plain, quoted, xml
 
 
@@ -30,8 +30,10 @@ class _Test(NamedTuple):
 def _draw(run: Run) -> Iterator[str]:
     report = run.report
     yield '<?xml version="1.0" encoding="UTF-8"?>\n<testsuites name="SAFE Gate">\n'
-    version = ("version", report.tool.version)
-    yield _suite("gate", "gate", [*_rules(report), *map(_input, report.problems)], [version])
+    facts = [("version", report.tool.version)]
+    if words := filter_of(report):
+        facts.append(("filter", quoted(words)))
+    yield _suite("gate", "gate", [*_rules(report), *map(_input, report.problems)], facts)
     for case in judged_cases(report):
         properties = [*_properties(case)]
         yield _suite(_whole(case.id), case.evaluator.name, [*_tests(case)], properties, _whole(case.place.path))

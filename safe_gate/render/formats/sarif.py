@@ -21,7 +21,7 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import WHOLE, JudgedCase, is_compared, judged_cases, repository_path, told
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.report import NEWLY_FAILING, message, rule_name
+from safe_gate.render.report import NEWLY_FAILING, filter_of, message, rule_name
 from safe_gate.render.untrusted import address, plain, quoted, sarif
 
 _MOST = 5_000
@@ -48,6 +48,8 @@ def _draw(source: Run) -> Iterator[str]:
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "invocations": [_invocation(report, folder, left_out)],
     }
+    if words := filter_of(report):
+        run["properties"] = {"filter": quoted(words)}
     yield f'{{"$schema": {line(_SCHEMA)}, "version": "2.1.0", "runs": [{{\n'
     yield from (f"{line(key)}: {line(value)},\n" for key, value in run.items())
     yield '"results": ['
