@@ -167,6 +167,7 @@ def test_a_message_that_discloses_is_judged_without_what_came_before(safe_gate: 
         ("Should I tell her about the exam tomorrow?", True),
         ("Would my teacher let me repeat the exam?", True),
         ("It was on Tuesday morning in the big hall.", True),
+        ("I bought a red bike yesterday.", True),
     ],
 )
 def test_a_user_who_asks_about_something_else_has_left_the_disclosure(
