@@ -7,9 +7,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
+from itertools import chain
 from typing import Any
 
 from safe_gate.core.digests import digest as digest_of
@@ -80,12 +81,14 @@ def made(recipe: str, data: Shipped) -> Rules:
     """
     profile, sensitivity, own, off, weights, words = json.loads(recipe)
     packs = selected(own, off, weights, data)
-    return replace(rules(packs, data, profile, sensitivity, own=own, known=_known(data)), recipe=recipe, wording=words)
+    return replace(
+        rules(packs, data, profile, sensitivity, own=own, known=stored_table(data)), recipe=recipe, wording=words
+    )
 
 
 def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:
     """Return the rules that ship, ready to score by."""
-    return rules(shipped(data), data, profile, sensitivity, known=_known(data))
+    return rules(shipped(data), data, profile, sensitivity, known=stored_table(data))
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
@@ -138,7 +141,7 @@ def table(data: Shipped) -> bytes:
     return network.written(compiled_table(by_field, classes(data)), _key(data))
 
 
-def _known(data: Shipped) -> Table | None:
+def stored_table(data: Shipped) -> Table | None:
     """Return what `TABLE` holds, None if there is none, or if it was made of other classes or by other code."""
     try:
         return network.read(data.read(TABLE), _key(data))
@@ -234,22 +237,29 @@ def digest(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
 
 
 def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
-    """Return the rules and a team's checks that there are, whether or not they are switched off, by their ids."""
+    """Return the rules and a team's checks that there are, whether or not they are switched off, by their ids.
+
+    A rule can let a reply pass if its group speaks for a reply, or keeps what is against it from counting.
+    """
     teams = check(own, data)
     lets_pass = IN_FAVOUR | MESSAGE.keys() | definitions.lets_pass(teams)
-    return {id_: fact for pack in (*shipped(data), *teams) for id_, fact in _facts_of(pack, lets_pass)}
+    found = {id_: PackFact(sha256, group in lets_pass) for id_, group, sha256 in _digests_of_shipped(data)}
+    for pack in teams:
+        found |= definitions.facts(pack) if "defines" in pack else ()
+        found |= ((id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests(pack))
+    return found
 
 
-def _facts_of(pack: Pack, lets_pass: Set[str]) -> Iterator[tuple[str, PackFact]]:
-    """Yield the rules of a pack, each with the digest of what decides its hits and whether it can let a reply pass.
+@cache
+def _digests_of_shipped(data: Shipped) -> tuple[tuple[str, str, str], ...]:
+    return tuple(chain.from_iterable(map(_digests, shipped(data))))
 
-    It can if its group is one of `lets_pass`: it speaks for a reply, or keeps what is against it from counting.
-    """
-    if "defines" in pack:
-        yield from definitions.facts(pack)
+
+def _digests(pack: Pack) -> Iterator[tuple[str, str, str]]:
+    """Yield the rules of a pack, each with its group and the digest of what decides its hits."""
     around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
     for rule in pack["rules"]:
-        yield rule["id"], PackFact(digest_of({**around, "rule": rule}), pack["group"] in lets_pass)
+        yield rule["id"], pack["group"], digest_of({**around, "rule": rule})
 
 
 def _too_large(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:

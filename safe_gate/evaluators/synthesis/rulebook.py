@@ -63,9 +63,10 @@ def taught(cases: Sequence[Case], settings: JsonObject, recipe: str, data: Shipp
         raise CannotJudge(Problem(Place("profile"), "is spec, which uses no learned rules; expected standard"))
     teams = own(recipe)
     today = packs.selected(teams, settings["rules_off"], settings["rule_weights"], data)
+    table = packs.stored_table(data)
 
     def ready(some: Sequence[packs.Pack]) -> Rules:
-        return packs.rules(some, data, sensitivity=settings["sensitivity"], own=teams)
+        return packs.rules(some, data, sensitivity=settings["sensitivity"], own=teams, known=table)
 
     rules = ready(today)
 
