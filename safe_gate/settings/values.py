@@ -8,8 +8,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterator, Mapping, Sequence
-from functools import partial
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -55,13 +55,14 @@ def by_pydantic(
     from pydantic import ValidationError
 
     try:
-        return Options(**_model(values)().model_dump())
+        return Options(**_model()(sources=values).model_dump())
     except ValidationError as error:
         raise CannotJudge(*problems, *_explain(error, origins)) from None
 
 
-def _model(sources: Sequence[Mapping[str, Any]]) -> type[BaseSettings]:
-    """Return a settings class with a field for each option that merges the sources, first wins."""
+@cache
+def _model() -> Callable[..., BaseSettings]:
+    """Return a settings class with a field for each option. It merges the `sources` it is called with, first wins."""
     from pydantic import create_model
     from pydantic_settings import BaseSettings, InitSettingsSource, PydanticBaseSettingsSource
 
@@ -69,8 +70,9 @@ def _model(sources: Sequence[Mapping[str, Any]]) -> type[BaseSettings]:
         # The library's own sources are left out, a `.env` file of the checkout among them.
         @classmethod
         def settings_customise_sources(
-            cls, settings_cls: type[BaseSettings], *_: PydanticBaseSettingsSource, **__: PydanticBaseSettingsSource
+            cls, settings_cls: type[BaseSettings], init_settings: Any, *_: Any, **__: Any
         ) -> tuple[PydanticBaseSettingsSource, ...]:
+            sources = init_settings.init_kwargs["sources"]
             return tuple(InitSettingsSource(settings_cls, dict(source)) for source in sources)
 
     fields: dict[str, Any] = {setting.name: _field(setting) for setting in settings()}

@@ -8,8 +8,10 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import pydantic
 import pytest
 
+from safe_gate.settings import sources, values
 from tests.support.cases import SILENT, Ran, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]
@@ -467,3 +469,18 @@ def test_what_the_action_does_refuses_misspelt_inputs(
     ran = safe_gate(*command)
     assert ran.code == 3
     assert "did you mean max-regressions?" in ran.err
+
+
+def test_the_model_of_settings_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def counted(*arguments: Any, **fields: Any) -> Any:
+        built.append(arguments)
+        return create_model(*arguments, **fields)
+
+    create_model = pydantic.create_model
+    values._model.cache_clear()
+    monkeypatch.setattr("pydantic.create_model", counted)
+    for share in ("0.5", "0.7"):
+        assert sources.resolve({"min_pass_rate": share}, {}, lambda _: None).options.min_pass_rate == float(share)
+    assert len(built) == 1
