@@ -131,12 +131,12 @@ def _changes(old: Report, report: Report) -> Iterator[_Change]:
             yield _Change(_GONE, case_id, before[case_id].words)
         for case_id in after.keys() - before.keys():
             yield _Change(_ADDED, case_id, "", after[case_id].words)
-        for change in part["changes"] if part else ():
-            (was, _, now), (passed, _, passes) = change["labels"], change["passed"]
+        for change in part.changes if part else ():
+            (was, _, now), (passed, _, passes) = change.labels, change.passed
             if passed != passes:
                 kind = _FIXED if passes else _NEWLY
-                yield _Change(kind, change["id"], was, now, ", ".join(change["because"]))
-        for case_id in part["cases"]["changed_expectations"] if part else ():
+                yield _Change(kind, change.id, was, now, ", ".join(change.because))
+        for case_id in part.cases.changed_expectations if part else ():
             yield _Change(_ASKED, case_id, before[case_id].words, after[case_id].words)
 
 

@@ -10,11 +10,12 @@ from typing import Any
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline
+from safe_gate.core.compared import Against, Comparison
 from safe_gate.core.digests import digest
-from safe_gate.core.model import CannotJudge, JsonObject, Parts, Place, Problem
+from safe_gate.core.model import CannotJudge, Parts, Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
-from safe_gate.evaluators import EVALUATORS, outcomes_of, present, without_texts
+from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
 from safe_gate.gate import drops, regression
 from safe_gate.inputs import matching
 from safe_gate.inputs import named as named_files
@@ -119,19 +120,14 @@ def against(
     *,
     root: Path = HERE,
     waived: Mapping[str, Set[str]] | None = None,
-) -> dict[str, Any]:
-    """Return the comparison of a run with its baseline, in the shape of the report.
+) -> Comparison:
+    """Return the comparison of a run with its baseline.
 
     `options` are the run's own, and what `options_at` gives withholds texts as they do; the run's rule packs lie
     below `root`; `waived` is that of `drops.judge`.
     Raises CannotJudge with every problem of the baseline: one that cannot be read is never a pass.
     """
-    none: dict[str, Any] = {
-        "baseline": named(base, options, generated_at),
-        "status": "none",
-        "without_baseline": [],
-        **dict.fromkeys(EVALUATORS),
-    }
+    none = Comparison(named(base, options, generated_at), drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
     if base is None:
         return none
     try:
@@ -156,13 +152,12 @@ def against(
         counts=lambda outcome: asked.selects(head.filters, outcome.groups),
     )
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
-    clustered = {"cluster_key": head.cluster_key} if head.cluster_key else {}
-    comparison = {**none, **clustered, "without_baseline": without, **compared}
-    outcomes = drops.judge(comparison, guards(options), waived)
-    return {**comparison, "status": drops.status(comparison, outcomes, guards(options)).value}
+    outcomes = drops.judge(compared, guards(options), waived)
+    status = drops.status(compared, outcomes, guards(options)).value
+    return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def texts_before(base: Baseline, comparison: JsonObject, options: Options, options_at: OptionsAt) -> Store:
+def texts_before(base: Baseline, comparison: Comparison, options: Options, options_at: OptionsAt) -> Store:
     """Return the baseline's texts of the cases in both runs that are not the same, by `texts_key`.
 
     They are read again from the files of its commit; a report has none. `options` are the run's own. Raises
@@ -173,8 +168,8 @@ def texts_before(base: Baseline, comparison: JsonObject, options: Options, optio
         return texts
     own = narrowed(asked.asked_alike(options_at(base.root), options), base.root)
     changed = {
-        name: {one for key in ("changed_outputs", "changed_expectations") for one in comparison[name]["cases"][key]}
-        for name in present(comparison)
+        evaluator.name: {*part.cases.changed_outputs, *part.cases.changed_expectations}
+        for evaluator, part in parts_of(comparison.parts)
     }
     for evaluator in asked.given(own):
         wanted = changed.get(evaluator.name, ())
@@ -245,14 +240,14 @@ def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
     return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
 
 
-def named(base: Baseline | None, options: Options, generated_at: str) -> dict[str, Any]:
+def named(base: Baseline | None, options: Options, generated_at: str) -> Against:
     """Return what a baseline is called in the report, and how old it is."""
     made_at, age = base.made_at if base else "", None
     if made_at:
         age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(made_at)).days)
-    return {
-        "name": base.name if base else options.baseline,
-        "commit": base.commit if base else "",
-        "made_at": made_at,
-        "age_days": age,
-    }
+    return Against(
+        name=base.name if base else options.baseline,
+        commit=base.commit if base else "",
+        made_at=made_at,
+        age_days=age,
+    )

@@ -8,13 +8,14 @@ from typing import Any
 
 from safe_gate.baseline import comparison, replaced
 from safe_gate.baseline.source import Baseline, committed
+from safe_gate.core.compared import Weakened, Weakening
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge
 from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate import weakening
-from safe_gate.gate.weakened_cases import Asked, Weakening
+from safe_gate.gate.weakened_cases import Asked
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.inputs import checked, disk, named, rules
 from safe_gate.inputs.disk import HERE
@@ -31,8 +32,8 @@ def held_against(
     *,
     root: Path = HERE,
     left_out: Sequence[Weakening] = (),
-) -> dict[str, Any]:
-    """Return in what a run's terms ask for less than those of its base, in the shape of the report.
+) -> Weakened:
+    """Return in what a run's terms ask for less than those of its base.
 
     None stands for a base commit that there is not; the run's files lie below `root`. `left_out` comes first.
     Raises CannotJudge with every problem of the base.

@@ -10,7 +10,7 @@ from safe_gate.baseline import comparison, terms
 from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
-from safe_gate.evaluators import present
+from safe_gate.evaluators import parts_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules
 from safe_gate.inputs import writing
@@ -57,22 +57,25 @@ def main(call: Call) -> int:
         found = comparison.against(old, side, settings, options_at, effects.generated_at, root=new.root, waived=known)
         now = terms.of(new, options_at)
         weakened = terms.held_against(old, now, settings, options_at, effects.generated_at, root=new.root)
-    if found["status"] == drops.Status.NONE:
+    if found.status == drops.Status.NONE:
         raise CannotJudge(_nothing_in(base))
-    outcomes = drops.judge(found, comparison.guards(settings), known) + weakening.judge(weakened)
-    if all(outcome.passed for outcome in outcomes) and not any(found[name]["cases"]["both"] for name in present(found)):
+    outcomes = drops.judge(found.parts, comparison.guards(settings), known) + weakening.judge(weakened)
+    if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge(Problem(Place(base), words))
     if out:
         rules = [outcome.to_json() for outcome in outcomes]
-        writing.write(Path(out), jsonreport.to_json({"comparison": found, "weakened": weakened, "rules": rules}))
+        writing.write(
+            Path(out),
+            jsonreport.to_json({"comparison": found.to_json(), "weakened": weakened.to_json(), "rules": rules}),
+        )
     if not options.quiet:
         for table in console.weakened(weakened):
             effects.out(table)
         effects.out(console.compared(found, side.parts, everything=call.arguments["verbose"]))
         effects.out(console.outcomes(outcomes))
     verdict = gate_rules.verdict(outcomes)
-    said = found["status"] if verdict is Verdict.PASS else verdict.value
+    said = found.status if verdict is Verdict.PASS else verdict.value
     effects.out(f"Compare: {said.upper()} ({headline(found)})")
     return EXIT_CODES[verdict]
 

@@ -10,6 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
+from safe_gate.core.compared import Comparison, Weakened
 from safe_gate.core.model import InputFile, JsonObject, Parts, Place, Problem, RuleOutcome, Verdict
 from safe_gate.core.problems import number
 
@@ -147,8 +148,8 @@ class Found:
 
     parts: Parts
     waivers: Waivers | None = None
-    comparison: JsonObject | None = None
-    weakened: JsonObject | None = None
+    comparison: Comparison | None = None
+    weakened: Weakened | None = None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -181,7 +182,7 @@ class Report(Found):
             "rules": [rule.to_json() for rule in self.rules],
             **self.parts,
             "waivers": self.waivers and self.waivers.to_json(),
-            **{name: value for name, value in optional.items() if value is not None},
+            **{name: one.to_json() for name, one in optional.items() if one is not None},
             "provenance": self.provenance.to_json(),
             **(_problems_json(self.problems) if self.verdict is Verdict.ERROR else {}),
             **({} if self.blessed is None else {"blessed": self.blessed}),
@@ -198,8 +199,8 @@ class Report(Found):
             rules=tuple(map(RuleOutcome.from_json, value["rules"])),
             parts={name: part for name, part in value.items() if name not in _OWN},
             waivers=Waivers.from_json(waivers) if waivers is not None else None,
-            comparison=comparison,
-            weakened=weakened,
+            comparison=None if comparison is None else Comparison.from_json(comparison),
+            weakened=None if weakened is None else Weakened.from_json(weakened),
             provenance=Provenance.from_json(value["provenance"]),
             problems=_problems_of(value),
             blessed=value.get("blessed"),
@@ -210,8 +211,8 @@ class Report(Found):
 class Earlier:
     """What a report records of an earlier state. `waivers` are those it was judged by, which `waivers_stand` keeps."""
 
-    comparison: JsonObject | None
-    weakened: JsonObject | None
+    comparison: Comparison | None
+    weakened: Weakened | None
     waivers: Waivers | None
     waivers_stand: bool
 

@@ -5,12 +5,17 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence, Set
 from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
-from typing import Any
+from operator import attrgetter
+from typing import TYPE_CHECKING, Any
 
 from safe_gate.core import stats
 from safe_gate.core.figures import apart, fixed, plural
-from safe_gate.core.model import JsonObject, RuleOutcome, Test
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.core.model import RuleOutcome, Test
+from safe_gate.evaluators import EVALUATORS, parts_of
+
+if TYPE_CHECKING:
+    from safe_gate.core.compared import Compared, ComparedParts, MetricChange
+    from safe_gate.core.evaluator import Evaluator
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,6 +43,7 @@ class Guards:
         return {**asdict(self), "protect": list(self.protect)}
 
 
+_DROP = attrgetter("drop")
 _EXACT = 12  # decimals of a mean that doubles represent
 _STEPS = 2  # a label that drops so many steps breaks a run: from Pass to Fail
 
@@ -58,7 +64,7 @@ class Status(StrEnum):
 
 
 def judge(
-    comparison: JsonObject, guards: Guards, waived: Mapping[str, Set[str]] | None = None
+    compared: ComparedParts, guards: Guards, waived: Mapping[str, Set[str]] | None = None
 ) -> tuple[RuleOutcome, ...]:
     """Return the outcome of every guard that is on, for each evaluator that was compared.
 
@@ -66,67 +72,69 @@ def judge(
     """
     return tuple(
         outcome
-        for name in present(comparison)
-        for outcome in _outcomes(name, comparison[name], guards, (waived or {}).get(name, frozenset()))
+        for evaluator, part in parts_of(compared)
+        for outcome in _outcomes(evaluator, part, guards, (waived or {}).get(evaluator.name, frozenset()))
     )
 
 
-def status(comparison: JsonObject, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
+def status(compared: ComparedParts, outcomes: Sequence[RuleOutcome], guards: Guards) -> Status:
     """Return the result of a comparison as a whole, given the outcomes of its guards."""
-    metrics = metrics_of(comparison)
+    metrics = metrics_of(compared)
     if not all(outcome.passed for outcome in outcomes):
         return Status.FAIL
-    if not metrics and any(comparison[name]["cases"]["baseline"] for name in present(comparison)):
+    if not metrics and any(part.cases.baseline for _, part in parts_of(compared)):
         return Status.INCONCLUSIVE  # nothing is in both runs
-    if any((_matters(metric, guards) or _is_real(metric, guards)) and _drop(metric) > 0 for metric in metrics):
+    if any((_matters(metric, guards) or _is_real(metric, guards)) and metric.drop > 0 for metric in metrics):
         return Status.WARN
-    changed = any(comparison[name]["cases"]["changed_outputs"] for name in present(comparison))
+    changed = any(part.cases.changed_outputs for _, part in parts_of(compared))
     if changed and any(_is_blind(metric, guards) for metric in metrics):
         return Status.INCONCLUSIVE
     return Status.PASS
 
 
-def smallest_visible(comparison: JsonObject) -> float | None:
+def smallest_visible(compared: ComparedParts) -> float | None:
     """Return the smallest drop that every yes-or-no metric can show, as a share; None if one can show none."""
-    metrics = metrics_of(comparison)
-    drops = [metric["smallest_drop"] for metric in metrics if metric["test"] == Test.SIGN]
-    return None if None in drops else max(drops, default=None)
+    metrics = metrics_of(compared)
+    drops = [metric.smallest_drop for metric in metrics if metric.test is Test.SIGN]
+    seen = [drop for drop in drops if drop is not None]
+    return None if len(seen) < len(drops) else max(seen, default=None)
 
 
-def metrics_of(comparison: JsonObject) -> list[dict[str, Any]]:
+def metrics_of(compared: ComparedParts) -> list[MetricChange]:
     """Return the metrics of all evaluators that were compared."""
-    return [metric for name in present(comparison) for metric in comparison[name]["metrics"]]
+    return [metric for _, part in parts_of(compared) for metric in part.metrics]
 
 
-def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:
-    cases, changes, metrics = part["cases"], part["changes"], part["metrics"]
-    removed, title = [one["id"] for one in cases["removed"]], EVALUATORS[name].title
+def _outcomes(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[str]) -> Iterator[RuleOutcome]:
+    cases, changes, metrics = part.cases, part.changes, part.metrics
+    removed, name, title = [one.id for one in cases.removed], evaluator.name, evaluator.title
     case = f"{title} case"
     if not guards.allow_removed:
         one, many = f"{case} of the baseline is gone", f"{case}s of the baseline are gone"
         yield _count("no-removed-cases", name, removed, one, many)
-    newly = [change for change in changes if change["change"] == "newly failing"]
+    newly = [change for change in changes if change.change == "newly failing"]
     if guards.protect:
-        lost = [one["id"] for one in (*newly, *cases["removed"]) if one["protected"]]
+        protected = [(one.id, one.protected) for one in newly] + [(one.id, one.protected) for one in cases.removed]
+        lost = [case_id for case_id, is_protected in protected if is_protected]
         one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
         yield _count("protect", name, lost, one, many)
-    if "new-violations" in EVALUATORS[name].guards:
-        violating = [change["id"] for change in changes if change["new_violations"]]
+    if "new-violations" in evaluator.guards:
+        violating = [change.id for change in changes if change.new_violations]
         one, many = f"{case} newly uses a forbidden term", f"{case}s newly use a forbidden term"
         yield _count("new-violations", name, violating, one, many, waived=waived)
-    if "label-drops" in EVALUATORS[name].guards:
-        falls = [change["id"] for change in changes if change["steps"] >= _STEPS]
+    if "label-drops" in evaluator.guards:
+        falls = [change.id for change in changes if change.steps >= _STEPS]
         one, many = f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail"
         yield _count("label-drops", name, falls, one, many, waived=waived)
     if guards.max_regressions is not None:
-        lost, allowed = [one["id"] for one in newly], guards.max_regressions
+        lost, allowed = [one.id for one in newly], guards.max_regressions
         one, many = f"{case} newly fails", f"{case}s newly fail"
         yield _count("max-regressions", name, lost, one, many, allowed, waived=waived)
-    worst = max(metrics, key=_drop, default=None)
+    worst = max(metrics, key=_DROP, default=None)
     if worst is None:
         return
     if guards.max_score_drop is not None:
-        drop = max(0.0, _drop(worst))
+        drop = max(0.0, worst.drop)
         holds = not _is_below(guards.max_score_drop, drop)
         fall, most = apart(round(drop, _EXACT), guards.max_score_drop, _points)
         words = f"{_title(name, worst)} falls by {fall} on average" if drop else f"No {title} metric falls"
@@ -135,19 +143,19 @@ def _outcomes(name: str, part: JsonObject, guards: Guards, waived: Set[str]) -> 
     yield _significance(name, metrics, guards)
 
 
-def _significance(name: str, metrics: Sequence[JsonObject], guards: Guards) -> RuleOutcome:
+def _significance(name: str, metrics: Sequence[MetricChange], guards: Guards) -> RuleOutcome:
     """Return the outcome of the tests of an evaluator's metrics: whether a drop is real and matters."""
     mattering = [metric for metric in metrics if _matters(metric, guards)]
     proven = [metric for metric in mattering if _is_real(metric, guards) and _is_enough(metric)]
-    if worst := max(proven or mattering, key=_drop, default=None):
-        fall = f"{_title(name, worst)} falls by {_points(_drop(worst))} ({_changed(worst)})"
+    if worst := max(proven or mattering, key=_DROP, default=None):
+        fall = f"{_title(name, worst)} falls by {_points(worst.drop)} ({_changed(worst)})"
         few = f"fewer than {stats.LEAST_CASES} cases net"
         unproven = "which may be chance" if _is_enough(worst) else few
         relation = "more than chance" if proven else unproven
         message = f"{fall}, {relation} (p {_p(worst, guards)})"
     else:
         message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"
-    drop = max((_drop(metric) for metric in proven), default=0.0)
+    drop = max((metric.drop for metric in proven), default=0.0)
     return RuleOutcome("min-drop", name, drop, guards.min_drop, not proven, message)
 
 
@@ -168,21 +176,14 @@ def _count(
     return RuleOutcome(rule, name, len(counted), allowed, holds, message, names=names)
 
 
-def _drop(metric: JsonObject) -> float:
-    """Return by how much a metric's mean falls from the baseline under today's rules to head."""
-    drop: float = metric["today"] - metric["head"]
-    return drop
-
-
-def _matters(metric: JsonObject, guards: Guards) -> bool:
+def _matters(metric: MetricChange, guards: Guards) -> bool:
     """Tell whether a drop is large enough to matter."""
-    return _drop(metric) > 0 and not _is_below(_drop(metric), guards.min_drop)
+    return metric.drop > 0 and not _is_below(metric.drop, guards.min_drop)
 
 
-def _is_enough(metric: JsonObject) -> bool:
+def _is_enough(metric: MetricChange) -> bool:
     """Tell whether a drop of a yes-or-no metric is more than one or two cases."""
-    net: int = metric["worse"] - metric["better"]
-    return metric["test"] != Test.SIGN or net >= stats.LEAST_CASES
+    return metric.test is not Test.SIGN or metric.worse - metric.better >= stats.LEAST_CASES
 
 
 def _is_below(drop: float, limit: float) -> bool:
@@ -190,27 +191,27 @@ def _is_below(drop: float, limit: float) -> bool:
     return round(drop - limit, _EXACT) < 0
 
 
-def _is_real(metric: JsonObject, guards: Guards) -> bool:
-    return bool(metric["p_adjusted"] <= guards.alpha)
+def _is_real(metric: MetricChange, guards: Guards) -> bool:
+    return metric.p_adjusted <= guards.alpha
 
 
-def _is_blind(metric: JsonObject, guards: Guards) -> bool:
+def _is_blind(metric: MetricChange, guards: Guards) -> bool:
     """Tell whether a metric has too few cases to show a drop that would matter."""
-    smallest = metric["smallest_drop"]
-    return metric["test"] == Test.SIGN and (smallest is None or smallest > guards.min_drop)
+    smallest = metric.smallest_drop
+    return metric.test is Test.SIGN and (smallest is None or smallest > guards.min_drop)
 
 
-def _title(name: str, metric: JsonObject) -> str:
-    return EVALUATORS[name].metric(metric["metric"]).title
+def _title(name: str, metric: MetricChange) -> str:
+    return EVALUATORS[name].metric(metric.metric).title
 
 
-def _changed(metric: JsonObject) -> str:
-    return f"{plural(metric['worse'], 'case')} worse, {metric['better']} better"
+def _changed(metric: MetricChange) -> str:
+    return f"{plural(metric.worse, 'case')} worse, {metric.better} better"
 
 
 def _points(share: float, digits: int = 1) -> str:
     return f"{fixed(100 * share, digits)} points"
 
 
-def _p(metric: JsonObject, guards: Guards) -> str:
-    return apart(metric["p_adjusted"], guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)[0]
+def _p(metric: MetricChange, guards: Guards) -> str:
+    return apart(metric.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)[0]

@@ -11,27 +11,27 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, replace
 
 from safe_gate.core import stats
+from safe_gate.core.compared import Added, Change, Compared, ComparedCases, Interval, MetricChange, Removed
 from safe_gate.core.digests import digest
-from safe_gate.core.model import JsonObject, Outcome, Test
+from safe_gate.core.model import JsonObject, Outcome, Parts, Test
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate.drops import Guards, metrics_of
 
 
 def compare(
-    baseline: Mapping[str, JsonObject | None],
-    today: Mapping[str, JsonObject | None] | None,
-    head: Mapping[str, JsonObject | None],
+    baseline: Parts,
+    today: Parts | None,
+    head: Parts,
     guards: Guards,
     same_rules: Mapping[str, bool],
     *,
     same_clusters: bool = True,
     counts: Callable[[Outcome], bool] = lambda _: True,
-) -> dict[str, Any]:
-    """Return the comparison of each evaluator that either run has, in the shape of the report.
+) -> dict[str, Compared | None]:
+    """Return the comparison of each evaluator that either run has, None of the others.
 
     The three runs are evaluators' parts of reports by name. `today` is None, or an evaluator's part of it,
     if the baseline's outputs are missing: then a case stands today where the baseline had it under the
@@ -39,7 +39,7 @@ def compare(
     Unless both are clustered by the same field (`same_clusters`) those of head count. A case of the baseline that
     head's filters leave out is in neither run: `counts` tells the others.
     """
-    parts: dict[str, Any] = dict.fromkeys(EVALUATORS)
+    parts: dict[str, Compared | None] = dict.fromkeys(EVALUATORS)
     for name in EVALUATORS:
         if baseline[name] or head[name]:  # without the one all cases are added, without the other all are gone
             again = today[name] if today else None
@@ -48,12 +48,13 @@ def compare(
                 name, *runs, guards, counts, same_rules=same_rules[name], same_clusters=same_clusters
             )
     metrics = metrics_of(parts)
-    adjusted = stats.holm([metric["p"] for metric in metrics])
-    for metric, p in zip(metrics, adjusted, strict=True):
-        metric["p_adjusted"] = p
-        share = guards.alpha / len(metrics)
-        metric["smallest_drop"] = stats.smallest_drop(metric["units"], share)
-    return parts
+    adjusted = iter(stats.holm([metric.p for metric in metrics]))
+
+    def among_all(metric: MetricChange) -> MetricChange:
+        smallest = stats.smallest_drop(metric.units, guards.alpha / len(metrics))
+        return replace(metric, p_adjusted=next(adjusted), smallest_drop=smallest)
+
+    return {name: part and replace(part, metrics=[*map(among_all, part.metrics)]) for name, part in parts.items()}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def _compared(
     *,
     same_rules: bool,
     same_clusters: bool,
-) -> dict[str, Any]:
+) -> Compared:
     evaluator = EVALUATORS[name]
     before, rescored, after = (
         {one.id: one for one in outcomes_of(name, part) if part is new or counts(one)} for part in (old, again, new)
@@ -127,20 +128,18 @@ def _compared(
     own = {score for triple in triples for score in triple.head.scores} - evaluator.metrics.keys()
     names = (*evaluator.metrics, *sorted(own))
     added, removed = sorted(after.keys() - before.keys()), sorted(before.keys() - after.keys())
-    return {
-        "cases": {
-            "baseline": len(before),
-            "head": len(after),
-            "both": len(triples),
-            "changed_outputs": [t.head.id for t in triples if t.baseline.output != t.head.output],
-            "changed_expectations": [t.head.id for t in triples if t.baseline.case != t.head.case],
-            "unseparated": unseparated,
-            "added": [{"id": i, "passed": after[i].passed} for i in added],
-            "removed": [{"id": i, "protected": _is_protected(before[i], guards)} for i in removed],
-        },
-        "metrics": [one for name in names for one in _metric(name, evaluator.metric(name).test, triples)],
-        "changes": [_change(t, results[t.head.id], guards) for t in triples if t.is_news],
-    }
+    cases = ComparedCases(
+        baseline=len(before),
+        head=len(after),
+        both=len(triples),
+        changed_outputs=[t.head.id for t in triples if t.baseline.output != t.head.output],
+        changed_expectations=[t.head.id for t in triples if t.baseline.case != t.head.case],
+        unseparated=unseparated,
+        added=[Added(i, after[i].passed) for i in added],
+        removed=[Removed(i, _is_protected(before[i], guards)) for i in removed],
+    )
+    metrics = [one for name in names for one in _metric(name, evaluator.metric(name).test, triples)]
+    return Compared(cases, metrics, [_change(t, results[t.head.id], guards) for t in triples if t.is_news])
 
 
 def _shared_cluster(was: Outcome, now: Outcome) -> str:
@@ -152,25 +151,25 @@ def _is_protected(outcome: Outcome, guards: Guards) -> bool:
     return not {outcome.id, *outcome.groups}.isdisjoint(guards.protect)
 
 
-def _change(triple: _Triple, result: JsonObject, guards: Guards) -> dict[str, Any]:
+def _change(triple: _Triple, result: JsonObject, guards: Guards) -> Change:
     """Return how a case changed, with the baseline's result. Head's result is in the report already."""
     runs = triple.baseline, triple.today, triple.head
     moved = sorted({name for run in runs for name in run.scores if len({r.scores.get(name) for r in runs}) > 1})
-    return {
-        "id": triple.head.id,
-        "change": triple.change,
-        "because": triple.because,
-        "protected": any(_is_protected(run, guards) for run in (triple.baseline, triple.head)),
-        "labels": [run.words for run in runs],
-        "passed": [run.passed for run in runs],
-        "scores": {name: [run.scores.get(name) for run in runs] for name in moved},
-        "steps": max(0, triple.today.rank - triple.head.rank),
-        "new_violations": triple.new_violations,
-        **({"before": result} if moved or "output" in triple.because else {}),
-    }
+    return Change(
+        id=triple.head.id,
+        change=triple.change,
+        because=triple.because,
+        protected=any(_is_protected(run, guards) for run in (triple.baseline, triple.head)),
+        labels=[run.words for run in runs],
+        passed=[run.passed for run in runs],
+        scores={name: [run.scores.get(name) for run in runs] for name in moved},
+        steps=max(0, triple.today.rank - triple.head.rank),
+        new_violations=triple.new_violations,
+        before=result if moved or "output" in triple.because else None,
+    )
 
 
-def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[dict[str, Any]]:
+def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[MetricChange]:
     """Yield a metric in the three runs, over the cases that have it in all three, if there are any."""
     read = [t for t in triples if all(name in run.scores for run in (t.baseline, t.today, t.head))]
     if not read:
@@ -183,24 +182,24 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[dict[
         p = stats.sign_test(sum(d < 0 for d in folded), sum(d > 0 for d in folded))
         both = sum(t.today.scores[name] == t.head.scores[name] == 1 for t in read)
         low, high = stats.newcombe(both, worse, better, len(read) - both - worse - better)
-        interval = {"low": low, "high": high}
+        interval = Interval(low, high)
     else:
         p = stats.sign_flip(folded)
     means = {
         run: math.fsum(getattr(t, run).scores[name] for t in read) / len(read)  # fsum: exact, so free of order
         for run in ("baseline", "today", "head")
     }
-    yield {
-        "metric": name,
-        "test": test.value,
-        "cases": len(read),
-        "units": len(folded),
+    yield MetricChange(
+        metric=name,
+        test=test,
+        cases=len(read),
+        units=len(folded),
         **means,
-        "worse": worse,
-        "better": better,
-        "interval": interval,
-        "p": p,
-    }
+        worse=worse,
+        better=better,
+        interval=interval,
+        p=p,
+    )
 
 
 def _sign(value: float) -> int:

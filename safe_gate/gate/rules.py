@@ -73,7 +73,7 @@ def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
     if found.waivers:
         outcomes.append(_waivers_hold(found.waivers))
     if found.comparison is not None:
-        outcomes += drops.judge(found.comparison, policy.guards, waivers.let_pass(found))
+        outcomes += drops.judge(found.comparison.parts, policy.guards, waivers.let_pass(found))
     if found.weakened is not None:
         outcomes += weakening.judge(found.weakened)
     return tuple(outcomes)

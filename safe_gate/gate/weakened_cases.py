@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any
 
+from safe_gate.core.compared import Weakening
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 
@@ -19,23 +20,6 @@ class What(StrEnum):
     CHANGED = "changed"
     DROPPED = "dropped"
     ADDED = "added"
-
-
-@dataclass(frozen=True, slots=True)
-class Weakening:
-    """One way in which the gate asks for less.
-
-    `kind` is `setting`, `rule`, `waiver`, or the evaluator of a case; `id` names the setting (as the
-    action's input), the rule or the case, `field` the part of it, "" for all of it. `before` and `after`
-    are JSON values, None where there is none to show.
-    """
-
-    kind: str
-    id: str
-    field: str
-    what: What
-    before: Any = None
-    after: Any = None
 
 
 @dataclass(frozen=True, slots=True)

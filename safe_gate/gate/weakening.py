@@ -9,17 +9,18 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
+from safe_gate.core.compared import Against, Weakened, Weakening
 from safe_gate.core.figures import plural
 from safe_gate.core.given import PackFact, Way
-from safe_gate.core.model import JsonObject, RuleOutcome
+from safe_gate.core.model import RuleOutcome
 from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import Waivable
-from safe_gate.gate.weakened_cases import Cases, Weakening, What, of_cases
+from safe_gate.gate.weakened_cases import Cases, What, of_cases
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,7 +43,7 @@ def weakenings(base: Terms, head: Terms) -> list[Weakening]:
     """Return in what the head's terms ask for less than the base's: settings, rules, waivers, cases.
 
     >>> base, head = (Terms({"min_pass_rate": limit}, {}, {}, "") for limit in (0.9, 0.8))
-    >>> [(one.id, one.what.value, one.before, one.after) for one in weakenings(base, head)]
+    >>> [(one.id, str(one.what), one.before, one.after) for one in weakenings(base, head)]
     [('min-pass-rate', 'looser', 0.9, 0.8)]
     >>> weakenings(head, base)
     []
@@ -208,35 +209,32 @@ def _waivers(base: Sequence[Waiver], head: Sequence[Waiver]) -> Iterator[Weakeni
 
 
 def section(
-    found: Sequence[Weakening], against: JsonObject | None, *, partial: bool, fails: bool, texts: bool
-) -> dict[str, Any]:
-    """Return what was found in the shape of the report.
+    found: Sequence[Weakening], against: Against | None, *, partial: bool, fails: bool, texts: bool
+) -> Weakened:
+    """Return what was found as the report has it.
 
     `against` is what the terms were compared with, None if there was nothing; `partial` says that it
     is a report, which has limits and digests alone. Without `texts` a hash stands for each recorded one.
     """
-    findings = [asdict(one) for one in found]
-    return {
-        "against": against,
-        "partial": partial,
-        "on_weakened": "fail" if fails else "warn",
-        "findings": findings if texts else [_withheld(one) for one in findings],
-    }
+    findings = found if texts else [_withheld(one) for one in found]
+    return Weakened(against, partial, "fail" if fails else "warn", findings)
 
 
-def _withheld(finding: dict[str, Any]) -> dict[str, Any]:
+def _withheld(finding: Weakening) -> Weakening:
     """Return a finding without the recorded texts that a case asks for."""
-    if finding["kind"] not in EVALUATORS:
+    if finding.kind not in EVALUATORS:
         return finding
-    shown = {when: without_texts(finding["kind"], {finding["field"]: finding[when]}) for when in ("before", "after")}
-    return finding | {when: value[finding["field"]] for when, value in shown.items()}
+    before, after = (
+        without_texts(finding.kind, {finding.field: value})[finding.field] for value in (finding.before, finding.after)
+    )
+    return replace(finding, before=before, after=after)
 
 
-def judge(weakened: JsonObject) -> tuple[RuleOutcome, ...]:
+def judge(weakened: Weakened) -> tuple[RuleOutcome, ...]:
     """Return the outcome of the rule `on-weakened` on the report's section, none where it only warns."""
-    if weakened["on_weakened"] != "fail" or weakened["against"] is None:
+    if weakened.on_weakened != "fail" or weakened.against is None:
         return ()
-    ways = len(weakened["findings"])
+    ways = len(weakened.findings)
     words = plural(ways, "way in which the gate itself got weaker", "ways in which the gate itself got weaker")
     return (RuleOutcome("on-weakened", "gate", ways, 0, ways == 0, f"{words}, 0 allowed"),)
 

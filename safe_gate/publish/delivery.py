@@ -105,8 +105,8 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
 
 def _as_loud_as_before(options: Options, report: Report) -> Options:
     """Return settings that post a comment as the base commit's do: a change may not hide that it weakens the gate."""
-    findings = report.weakened["findings"] if report.weakened else ()
-    before = next((one["before"] for one in findings if (one["kind"], one["id"]) == ("setting", "comment")), None)
+    findings = report.weakened.findings if report.weakened else ()
+    before = next((one.before for one in findings if (one.kind, one.id) == ("setting", "comment")), None)
     return replace(options, comment=before) if before else options
 
 

@@ -116,14 +116,12 @@ def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Se
 
 def is_compared(report: Report, name: str) -> bool:
     """Tell whether a report says of an evaluator's cases what became of them since a baseline."""
-    return bool(report.comparison and report.comparison[name])
+    return bool(report.comparison and report.comparison.parts[name])
 
 
 def _changes(report: Report, name: str) -> dict[str, str]:
     """Return what became of an evaluator's cases since the baseline, by id, of those that are not as before."""
-    part = report.comparison and report.comparison[name]
+    part = report.comparison and report.comparison.parts[name]
     if not part:
         return {}
-    return {change["id"]: change["change"] for change in part["changes"]} | {
-        one["id"]: "new case" for one in part["cases"]["added"]
-    }
+    return {change.id: change.change for change in part.changes} | {one.id: "new case" for one in part.cases.added}

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
@@ -11,23 +11,25 @@ from safe_gate.core.model import JsonObject, Parts, Phrase, Severity, Test, Untr
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import View
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.gate.drops import smallest_visible
 from safe_gate.render.report import NEWLY_FAILING, sections
 
 if TYPE_CHECKING:
+    from safe_gate.core.compared import Against, Change, Compared, ComparedCases, Comparison, MetricChange
+    from safe_gate.core.evaluator import Evaluator
     from safe_gate.core.report import Report
 
 _SHOWN = ("newly failing", "worse", "mixed", "better", "fixed", "still passing", "still failing")
 _LAST = ("Worse", "Better", "p")
 
 
-def comparison_section(comparison: JsonObject, run: Parts) -> Section:
+def comparison_section(comparison: Comparison, run: Parts) -> Section:
     """Return a comparison as a section; `run` has the evaluators' parts of the run that is compared."""
-    parts = {name: comparison[name] for name in present(comparison)}
-    rows = tuple(_row(name, metric) for name, part in parts.items() for metric in part["metrics"])
+    parts = [*parts_of(comparison.parts)]
+    rows = tuple(_row(evaluator, metric) for evaluator, part in parts for metric in part.metrics)
     return Section(
-        title=("Compared with ", *baseline_words(comparison)),
+        title=("Compared with ", *baseline_words(comparison.baseline)),
         headline=headline(comparison),
         counts=(headline(comparison),),
         metrics=Table(
@@ -35,10 +37,10 @@ def comparison_section(comparison: JsonObject, run: Parts) -> Section:
             "<" + ">" * 9,
             rows,
         ),
-        footer=" ".join((_FOOTER, *filter(None, (EVALUATORS[name].compared_on for name in parts)))),
+        footer=" ".join((_FOOTER, *filter(None, (evaluator.compared_on for evaluator, _ in parts)))),
         cases_title="",
         cases=Table((), "", ()),
-        issues=tuple(_issues(parts)),
+        issues=tuple(_issues([part.cases for _, part in parts])),
         findings=tuple(_changed(parts, run)),
         notes=tuple(notes(comparison)),
     )
@@ -47,101 +49,101 @@ def comparison_section(comparison: JsonObject, run: Parts) -> Section:
 _FOOTER = "Baseline: as judged then. Today's rules: its outputs judged by them. p: after Holm's correction."
 
 
-def baseline_words(comparison: JsonObject) -> Phrase:
+def baseline_words(base: Against) -> Phrase:
     """Return what the baseline is called: its commit, its name and its age."""
-    base = comparison["baseline"]
-    commit = (Untrusted(base["commit"][:7]), " (") if base["commit"] else ()
-    days = base["age_days"]
+    commit = (Untrusted(base.commit[:7]), " (") if base.commit else ()
+    days = base.age_days
     age = "" if days is None else f", {plural(days, 'day')} old" if days else ", from today"
-    name: Words = "the base commit" if base["name"] == "base" else Untrusted(base["name"])
+    name: Words = "the base commit" if base.name == "base" else Untrusted(base.name)
     return (*commit, name, age, ")" if commit else "")
 
 
-def headline(comparison: JsonObject) -> str:
+def headline(comparison: Comparison) -> str:
     """Return the counts of a comparison in one line."""
-    parts = [comparison[name] for name in present(comparison)]
+    parts = [part for _, part in parts_of(comparison.parts)]
     if not parts:
         return "no baseline yet"
-    changes = [change["change"] for part in parts for change in part["changes"]]
-    both = sum(part["cases"]["both"] for part in parts)
-    changed = sum(len(part["cases"]["changed_outputs"]) for part in parts)
-    words = [f"{changes.count(kind)} {kind}" for kind in ("newly failing", "fixed", "still failing")]
-    by_rules = sum(_fails_by_rules(change) for part in parts for change in part["changes"])
+    changes = [change for part in parts for change in part.changes]
+    both = sum(part.cases.both for part in parts)
+    changed = sum(len(part.cases.changed_outputs) for part in parts)
+    kinds = [change.change for change in changes]
+    words = [f"{kinds.count(kind)} {kind}" for kind in ("newly failing", "fixed", "still failing")]
+    by_rules = sum(map(_fails_by_rules, changes))
     words += [f"{by_rules} of them by today's rules alone"] * bool(by_rules)
-    passing = sum(_passes_by_rules(change) for part in parts for change in part["changes"])
+    passing = sum(map(_passes_by_rules, changes))
     words += [f"{passing} {_FIXED_BY_RULES} alone"] * bool(passing)
-    for kind in ("added", "removed"):
-        count = sum(len(part["cases"][kind]) for part in parts)
+    added, removed = (sum(len(getattr(part.cases, kind)) for part in parts) for kind in ("added", "removed"))
+    for kind, count in (("added", added), ("removed", removed)):
         words += [f"{count} {kind}"] * bool(count)
     return f"{', '.join(words)} · {changed} of {plural(both, 'output')} changed"
 
 
-def _fails_by_rules(change: JsonObject) -> bool:
+def _fails_by_rules(change: Change) -> bool:
     """Tell a case that passed and fails because rules changed: no change of the outputs, but news all the same."""
-    return change["change"] == "still failing" and bool(change["passed"][0])
+    return change.change == "still failing" and change.passed[0]
 
 
-def _passes_by_rules(change: JsonObject) -> bool:
+def _passes_by_rules(change: Change) -> bool:
     """Tell a case that failed and passes because rules changed."""
-    return change["change"] == "still passing" and not change["passed"][0]
+    return change.change == "still passing" and not change.passed[0]
 
 
-def notes(comparison: JsonObject) -> Iterator[Phrase]:
+def notes(comparison: Comparison) -> Iterator[Phrase]:
     """Yield what must be known before a figure is read: what the comparison says, and what it cannot say."""
-    if comparison["status"] == "none":
-        base = comparison["baseline"]
-        is_found, is_base = bool(base["made_at"]), base["name"] == "base"
+    if comparison.status == "none":
+        base = comparison.baseline
+        is_found, is_base = bool(base.made_at), base.name == "base"
         commit = "the event's base commit" if is_found else "this event"
         lacks = "has none of these cases" if is_found else "has no base commit" if is_base else "is not there"
-        name: Words = commit if is_base else Untrusted(base["name"])
+        name: Words = commit if is_base else Untrusted(base.name)
         yield ("There is no baseline yet: ", name, f" {lacks}. Only the absolute rules were judged.")
         return
-    for missing in comparison["without_baseline"]:
+    for missing in comparison.without_baseline:
         words = f"{EVALUATORS[missing].title} has no baseline yet: the baseline has none of its cases."
         yield (f"{words} Only its absolute rules were judged.",)
-    if comparison["status"] == "warn":
+    if comparison.status == "warn":
         yield ("Unproven drop: a metric fell, but by less than min-drop or not beyond chance.",)
-    if comparison["status"] == "inconclusive":
+    if comparison.status == "inconclusive":
         yield (_blindness(comparison),)
-    if key := comparison.get("cluster_key"):
+    if key := comparison.cluster_key:
         yield ("Cases are grouped by ", Untrusted(key), f": {_groups(comparison)}.")
-    unseparated = sum(comparison[name]["cases"]["unseparated"] for name in present(comparison))
+    unseparated = sum(part.cases.unseparated for _, part in parts_of(comparison.parts))
     if unseparated:
         cases = plural(unseparated, "case")
         why = "the baseline is a report without outputs to judge again: name a commit to separate them"
         yield (f"Both rules and outputs of {cases} may have changed, and {why}.",)
 
 
-def _groups(comparison: JsonObject) -> str:
+def _groups(comparison: Comparison) -> str:
     """Return of how many cases tests count how many groups; a case without the field is a group of its own."""
-    of_all = [comparison[name]["metrics"][0] for name in present(comparison) if comparison[name]["metrics"]]
-    cases, units = (sum(metric[key] for metric in of_all) for key in ("cases", "units"))
+    of_all = [part.metrics[0] for _, part in parts_of(comparison.parts) if part.metrics]
+    cases, units = sum(metric.cases for metric in of_all), sum(metric.units for metric in of_all)
     return f"{plural(units, 'group')} of {plural(cases, 'case')}"
 
 
 def shown_sections(report: Report) -> tuple[Section, ...]:
     """Return what a reader is shown of every evaluator in the report, what newly fails named as new."""
-    comparison = report.comparison or {}
+    compared = report.comparison.parts if report.comparison else {}
     return tuple(
-        _with_news(section, comparison[name]) if comparison.get(name) else section
+        _with_news(section, part) if (part := compared.get(name)) else section
         for name, section in zip(present(report.parts), sections(report), strict=True)
     )
 
 
-def _with_news(section: Section, part: JsonObject) -> Section:
+def _with_news(section: Section, part: Compared) -> Section:
     news = _news(part)
     findings = View(lambda: (replace(one, news=news.get(one.case_id.text, "")) for one in section.findings))
     return replace(section, findings=findings)
 
 
-def _news(part: JsonObject) -> Mapping[str, str]:
+def _news(part: Compared) -> Mapping[str, str]:
     """Return what is new about cases that fail, by id."""
     told = {
-        change["id"]: _BY_RULES if _fails_by_rules(change) else _NEWS[change["change"]]
-        for change in part["changes"]
-        if change["change"] in _NEWS
+        change.id: _BY_RULES if _fails_by_rules(change) else _NEWS[change.change]
+        for change in part.changes
+        if change.change in _NEWS
     }
-    return {**told, **{one["id"]: "new case" for one in part["cases"]["added"]}}
+    return {**told, **{one.id: "new case" for one in part.cases.added}}
 
 
 _BY_RULES = "fails by today's rules"
@@ -149,36 +151,36 @@ _FIXED_BY_RULES = "fixed by today's rules"
 _NEWS = {NEWLY_FAILING: NEWLY_FAILING, "still failing": "failing before"}
 
 
-def _blindness(comparison: JsonObject) -> str:
-    if not any(comparison[name]["cases"]["both"] for name in present(comparison)):
+def _blindness(comparison: Comparison) -> str:
+    if not any(part.cases.both for _, part in parts_of(comparison.parts)):
         return "No case is in both runs, by id: nothing was compared."
-    smallest = smallest_visible(comparison)
+    smallest = smallest_visible(comparison.parts)
     if smallest is None:
         return "Inconclusive: no relevant drop was seen, but so few cases cannot show any beyond chance."
     points = fixed(100 * smallest, 1)
     return f"Inconclusive: no relevant drop was seen, but so few cases cannot show one below {points} points."
 
 
-def _row(name: str, metric: JsonObject) -> tuple[str, ...]:
-    interval, p = metric["interval"], metric["p_adjusted"]
-    same = metric["worse"] == metric["better"] == 0
+def _row(evaluator: Evaluator, metric: MetricChange) -> tuple[str, ...]:
+    interval, p = metric.interval, metric.p_adjusted
+    same = metric.worse == metric.better == 0
     return (
-        f"{EVALUATORS[name].title}: {metric['metric'].replace('_', ' ')}",
-        *(percent(metric[run], 1) for run in ("baseline", "today")),
+        f"{evaluator.title}: {metric.metric.replace('_', ' ')}",
+        *(percent(mean, 1) for mean in (metric.baseline, metric.today)),
         _with_interval(metric),
-        _signed(metric["today"] - metric["baseline"]),
-        _signed(metric["head"] - metric["today"]),
-        f"{_signed(interval['low'])} to {_signed(interval['high'])}" if interval and not same else "",
-        str(metric["worse"]),
-        str(metric["better"]),
+        _signed(metric.today - metric.baseline),
+        _signed(metric.head - metric.today),
+        f"{_signed(interval.low)} to {_signed(interval.high)}" if interval and not same else "",
+        str(metric.worse),
+        str(metric.better),
         "" if same else fixed(p, 3) if p >= 0.001 else "below 0.001",
     )
 
 
-def _with_interval(metric: JsonObject) -> str:
+def _with_interval(metric: MetricChange) -> str:
     """Return this run's mean, a share of cases with its interval."""
-    mean, cases = metric["head"], metric["cases"]
-    return with_interval(mean, *wilson(round(mean * cases), cases)) if metric["test"] == Test.SIGN else percent(mean, 1)
+    mean, cases = metric.head, metric.cases
+    return with_interval(mean, *wilson(round(mean * cases), cases)) if metric.test is Test.SIGN else percent(mean, 1)
 
 
 def _signed(share: float) -> str:
@@ -187,51 +189,54 @@ def _signed(share: float) -> str:
     return points if float(points) == 0 else f"{'+' if share > 0 else '-'}{points}"
 
 
-def _issues(parts: Mapping[str, JsonObject]) -> Iterator[tuple[str, Phrase]]:
+def _issues(cases: Sequence[ComparedCases]) -> Iterator[tuple[str, Phrase]]:
     """Yield the cases by what became of them, the first few by name."""
-    for title, key in (("Removed", "removed"), ("Added", "added"), ("Changed expectations", "changed_expectations")):
-        found = [one for part in parts.values() for one in part["cases"][key]]
-        if found:
-            ids = [one if isinstance(one, str) else one["id"] for one in found]
-            yield f"{title} ({len(found)})", first_few(ids, len(ids))
+    named = {
+        "Removed": [one.id for some in cases for one in some.removed],
+        "Added": [one.id for some in cases for one in some.added],
+        "Changed expectations": [one for some in cases for one in some.changed_expectations],
+    }
+    for title, ids in named.items():
+        if ids:
+            yield f"{title} ({len(ids)})", first_few(ids, len(ids))
 
 
-def _changed(parts: Mapping[str, JsonObject], run: Parts) -> Iterator[Finding]:
+def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterator[Finding]:
     """Yield the cases that changed, those that newly fail first, with their evidence before and now."""
     found = []
-    for name, part in parts.items():
-        key = EVALUATORS[name].id_key
-        results = {result[key]: result for result in (run[name] or {})["results"]} if part["changes"] else {}
+    for evaluator, part in parts:
+        own = run[evaluator.name] or {}
+        results = {result[evaluator.id_key]: result for result in own["results"]} if part.changes else {}
         found += [
-            (_SHOWN.index(change["change"]), _finding(name, change, results[change["id"]]))
-            for change in part["changes"]
-            if "before" in change
+            (_SHOWN.index(change.change), _finding(evaluator, change, change.before, results[change.id]))
+            for change in part.changes
+            if change.before is not None
         ]
     for _, finding in sorted(found, key=lambda one: one[0]):
         yield finding
 
 
-def _finding(name: str, change: JsonObject, result: JsonObject) -> Finding:
-    moved = [f"{metric} {_score(was)} to {_score(is_)}" for metric, (_, was, is_) in _scores(name, change)]
-    because = f" by {' and '.join(change['because'])}" if change["because"] else ""
-    protected = ", protected" if change["protected"] else ""
+def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: JsonObject) -> Finding:
+    moved = [f"{metric} {_score(was)} to {_score(is_)}" for metric, (_, was, is_) in _scores(evaluator, change)]
+    because = f" by {' and '.join(change.because)}" if change.because else ""
+    protected = ", protected" if change.protected else ""
     by_rules = _fails_by_rules(change)
-    what = _BY_RULES if by_rules else f"{change['change']}{because}"
+    what = _BY_RULES if by_rules else f"{change.change}{because}"
     if _passes_by_rules(change):
         what = _FIXED_BY_RULES
     return Finding(
-        case_id=Untrusted(change["id"]),
-        severity=Severity.FAILING if by_rules or change["change"] == NEWLY_FAILING else Severity.REVIEW,
+        case_id=Untrusted(change.id),
+        severity=Severity.FAILING if by_rules or change.change == NEWLY_FAILING else Severity.REVIEW,
         what=f"{what}{protected}" + (f": {', '.join(moved)}" if moved else ""),
-        evidence=(*_told("before", name, change["before"]), *_told("now", name, result)),
-        place=EVALUATORS[name].finding(result).place,
+        evidence=(*_told("before", evaluator, before), *_told("now", evaluator, result)),
+        place=evaluator.finding(result).place,
     )
 
 
-def _scores(name: str, change: JsonObject) -> Iterator[tuple[str, tuple[float | None, ...]]]:
+def _scores(evaluator: Evaluator, change: Change) -> Iterator[tuple[str, tuple[float | None, ...]]]:
     """Yield the metrics that moved, but for the yes or no that the change itself tells."""
-    whole = next(iter(EVALUATORS[name].metrics))
-    for metric, scores in change["scores"].items():
+    whole = next(iter(evaluator.metrics))
+    for metric, scores in change.scores.items():
         if metric != whole and scores[1] != scores[2]:
             yield metric.replace("_", " "), tuple(scores)
 
@@ -240,8 +245,7 @@ def _score(value: float | None) -> str:
     return "none" if value is None else score(value)
 
 
-def _told(when: str, name: str, result: JsonObject) -> Iterator[Phrase]:
-    evaluator = EVALUATORS[name]
+def _told(when: str, evaluator: Evaluator, result: JsonObject) -> Iterator[Phrase]:
     is_feigned = not evaluator.outcome(result).passed and result.get("is_negative_example", False)
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
     for phrase in evaluator.finding(result).evidence or (nothing,):

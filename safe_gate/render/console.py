@@ -11,7 +11,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Parts, Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
+from safe_gate.core.model import Parts, Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import present
@@ -34,6 +34,7 @@ from safe_gate.render.report import (
 from safe_gate.render.untrusted import plain, quoted
 
 if TYPE_CHECKING:
+    from safe_gate.core.compared import Comparison, Weakened
     from safe_gate.core.report import Report
 
 MOST_EVIDENCE = 10
@@ -89,10 +90,10 @@ def scorecard(
     )
 
 
-def weakened(found: JsonObject | None) -> Iterator[str]:
+def weakened(found: Weakened | None) -> Iterator[str]:
     """Yield in what the gate itself got weaker, nothing where it did not."""
     if found and (headline := weakening.headline(found)):
-        findings = found["findings"]
+        findings = found.findings
         table, more = weakening.table(findings[: weakening.ROWS]), len(findings) - weakening.ROWS
         yield "\n".join(
             (
@@ -104,9 +105,9 @@ def weakened(found: JsonObject | None) -> Iterator[str]:
         )
 
 
-def compared(comparison: JsonObject, run: Parts, *, everything: bool = False, way: str = _VERBOSE) -> str:
+def compared(comparison: Comparison, run: Parts, *, everything: bool = False, way: str = _VERBOSE) -> str:
     """Return the comparison with a baseline as a scorecard; without one a sentence that says so."""
-    if comparison["status"] == "none":
+    if comparison.status == "none":
         return "".join(f"{quoted(note)}\n" for note in notes(comparison))
     return scorecard(comparison_section(comparison, run), everything=everything, way=way)
 

@@ -10,7 +10,6 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import (
     NOTHING_RECORDED,
     NOWHERE,
-    JsonObject,
     Origin,
     Phrase,
     Problem,
@@ -46,6 +45,7 @@ from safe_gate.render.report import (
 from safe_gate.render.untrusted import LONGEST, markdown
 
 if TYPE_CHECKING:
+    from safe_gate.core.compared import Comparison
     from safe_gate.core.report import Report
 
 COMMENT_LIMIT = 65_000
@@ -223,9 +223,9 @@ def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[
             yield from (f"{words}  " for words in (line, *map(parts.words_of, section.notes)))
 
 
-def _compared(comparison: JsonObject) -> Iterator[str]:
+def _compared(comparison: Comparison) -> Iterator[str]:
     """Yield what the comparison with a baseline says, in a line and the sentences that belong to it."""
-    yield f"**Compared with {parts.words_of(baseline_words(comparison))}** · {headline(comparison)}  "
+    yield f"**Compared with {parts.words_of(baseline_words(comparison.baseline))}** · {headline(comparison)}  "
     yield from (f"{parts.words_of(note)}  " for note in notes(comparison))
     yield ""
 
@@ -247,7 +247,7 @@ def _folds(
 
 def _changes(report: Report, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
-    if report.comparison and report.comparison["status"] != "none":
+    if report.comparison and report.comparison.status != "none":
         section = comparison_section(report.comparison, report.parts)
         details = (
             *parts.measured(section),
@@ -281,7 +281,7 @@ def _weakened(report: Report, rows: int, *, folded: bool) -> Iterator[str]:
     yield f"> **This change weakens the gate**{parts.words_of(headline)}"
     yield ""
     if rows:
-        findings = report.weakened["findings"]
+        findings = report.weakened.findings
         others = findings[weakening.ROWS :]
         yield from parts.table_of(weakening.table(findings[: weakening.ROWS]))
         if others and folded:

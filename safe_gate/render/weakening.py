@@ -4,27 +4,30 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Phrase, Untrusted, Words
+from safe_gate.core.model import Phrase, Untrusted, Words
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.render.comparison import baseline_words
+
+if TYPE_CHECKING:
+    from safe_gate.core.compared import Against, Weakened, Weakening
 
 ROWS = 10
 """Ways that are shown at most before what is folded."""
 
 
-def headline(weakened: JsonObject | None) -> Phrase:
+def headline(weakened: Weakened | None) -> Phrase:
     """Return the words to go after "This change weakens the gate", none where it does not."""
-    if not weakened or not weakened["findings"]:
+    if not weakened or not weakened.findings:
         return ()
-    ways = plural(len(weakened["findings"]), "way")
-    return (f" in {ways}, compared with ", *_against(weakened), _limits(weakened))
+    ways = plural(len(weakened.findings), "way")
+    return (f" in {ways}, compared with ", *_against(weakened.against), _limits(weakened))
 
 
-def table(findings: Sequence[JsonObject]) -> Table:
+def table(findings: Sequence[Weakening]) -> Table:
     """Return these ways in which the gate got weaker, with values before and after where there are any."""
     rows = [_row(one) for one in findings]
     header = ("Weaker", "Which", "Part", "Change", "Before", "After")
@@ -36,33 +39,38 @@ def table(findings: Sequence[JsonObject]) -> Table:
     )
 
 
-def sentences(weakened: JsonObject | None) -> Iterator[Phrase]:
+def sentences(weakened: Weakened | None) -> Iterator[Phrase]:
     """Yield what is to be said where nothing got weaker, or nothing is known."""
-    if not weakened or weakened["findings"]:
+    if not weakened or weakened.findings:
         return
-    if weakened["against"] is None:
+    if weakened.against is None:
         yield ("It is unknown whether the gate itself got weaker: no base commit could be read.",)
     else:
-        yield ("By config, rules and cases the gate is as strict as at ", *_against(weakened), _limits(weakened), ".")
+        yield (
+            "By config, rules and cases the gate is as strict as at ",
+            *_against(weakened.against),
+            _limits(weakened),
+            ".",
+        )
 
 
-def _against(weakened: JsonObject) -> Phrase:
-    return baseline_words({"baseline": weakened["against"]})
+def _against(base: Against | None) -> Phrase:
+    return baseline_words(base) if base else ()
 
 
-def _limits(weakened: JsonObject) -> str:
-    return ", as far as a report shows, because it records only limits and digests" if weakened["partial"] else ""
+def _limits(weakened: Weakened) -> str:
+    return ", as far as a report shows, because it records only limits and digests" if weakened.partial else ""
 
 
-def _row(finding: JsonObject) -> tuple[Words, ...]:
-    kind, before, after = (finding[key] for key in ("kind", "before", "after"))
-    unset = "its own" if finding["id"] == "rule-weights" else "off"  # the rule's weight, or its pack's
+def _row(finding: Weakening) -> tuple[Words, ...]:
+    kind, before, after = finding.kind, finding.before, finding.after
+    unset = "its own" if finding.id == "rule-weights" else "off"  # the rule's weight, or its pack's
     off = unset if kind == "setting" and (before, after) != (None, None) else ""
     return (
         f"{EVALUATORS[kind].title} case" if kind in EVALUATORS else kind,
-        Untrusted(finding["id"]) if finding["id"] else "all",
-        Untrusted(finding["field"]) if finding["field"] else "",
-        finding["what"],
+        Untrusted(finding.id) if finding.id else "all",
+        Untrusted(finding.field) if finding.field else "",
+        finding.what,
         _value(before, off),
         _value(after, off),
     )

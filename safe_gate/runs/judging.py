@@ -12,6 +12,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from safe_gate.baseline import comparison, source, terms
+from safe_gate.core.compared import Comparison
 from safe_gate.core.figures import plural
 from safe_gate.core.model import (
     NOTHING_RECORDED,
@@ -209,7 +210,7 @@ def _kept(options: Options) -> measure.Keeps:
 
 def _recorded(
     measured: _Measured,
-    found: JsonObject | None,
+    found: Comparison | None,
     base: source.Baseline | None,
     options: Options,
     sides: Sides,
@@ -277,7 +278,7 @@ def _held_against(
             base, side, judging, sides.settings_at, effects.generated_at, root=ruling.root, waived=waived
         )
         if source.is_replaced(judging):
-            compared["replaces_baseline"] = True
+            compared = replace(compared, replaces_baseline=True)
         found = replace(found, comparison=compared)
     has_base = base or ruling.base or (is_compared and effects.context.subject.base_sha)
     if has_base or ruling.breaks_on_weakened(options):

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
-from typing import Any
 
 from safe_gate.baseline import source, terms
+from safe_gate.core.compared import Weakened, Weakening
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate.weakened_cases import Weakening, What
+from safe_gate.gate.weakened_cases import What
 from safe_gate.inputs import disk, matching, named
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
@@ -25,7 +25,7 @@ def weakened(
     options: Options,
     effects: Effects,
     sides: Sides,
-) -> dict[str, Any]:
+) -> Weakened:
     """Return where the gate is weaker than on the base commit or, if only a report is available, than in the report.
 
     What cannot be read is an error where a weaker gate breaks the run, else it is not known.

@@ -8,6 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from safe_gate.core.compared import Added, Compared, ComparedParts, Removed
 from safe_gate.core.digests import digest
 from safe_gate.core.stats import smallest_drop
 from safe_gate.gate.drops import Guards, Status, judge, smallest_visible, status
@@ -43,17 +44,21 @@ def part(*results: dict[str, Any]) -> Part:
     return {"safe_v0": {"results": list(results)}, "synthesis": None}
 
 
-def judged(
-    base: Part, head: Part, guards: Guards, today: Part | None = None
-) -> tuple[dict[str, Any], Status, set[str]]:
+def judged(base: Part, head: Part, guards: Guards, today: Part | None = None) -> tuple[ComparedParts, Status, set[str]]:
     """Return the comparison, its status and the guards that are broken."""
     found = compare(base, today, head, guards, SAME)
     outcomes = judge(found, guards)
     return found, status(found, outcomes, guards), {outcome.rule for outcome in outcomes if not outcome.passed}
 
 
-def ids(found: dict[str, Any], change: str) -> list[str]:
-    return [one["id"] for one in found["safe_v0"]["changes"] if one["change"] == change]
+def safe(found: ComparedParts) -> Compared:
+    compared = found["safe_v0"]
+    assert compared
+    return compared
+
+
+def ids(found: ComparedParts, change: str) -> list[str]:
+    return [one.id for one in safe(found).changes if one.change == change]
 
 
 ratio = st.sampled_from([0.0, 0.25, 0.5, 2 / 3, 0.8, 1.0])
@@ -82,8 +87,8 @@ def test_a_run_held_against_itself_never_fails(drawn: Any, guards: Guards) -> No
     base, _ = runs(drawn)
     found, said, broken = judged(base, base, guards)
     assert (said, broken) == (Status.PASS, set())
-    assert {change["change"] for change in found["safe_v0"]["changes"]} <= {"still failing"}
-    assert all(metric["p"] == 1 for metric in found["safe_v0"]["metrics"])
+    assert {change.change for change in safe(found).changes} <= {"still failing"}
+    assert all(metric.p == 1 for metric in safe(found).metrics)
 
 
 @given(pairs, policies)
@@ -92,11 +97,11 @@ def test_swapping_base_and_head_mirrors_what_changed(drawn: Any, guards: Guards)
     there, back = (compare(one, None, other, guards, SAME) for one, other in ((base, head), (head, base)))
     for change, mirrored in (("newly failing", "fixed"), ("worse", "better"), ("mixed", "mixed")):
         assert ids(there, change) == ids(back, mirrored)
-    for one, other in zip(there["safe_v0"]["metrics"], back["safe_v0"]["metrics"], strict=True):
-        assert (one["worse"], one["better"]) == (other["better"], other["worse"])
-        assert one["baseline"] == other["head"]
-        if one["interval"]:
-            assert one["interval"]["low"] == pytest.approx(-other["interval"]["high"])
+    for one, other in zip(safe(there).metrics, safe(back).metrics, strict=True):
+        assert (one.worse, one.better) == (other.better, other.worse)
+        assert one.baseline == other.head
+        if one.interval and other.interval:
+            assert one.interval.low == pytest.approx(-other.interval.high)
 
 
 @given(pairs, policies, st.randoms(use_true_random=False))
@@ -125,19 +130,19 @@ def test_a_change_of_rules_and_one_of_outputs_are_told_apart() -> None:
     today["safe_v0"]["results"][0]["digests"] = base["safe_v0"]["results"][0]["digests"]
     head = part(today["safe_v0"]["results"][0], result("2", (0, 1, 1)))
     found, _, _ = judged(base, head, Guards(), today)
-    by_id = {change["id"]: change for change in found["safe_v0"]["changes"]}
-    assert (by_id["1"]["change"], by_id["1"]["because"], by_id["1"]["passed"]) == (
+    by_id = {change.id: change for change in safe(found).changes}
+    assert (by_id["1"].change, by_id["1"].because, by_id["1"].passed) == (
         "still failing",
         ["rules"],
         [True, False, False],
     )
-    assert (by_id["2"]["change"], by_id["2"]["because"], by_id["2"]["passed"]) == (
+    assert (by_id["2"].change, by_id["2"].because, by_id["2"].passed) == (
         "newly failing",
         ["output"],
         [True, True, False],
     )
-    recall = found["safe_v0"]["metrics"][1]
-    assert (recall["baseline"], recall["today"], recall["head"]) == (1.0, 0.75, 0.25)
+    recall = safe(found).metrics[1]
+    assert (recall.baseline, recall.today, recall.head) == (1.0, 0.75, 0.25)
 
 
 def test_without_the_outputs_of_a_baseline_rules_and_outputs_are_told_apart_only_where_one_is_the_same() -> None:
@@ -146,9 +151,9 @@ def test_without_the_outputs_of_a_baseline_rules_and_outputs_are_told_apart_only
         part(result("1", (1, 1, 1)), result("2", (0.5, 1, 1))),
     )
     told = compare(base, None, head, Guards(), SAME)
-    assert told["safe_v0"]["cases"]["unseparated"] == 0
+    assert safe(told).cases.unseparated == 0
     untold = compare(base, None, head, Guards(), {"safe_v0": False, "synthesis": True})
-    assert untold["safe_v0"]["cases"]["unseparated"] == 1
+    assert safe(untold).cases.unseparated == 1
 
 
 def test_the_same_rules_explain_no_other_result_of_the_same_output() -> None:
@@ -240,7 +245,7 @@ def test_cases_of_a_cluster_count_once() -> None:
     base = part(*(result(str(i), (1, 1, 1), cluster="one") for i in range(20)))
     head = part(*(result(str(i), (0.5, 1, 1), cluster="one") for i in range(20)))
     found, said, broken = judged(base, head, Guards())
-    assert found["safe_v0"]["metrics"][0]["units"] == 1
+    assert safe(found).metrics[0].units == 1
     assert (said, broken) == (Status.WARN, set())
 
 
@@ -251,8 +256,8 @@ def test_a_rise_on_average_is_no_drop_though_most_clusters_are_worse() -> None:
         for low, high in ((0.5, 1), (1, 0.5))
     )
     found, said, broken = judged(base, head, Guards())
-    (share,) = [one for one in found["safe_v0"]["metrics"] if one["metric"] == "pass"]
-    assert share["p_adjusted"] < 0.05
+    (share,) = [one for one in safe(found).metrics if one.metric == "pass"]
+    assert share.p_adjusted < 0.05
     assert (said, broken) == (Status.INCONCLUSIVE, set())
 
 
@@ -263,14 +268,14 @@ def test_a_change_cannot_merge_into_one_cluster_what_it_makes_worse() -> None:
     base = run(1, *(f"topic {i // 2}" for i in range(20)))
     for head in (run(0.5, *["one"] * 20), run(0.5, *(f"topic {i // 2}" for i in range(20)))):
         found, said, _ = judged(base, head, Guards())
-        assert (found["safe_v0"]["metrics"][0]["units"], said) == (10, Status.FAIL)
+        assert (safe(found).metrics[0].units, said) == (10, Status.FAIL)
     found, _, _ = judged(base, run(0.5, *[""] * 20), Guards())
-    assert found["safe_v0"]["metrics"][0]["units"] == 20
+    assert safe(found).metrics[0].units == 20
     without = run(1, *[""] * 20)
     found, said, _ = judged(without, run(0.5, *["one"] * 20), Guards())  # the field came with the change
-    assert (found["safe_v0"]["metrics"][0]["units"], said) == (20, Status.FAIL)
+    assert (safe(found).metrics[0].units, said) == (20, Status.FAIL)
     found = compare(without, None, head, Guards(), SAME, same_clusters=False)
-    assert found["safe_v0"]["metrics"][0]["units"] == 10
+    assert safe(found).metrics[0].units == 10
 
 
 @pytest.mark.parametrize(
@@ -308,20 +313,20 @@ def test_one_forbidden_term_for_another_is_a_new_one_though_no_score_tells() -> 
     head["safe_v0"]["results"][0]["digests"]["output"] = digest("another")
     found, _, broken = judged(base, head, Guards())
     assert broken == {"new-violations"}
-    (change,) = found["safe_v0"]["changes"]
-    assert (change["scores"], change["steps"]) == ({}, 0)
-    assert change["before"] == base["safe_v0"]["results"][0]  # the evidence, as it is another output
+    (change,) = safe(found).changes
+    assert (change.scores, change.steps) == ({}, 0)
+    assert change.before == base["safe_v0"]["results"][0]  # the evidence, as it is another output
 
 
 def test_an_evaluator_that_is_gone_lost_all_its_cases() -> None:
     base = part(result("1", (1, 1, 1)))
     found, _, broken = judged(base, {"safe_v0": None, "synthesis": None}, Guards())
-    assert found["safe_v0"]["cases"]["removed"] == [{"id": "1", "protected": False}]
+    assert safe(found).cases.removed == [Removed("1", protected=False)]
     assert broken == {"no-removed-cases"}
 
 
 def test_an_evaluator_that_is_new_adds_all_its_cases() -> None:
     head = part(result("1", (0, 1, 1)))
     found, said, broken = judged({"safe_v0": None, "synthesis": None}, head, Guards(max_regressions=0))
-    assert found["safe_v0"]["cases"]["added"] == [{"id": "1", "passed": False}]
+    assert safe(found).cases.added == [Added("1", passed=False)]
     assert (said, broken) == (Status.PASS, set())

@@ -119,10 +119,11 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None
 def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Report]) -> None:
     def log(text: str) -> str:
         report = recorded(text)
+        assert report.comparison
         cards = [console.scorecard(section, everything=True) for section in sections(report.parts)]
         held = [
             *console.weakened(report.weakened),
-            console.compared(report.comparison or {}, report.parts, everything=True),
+            console.compared(report.comparison, report.parts, everything=True),
         ]
         return "\n".join((*cards, *held, console.rules(report)))
 

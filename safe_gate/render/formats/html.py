@@ -13,7 +13,7 @@ from safe_gate.core.model import Phrase, RuleOutcome, Untrusted, Words
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Table
-from safe_gate.evaluators import EVALUATORS, parts_of, present
+from safe_gate.evaluators import parts_of, present
 from safe_gate.render import weakening
 from safe_gate.render.cases import is_compared
 from safe_gate.render.comparison import baseline_words, comparison_section, headline, notes, shown_sections
@@ -112,9 +112,8 @@ def _rules(report: Report) -> Iterator[str]:
 
 def _gone(report: Report) -> Set[tuple[str, str]]:
     """Return the cases of the baseline that are gone, by evaluator and id: no link leads to them."""
-    compared = report.comparison or {}
-    parts = {name: compared[name]["cases"] for name in EVALUATORS if is_compared(report, name)}
-    return {(name, one["id"]) for name, cases in parts.items() for one in cases["removed"]}
+    compared = parts_of(report.comparison.parts) if report.comparison else ()
+    return {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
 
 
 def _links(rule: RuleOutcome, gone: Set[tuple[str, str]]) -> str:
@@ -133,7 +132,7 @@ _ORDER = ("broken", "skipped", "ok")
 def _weakened(report: Report) -> Iterator[str]:
     if report.weakened and (said := weakening.headline(report.weakened)):
         yield f'<section class="warning"><h2>This change weakens the gate</h2>\n<p>Weaker{phrase(said)}.</p>\n'
-        yield from table(weakening.table(report.weakened["findings"]), "In what the gate is weaker")
+        yield from table(weakening.table(report.weakened.findings), "In what the gate is weaker")
         yield "</section>\n"
 
 
@@ -141,9 +140,10 @@ def _compared(report: Report) -> Iterator[str]:
     comparison = report.comparison
     if comparison is None:
         return
-    yield f"<section><h2>Compared with {phrase(baseline_words(comparison))}</h2>\n<p>{html(headline(comparison))}</p>\n"
+    against = phrase(baseline_words(comparison.baseline))
+    yield f"<section><h2>Compared with {against}</h2>\n<p>{html(headline(comparison))}</p>\n"
     yield from paragraphs(notes(comparison))
-    if comparison["status"] != "none":
+    if comparison.status != "none":
         section = comparison_section(comparison, report.parts)
         yield from table(section.metrics, "Metrics of both runs")
         yield f'<p class="muted">{html(section.footer)}</p>\n'

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
+from safe_gate.core.compared import Change
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Recorded, Severity, Untrusted
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Mark
@@ -37,12 +38,8 @@ def about(report: Report, recorded: Recorded) -> dict[str, Any]:
 def lines(run: Run) -> Iterator[str]:
     """Yield a line of JSON for each case; one is held at a time."""
     texts = {name: iter(some) for name, some in run.recorded.now.items()}
-    comparison = run.report.comparison or {}
-    changes = {
-        name: {change["id"]: change for change in comparison[name]["changes"]}
-        for name in EVALUATORS
-        if is_compared(run.report, name)
-    }
+    compared = parts_of(run.report.comparison.parts) if run.report.comparison else ()
+    changes = {evaluator.name: {change.id: change for change in part.changes} for evaluator, part in compared}
     for case in judged_cases(run.report):
         name = case.evaluator.name
         now = next(texts.get(name, iter(())), {})
@@ -51,7 +48,7 @@ def lines(run: Run) -> Iterator[str]:
 
 
 def _case(
-    part: JsonObject, case: JudgedCase, now: JsonObject, old: JsonObject, change: JsonObject | None
+    part: JsonObject, case: JudgedCase, now: JsonObject, old: JsonObject, change: Change | None
 ) -> dict[str, Any]:
     """Return what the page shows of a case; what is empty is left out."""
     evaluator, finding = case.evaluator, case.finding
@@ -76,10 +73,10 @@ def _case(
         "marks": [_mark(one) for one in evaluator.marks(case.result, now)],
     }
     if change:
-        shown["because"] = change["because"]
-        shown["labels"] = change["labels"]
+        shown["because"] = change.because
+        shown["labels"] = change.labels
     changed = {field: old[field] for field in old if old[field] != now.get(field)}
-    before = change.get("before") if change else None
+    before = change.before if change else None
     if changed:
         shown["old"] = changed
         shown["oldMarks"] = [_mark(one) for one in evaluator.marks(before, old)] if before else []
