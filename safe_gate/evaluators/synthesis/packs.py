@@ -13,7 +13,6 @@ from functools import cache
 from itertools import chain
 from typing import Any
 
-from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import masked, quote, suggestion
@@ -81,9 +80,8 @@ def made(recipe: str, data: Shipped) -> Rules:
     """
     profile, sensitivity, own, off, weights, words = json.loads(recipe)
     packs = selected(own, off, weights, data)
-    return replace(
-        rules(packs, data, profile, sensitivity, own=own, known=stored_table(data)), recipe=recipe, wording=words
-    )
+    ready = rules(packs, data, profile, sensitivity, own=own, known=stored_table(data))
+    return replace(ready, recipe=recipe, wording=words)
 
 
 def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:
@@ -243,23 +241,17 @@ def facts(own: Sequence[OwnFile], data: Shipped) -> dict[str, PackFact]:
     """
     teams = check(own, data)
     lets_pass = IN_FAVOUR | MESSAGE.keys() | definitions.lets_pass(teams)
-    found = {id_: PackFact(sha256, group in lets_pass) for id_, group, sha256 in _digests_of_shipped(data)}
+    every = [(id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests_of_shipped(data)]
     for pack in teams:
-        found |= definitions.facts(pack) if "defines" in pack else ()
-        found |= ((id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in _digests(pack))
-    return found
+        every += definitions.facts(pack) if "defines" in pack else ()
+        digests = definitions.digests_of_rules(pack)
+        every += ((id_, PackFact(sha256, group in lets_pass)) for id_, group, sha256 in digests)
+    return dict(every)
 
 
 @cache
 def _digests_of_shipped(data: Shipped) -> tuple[tuple[str, str, str], ...]:
-    return tuple(chain.from_iterable(map(_digests, shipped(data))))
-
-
-def _digests(pack: Pack) -> Iterator[tuple[str, str, str]]:
-    """Yield the rules of a pack, each with its group and the digest of what decides its hits."""
-    around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
-    for rule in pack["rules"]:
-        yield rule["id"], pack["group"], digest_of({**around, "rule": rule})
+    return tuple(chain.from_iterable(map(definitions.digests_of_rules, shipped(data))))
 
 
 def _too_large(file: OwnFile, pack: Pack, data: Shipped) -> Iterator[Problem]:
@@ -341,14 +333,10 @@ def _spelling(data: Shipped) -> Spelling:
 
 @cache
 def _languages(data: Shipped) -> Languages:
-    return Languages.of(_json(data, "languages.json"), _vocabulary(data))
-
-
-def _vocabulary(data: Shipped) -> frozenset[str]:
-    """Return the words of English that the classes and the spelling know."""
     lexicon = _json(data, "lexicon.json")
     members = (word for some in classes(data).values() for word in some if word.isalpha())
-    return frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
+    english = frozenset((*members, *lexicon["spelling"], *lexicon["words"].split()))
+    return Languages.of(_json(data, "languages.json"), english)
 
 
 def _json(data: Shipped, name: str) -> Any:

@@ -112,3 +112,10 @@ def facts(pack: JsonObject) -> Iterator[tuple[str, PackFact]]:
         for group in definition.get(side, ()):
             piece = f"{name} {side} {group}"
             yield piece, PackFact(digest(piece), lets_pass=side in _LOOSENS)
+
+
+def digests_of_rules(pack: JsonObject) -> Iterator[tuple[str, str, str]]:
+    """Yield the rules of a pack, each with its group and the digest of what decides its hits."""
+    around = {key: value for key, value in pack.items() if key not in ("rules", "about", "defines")}
+    for rule in pack["rules"]:
+        yield rule["id"], pack["group"], digest({**around, "rule": rule})
