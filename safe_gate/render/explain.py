@@ -64,7 +64,9 @@ def explanation(evaluator: Evaluator, part: JsonObject, result: JsonObject, text
 def shown(one: Explanation) -> str:
     """Return an explanation for a terminal. A mark has the same number in the text and below its check."""
     source = one.result["source"]
-    lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(source['path']))}:{source['line']}): {one.words}"]
+    meant = " as expected: it is a negative example" if one.passed else ", though it is a negative example"
+    words = one.words + meant * bool(one.result.get("is_negative_example"))
+    lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(source['path']))}:{source['line']}): {words}"]
     lines += [f"  {quoted(note)}" for note in one.notes]
     numbers, titles = _numbers(one), one.evaluator.fields_of(one.result, one.texts)
     for field, text in one.texts.items():
