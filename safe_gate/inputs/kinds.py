@@ -29,6 +29,7 @@ OUTPUTS = ".outputs.jsonl"
 """How the name of a file of recorded outputs ends that belongs to the batch of the name before it."""
 
 _OURS = ("lines", "columns")  # the shapes of files that hold our own conversations
+_TABLES = (".csv", ".tsv")
 _LARGEST_DOCUMENT = 16 << 20  # bytes
 
 
@@ -181,8 +182,9 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
     flag = "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
     if guess.format is not None:
         return Problem(Place(name), f"looks like {guess.title}, not {meant.called}; convert it: {command}{flag}")
-    texts = [one for one in value.values() if isinstance(one, str)] if isinstance(value, dict) else []
-    if meant.sides and len(texts) >= len(meant.sides) and not {*meant.sides} & value.keys():
+    texts = [key for key, one in value.items() if isinstance(one, str)] if isinstance(value, dict) else []
+    named = guess.fields if value is None and path.suffix.lower() in _TABLES else texts
+    if meant.sides and len(named) >= len(meant.sides) and not {*meant.sides} & {*named, *(value or ())}:
         mapping = "--map " + ",".join(f"{side}=FIELD" for side in meant.sides)
         words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
         return Problem(Place(name), f"{words}: {command} {mapping}")
