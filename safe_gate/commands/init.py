@@ -122,6 +122,9 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
 
 
 def _where(platforms: list[str], depth: int) -> Iterator[str]:
-    """Yield a note if a workflow is written below the top of the repository, where it has no effect."""
-    if platforms and depth:
+    """Yield a note if no workflow is written, or one below the top of the repository, where it has no effect."""
+    if not platforms:
+        how = "add the git remote on GitHub or GitLab, or create the folder .github"
+        yield f"No workflow for CI: {how}, and run safe-gate init again"
+    elif depth:
         yield "Note: this is not the top of the repository; move the workflow there, where the platform reads it"

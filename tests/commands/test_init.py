@@ -44,6 +44,9 @@ def test_an_empty_folder_gets_the_samples_and_no_workflow(safe_gate: SafeGate) -
     ran = safe_gate("init")
     assert ran.code == 0
     assert "Detected: neither GitHub nor GitLab\n" in ran.out
+    assert (
+        "No workflow for CI: add the git remote on GitHub or GitLab, or create the folder .github, and run" in ran.out
+    )
     assert set(tree()) == SAMPLES
     assert {line.removeprefix("Written: ") for line in ran.out.splitlines() if "Written" in line} == SAMPLES
 
@@ -81,7 +84,7 @@ def test_the_host_of_a_remote_names_the_platform(
 
 def test_a_folder_of_github_names_the_platform_without_git(safe_gate: SafeGate) -> None:
     Path(".github").mkdir()
-    safe_gate("init")
+    assert "No workflow" not in safe_gate("init").out
     assert set(tree()) == SAMPLES | GITHUB
 
 
