@@ -653,9 +653,9 @@ def test_the_hint_names_a_mapping_where_no_field_is_known(safe_gate: SafeGate) -
     ((_, user, _),) = exchanges(imported(safe_gate, "in put.jsonl", "--map", "user=frage,assistant=antwort"))
     assert user == ASK
     Path("in.csv").write_text("\ufeffNr;Frage;Antwort\r\n1;Hi.;Hello.\r\n", "utf-8")
-    for given in (("eval", "--cases"), ("run", "--cases"), ("validate",)):
+    for command_line in (("eval", "--cases"), ("run", "--cases"), ("validate",)):
         words = "in.csv: has neither user nor assistant; say which fields they are: safe-gate import in.csv --out"
-        assert safe_gate(*given, "in.csv").err.startswith(words)
+        assert safe_gate(*command_line, "in.csv").err.startswith(words)
 
 
 def test_archives_and_parquet_get_the_hint_too(safe_gate: SafeGate) -> None:
