@@ -108,7 +108,8 @@ def opened(
     if spec == "base" and (unknown := unknown_base(context)):
         raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
     if options.baseline_required and is_missing(spec):
-        raise CannotJudge(_missing(spec))
+        advice = "correct the path, or set baseline-required: false for the first run of a new gate"
+        raise CannotJudge(Problem(Place(spec), f"does not exist{matching.close_to(spec)}; {advice}"))
     if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
         yield None
     elif spec == ".":
@@ -147,11 +148,6 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
 def is_missing(spec: str) -> bool:
     """Return whether a baseline is the path of a report and no such file exists."""
     return _names_report(spec) and not disk.exists(Path(spec))
-
-
-def _missing(spec: str) -> Problem:
-    advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-    return Problem(Place(spec), f"does not exist{matching.close_to(spec)}; {advice}")
 
 
 def _is_report(spec: str) -> bool:

@@ -78,8 +78,10 @@ def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: 
     settings = asked.settings(options)
     lesson = _BOOK.taught(_cases(patterns), settings, recipe(_EVALUATOR, settings), shipped(_EVALUATOR.name))
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
-    if out:
-        _keep_others(paths)
+    others = [path for path in paths if not _may_replace(path)] if out else []
+    if others:
+        words = "exists and is not a learned pack; move it, or name another folder with --out"
+        raise CannotJudge(*(Problem(Place(disk.shown(path)), words) for path in others))
     effects.out(_drawn(lesson.shown))
     if out:
         for path, pack in zip(paths, lesson.packs, strict=True):
@@ -98,13 +100,6 @@ def _cases(patterns: Sequence[str]) -> list[Case]:
     if taken.problems:
         raise CannotJudge(*taken.problems)
     return cases
-
-
-def _keep_others(paths: Sequence[Path]) -> None:
-    """Raise CannotJudge for existing files that are not learned packs."""
-    words = "exists and is not a learned pack; move it, or name another folder with --out"
-    if problems := [Problem(Place(disk.shown(path)), words) for path in paths if not _may_replace(path)]:
-        raise CannotJudge(*problems)
 
 
 def _may_replace(path: Path) -> bool:

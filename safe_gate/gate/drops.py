@@ -148,7 +148,8 @@ def _significance(name: str, metrics: Sequence[MetricChange], guards: Guards) ->
     mattering = [metric for metric in metrics if _matters(metric, guards)]
     proven = [metric for metric in mattering if _is_real(metric, guards) and _is_enough(metric)]
     if worst := max(proven or mattering, key=_DROP, default=None):
-        fall = f"{_title(name, worst)} falls by {_points(worst.drop)} ({_changed(worst)})"
+        changed = f"{plural(worst.worse, 'case')} worse, {worst.better} better"
+        fall = f"{_title(name, worst)} falls by {_points(worst.drop)} ({changed})"
         few = f"fewer than {stats.LEAST_CASES} cases net"
         unproven = "which may be chance" if _is_enough(worst) else few
         relation = "more than chance" if proven else unproven
@@ -203,10 +204,6 @@ def _is_blind(metric: MetricChange, guards: Guards) -> bool:
 
 def _title(name: str, metric: MetricChange) -> str:
     return EVALUATORS[name].metric(metric.metric).title
-
-
-def _changed(metric: MetricChange) -> str:
-    return f"{plural(metric.worse, 'case')} worse, {metric.better} better"
 
 
 def _points(share: float, digits: int = 1) -> str:

@@ -49,7 +49,7 @@ class Moment:
             report.generated_at,
             provenance.commit,
             report.verdict,
-            {one.name: tuple(_own(one.rates(part))) for one, part in parts},
+            {one.name: tuple(rate for rate in one.rates(part) if isinstance(rate.name, str)) for one, part in parts},
             {one.name: dict(one.labels(part)) for one, part in parts},
             {
                 (rule.evaluator, rule.rule): rule.threshold
@@ -68,10 +68,6 @@ class Moment:
         found = [rate for rate in self.rates.get(name, ()) if rate.about == _AGREEMENT]
         whole = sum(rate.whole for rate in found)
         return Rate(_AGREEMENT, "all checks", sum(rate.part for rate in found), whole) if whole else None
-
-
-def _own(rates: Iterator[Rate]) -> Iterator[Rate]:
-    return (rate for rate in rates if isinstance(rate.name, str))
 
 
 def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
@@ -220,7 +216,7 @@ def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
         if _has_agreement(moments, name):
             about = f"{evaluator}: {_continued(_AGREEMENT)}"
             lines += _mermaid(about, runs, [_percents(one.agreement(name)) for one in moments])
-        order = ", ".join(_first_labels(moments, name))
+        order = ", ".join(next(one.labels[name] for one in moments if name in one.labels))
         about = f"{evaluator}: labels, from the bottom {order}"
         lines += _mermaid(about, runs, [_stacked(one.labels.get(name, {})) for one in moments])
     found = runs_table(moments)
@@ -229,10 +225,6 @@ def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
     if (more := len(moments) - _SHOWN) > 0:
         lines += [f"… and {plural(more, 'earlier run')}: see the page.", ""]
     return "\n".join(lines)
-
-
-def _first_labels(moments: Sequence[Moment], name: str) -> Sequence[str]:
-    return list(next(one.labels[name] for one in moments if name in one.labels))
 
 
 def _percents(rate: Rate | None) -> list[float]:

@@ -6,12 +6,12 @@ import json
 import os
 import sys
 import warnings
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict
 from safe_gate.core.validate import suggestion
@@ -82,7 +82,7 @@ def run(*, verbose: bool = False, **settings: Value) -> Run:
 
 
 def _run(given: Mapping[str, Value], verbose: bool) -> Run:
-    out, err = (_printer(stream, verbose) for stream in (sys.stdout, sys.stderr))
+    out, err = (partial(print, file=stream) if verbose else lambda _: None for stream in (sys.stdout, sys.stderr))
     effects = world.effects({}, world.time_of(os.environ), out, err)
     plain = {name: _plain(value) for name, value in given.items() if value is not None}
     flags = {"jobs": "1", **{name: value for name, value in plain.items() if not _expected(name, value)}}
@@ -102,10 +102,6 @@ def _run(given: Mapping[str, Value], verbose: bool) -> Run:
 
 
 _unchecked = partial(config_file.read_config, is_checked=False)
-
-
-def _printer(stream: TextIO, verbose: bool) -> Callable[[str], None]:
-    return partial(print, file=stream) if verbose else lambda _: None
 
 
 def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, writes: bool) -> Run:

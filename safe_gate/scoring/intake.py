@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, Generic, TypeVar
+from typing import Generic, TypeVar
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
@@ -82,16 +82,13 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
     counts: dict[str, int] = {}
     problems: tuple[Problem, ...] = ()
     for evaluator in given(options):
-        counts[evaluator.name], found = _counted(cases(evaluator, options))
+        intake = Intake(cases(evaluator, options))
+        counts[evaluator.name] = sum(1 for _ in intake.cases())
+        found = intake.problems
         if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(settings(options))):
             found = (lacking,)
         problems += found
     return counts, as_shown(problems, options)
-
-
-def _counted(items: Iterable[Any]) -> tuple[int, tuple[Problem, ...]]:
-    intake = Intake(items)
-    return sum(1 for _ in intake.cases()), intake.problems
 
 
 def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], None]) -> None:

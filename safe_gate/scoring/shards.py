@@ -128,7 +128,10 @@ class Shards:
         ours, told = _terms(provenance), set[tuple[str, str]]()
         for name, theirs in self.terms.items():
             for term in {**theirs, **ours}:
-                there, here = (_text(terms[term]) if term in terms else "not there" for terms in (theirs, ours))
+                there, here = (
+                    json.dumps(terms[term], sort_keys=True) if term in terms else "not there"
+                    for terms in (theirs, ours)
+                )
                 if there != here and (term, there) not in told:
                     told.add((term, there))
                     sides = f"is {_shown(there)} in this shard, {_shown(here)} in the run that merges it"
@@ -228,10 +231,6 @@ def _terms(provenance: Provenance) -> dict[str, Any]:
         "rule packs": provenance.packs_sha256,
         "commit of the policy": provenance.policy_commit,
     }
-
-
-def _text(value: Any) -> str:
-    return json.dumps(value, sort_keys=True)
 
 
 def _shown(text: str) -> str:

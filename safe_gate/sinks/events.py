@@ -94,7 +94,10 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
     data: dict[str, Any] = {
         "verdict": verdict,
         "rules": [rule.to_json() for rule in report.rules],
-        "summaries": {one.name: _summary(part) for one, part in parts_of(report.parts)},
+        "summaries": {
+            one.name: {key: value for key, value in part["summary"].items() if isinstance(value, int | float)}
+            for one, part in parts_of(report.parts)
+        },
         "problems": number(report.problems),
         "gate": run.gate,
         "repository": run.repository,
@@ -106,11 +109,6 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
     }
     why = "; ".join(rule.message for rule in report.broken())[:_LONGEST]
     return Event(VERDICT, "", data, (Evaluation("safe_gate.verdict", verdict, None, why),), status=verdict)
-
-
-def _summary(part: JsonObject) -> dict[str, Any]:
-    """Return the figures of an evaluator's summary that are about all cases."""
-    return {name: value for name, value in part["summary"].items() if isinstance(value, int | float)}
 
 
 def _shown(name: str) -> str:

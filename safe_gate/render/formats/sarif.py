@@ -127,7 +127,8 @@ def _ranked(report: Report, folder: str, index: Mapping[str, int], recorded: Rec
         for one in case.to_see():
             result = _result(case, one, folder, index, own.get(one.by) or own.get(""))
             if is_any_compared:
-                result["baselineState"] = _state(report, case)
+                state = _STATES.get(case.change, "unchanged")  # SARIF section 3.27.24
+                result["baselineState"] = state if is_compared(report, case.evaluator.name) else "new"
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
             rank = (one.by in case.waivers, not breaks, not is_new, not is_failing)
             yield _Ranked(rank, next(place), line(result))
@@ -181,11 +182,6 @@ _STATES = {
     **dict.fromkeys(("newly failing", "new case"), "new"),
     **dict.fromkeys(("worse", "better", "mixed", "fixed"), "updated"),
 }
-
-
-def _state(report: Report, case: JudgedCase) -> str:
-    """Return what became of a case since the baseline, as SARIF says it (section 3.27.24)."""
-    return _STATES.get(case.change, "unchanged") if is_compared(report, case.evaluator.name) else "new"
 
 
 # --- the run ------------------------------------------------------------------------------------

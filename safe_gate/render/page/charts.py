@@ -90,7 +90,7 @@ class Series(NamedTuple):
 
 def lines(title: str, series: Sequence[Series], when: Sequence[str], changes: Sequence[int]) -> str:
     """Return rates over runs as lines, the only one with its interval; `changes` are the runs with other rules."""
-    points = [[part / whole if (part, whole) != (0, 0) else None for part, whole in _known(one)] for one in series]
+    points = [[rate[0] / rate[1] if rate and rate != (0, 0) else None for rate in one.rates] for one in series]
     shown = [value for some in points for value in some if value is not None]
     shown += [limit for one in series for limit in one.limits if limit is not None]
     frame = _Frame(len(when), *next(axis for axis in _AXES if axis[0] <= min(shown, default=0)))
@@ -107,10 +107,6 @@ def lines(title: str, series: Sequence[Series], when: Sequence[str], changes: Se
         parts.append(_key(rows, "asked", "the least that the gate allows"))
         rows += 1
     return _svg(title, parts, frame, rows=rows, changes=changes)
-
-
-def _known(one: Series) -> Iterator[tuple[int, int]]:
-    return (rate or (0, 0) for rate in one.rates)
 
 
 def _latest(one: Series) -> str:

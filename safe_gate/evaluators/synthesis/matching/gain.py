@@ -61,14 +61,10 @@ def parts(cases: Sequence[Case], checks: Sequence[str] = ()) -> list[list[Case]]
         return len(set(compress(keys, labelled))) == 1
 
     if len(several) == 1 or any(map(is_alone, checks)):
-        ids = _firsts([[(0, _line(case)), *own] for case, own in zip(cases, texts, strict=True)])
+        ids_of_lines = [case.talk.id if case.talk else case.id for case in cases]
+        ids = _firsts([[(0, id_), *own] for id_, own in zip(ids_of_lines, texts, strict=True)])
         keys = [int(sha256(id_.encode("utf-8", "surrogatepass")).hexdigest(), 16) % _PARTS for id_ in ids]
     return [[case for case, key in zip(cases, keys, strict=True) if key == part] for part in sorted(set(keys))]
-
-
-def _line(case: Case) -> str:
-    """Return the id of a case's line: that of its conversation, if it is a turn of one."""
-    return case.talk.id if case.talk else case.id
 
 
 def distinct_replies(cases: Sequence[Case]) -> int:
