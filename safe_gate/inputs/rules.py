@@ -37,7 +37,10 @@ def recipe(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> 
     try:
         found = evaluator.recipe(settings, own, shipped(evaluator.name))
     except CannotJudge as error:
-        raise CannotJudge(*problems, *error.problems) from None
+        paths = {file.path for file in own}  # of a file that cannot be read nobody knows the names
+        raise CannotJudge(
+            *problems, *(one for one in error.problems if not problems or one.place.path in paths)
+        ) from None
     if problems:
         raise CannotJudge(*problems)
     return found

@@ -47,36 +47,39 @@ def recipe(settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
     """Return what rules are made of, given settings by the names of options and a team's pack files.
 
     The profile `spec` leaves out what the specification does not have. Raises CannotJudge with every problem of a
-    pack: its shape, a phrase that cannot be read, an id that is taken, a text that a rule promises to hit or miss
-    and does not.
+    pack (its shape, a phrase that cannot be read, an id that is taken, a text that a rule promises to hit or miss
+    and does not) and of names in the settings.
     """
-    packs, off, weights = check(own, data), list(settings["rules_off"]), dict(settings["rule_weights"] or {})
-    _refuse_no_checks(settings["default_checks"], [*REPORTED, *definitions.defined(packs)])
-    words = wording_of_tags(settings["tags"])
-    if problems := [*wording.unreadable(words)]:
-        raise CannotJudge(*problems)
-    return json.dumps([settings["profile"], settings["sensitivity"], packs, off, weights, words])
-
-
-def _refuse_no_checks(names: Sequence[str], checks: Sequence[str]) -> None:
-    """Raise CannotJudge for names of `default-checks` that are no check, and for no name at all."""
-    place, known = Place("default-checks"), ", ".join(checks)
-    problems = [
-        Problem(place, f"{quote(name)} is not a check{suggestion(name, checks)}; expected {known}")
-        for name in names
-        if name not in checks
-    ]
-    if not names:
-        problems = [Problem(place, f"is empty, and a case without checks would pass; expected {known}")]
+    off, weights, words = list(settings["rules_off"]), dict(settings["rule_weights"] or {}), settings["tags"]
+    problems: tuple[Problem, ...] = ()
+    try:
+        packs = check(own, data)
+    except CannotJudge as error:
+        problems, packs = error.problems, [{"rules": [], **file.content} for file in own]
+    problems += (
+        *_not_checks(settings["default_checks"], [*REPORTED, *definitions.defined(packs)]),
+        *wording.unreadable(wording_of_tags(words)),
+        *(_unknown({"rules-off": off, "rule-weights": weights}, [*shipped(data), *packs]) if off or weights else ()),
+    )
     if problems:
         raise CannotJudge(*problems)
+    return json.dumps([settings["profile"], settings["sensitivity"], packs, off, weights, wording_of_tags(words)])
+
+
+def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem]:
+    """Yield a problem for each name of `default-checks` that is not a check, and for no name at all."""
+    place, known = Place("default-checks"), ", ".join(checks)
+    for name in names:
+        if name not in checks:
+            yield Problem(place, f"{quote(name)} is not a check{suggestion(name, checks)}; expected {known}")
+    if not names:
+        yield Problem(place, f"is empty, and a case without checks would pass; expected {known}")
 
 
 def made(recipe: str, data: Shipped) -> Rules:
     """Return the rules of a recipe: everything a verdict depends on besides the case.
 
-    A recipe is a text, which can be sent to another process, as what is compiled cannot. Raises CannotJudge for ids
-    that are switched off and that nothing has.
+    A recipe is a text, which can be sent to another process, as what is compiled cannot.
     """
     profile, sensitivity, own, off, weights, words = json.loads(recipe)
     packs = selected(own, off, weights, data)
@@ -90,11 +93,8 @@ def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:
 
 
 def selected(own: Sequence[Pack], off: Sequence[str], weights: Mapping[str, float] | None, data: Shipped) -> list[Pack]:
-    """Return the packs that ship and a team's own, less what is switched off. Raises CannotJudge for unknown ids."""
-    packs = [*shipped(data), *own]
-    weights = weights or {}
-    _refuse_unknown({"rules-off": off, "rule-weights": tuple(weights)}, packs)
-    kept = (_without(pack, off, weights) for pack in packs)
+    """Return the packs that ship and a team's own, less what is switched off."""
+    kept = (_without(pack, off, weights or {}) for pack in (*shipped(data), *own))
     return [pack for pack in kept if pack]
 
 
@@ -291,17 +291,13 @@ def broken_promises(pack: Pack, rule: JsonObject, data: Shipped) -> tuple[list[s
     return broken_by(rule, alone, pack["group"])
 
 
-def _refuse_unknown(given: Mapping[str, Sequence[str]], packs: Sequence[Pack]) -> None:
-    """Raise CannotJudge for ids that a setting names and nothing has."""
+def _unknown(given: Mapping[str, Iterable[str]], packs: Sequence[Pack]) -> Iterator[Problem]:
+    """Yield a problem for each id that a setting names and nothing has."""
     known = {pack["pack"] for pack in packs} | {rule["id"] for pack in packs for rule in pack["rules"]}
-    problems = [
-        Problem(Place(setting), f"matches no rule and no pack{suggestion(one, sorted(known))}", one)
-        for setting, ids in given.items()
-        for one in ids
-        if one not in known
-    ]
-    if problems:
-        raise CannotJudge(*problems)
+    for setting, ids in given.items():
+        for one in ids:
+            if one not in known:
+                yield Problem(Place(setting), f"matches no rule and no pack{suggestion(one, sorted(known))}", one)
 
 
 def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pack | None:

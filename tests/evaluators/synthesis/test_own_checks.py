@@ -237,6 +237,27 @@ def test_validate_finds_names_in_a_config_that_no_pack_has(safe_gate: SafeGate) 
         assert setting in validated(safe_gate, "my.json")
 
 
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_all_that_is_wrong_with_settings_of_rules_is_named_at_once(safe_gate: SafeGate, is_readable: bool) -> None:
+    write_packs(pack(defines={"against": ["discounts"], "decides": "none_against"}))
+    Path("rules/other.json").write_text(json.dumps(pack("acme-other")) if is_readable else "{}", "utf-8")
+    tags = {"grief": {"must_contain": [{"regex": "("}], "optional": True}}
+    named = {"default-checks": [CHECK, "acme/none"], "rules-off": ["acme"], "tags": tags}
+    Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], **named}), "utf-8")
+    write_cases(Path("c.jsonl"), shop("one"))
+    for command in (("eval", "--cases", "c.jsonl", "--config", "my.json"), ("validate", "my.json")):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert 'defines.against: "discounts" is ' in ran.err
+        for words in (
+            'default-checks: "acme/none" is',
+            "rules-off: acme: matches no rule",
+            "tags: grief.must_contain[0]",
+        ):
+            assert (words in ran.err) == is_readable
+        assert f'"{CHECK}" is not' not in ran.err
+
+
 def test_validate_leaves_names_of_checks_alone_where_the_settings_cannot_be_read(safe_gate: SafeGate) -> None:
     Path("safe-gate.config.json").write_text('{"rule": ["rules/*.json"]}', "utf-8")
     write_packs(pack(defines=None))
