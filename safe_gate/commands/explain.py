@@ -100,6 +100,9 @@ def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Itera
             wanted.problems.append(item)
         elif isinstance(item, intake.Other):
             continue
+        elif wanted.is_failed and (misfit := evaluator.misfit(item, by)):
+            if wanted.problems[-1:] != [misfit]:  # which all turns of a conversation share
+                wanted.problems.append(misfit)
         elif wanted.is_failed:
             one = explained(item)
             if any(evaluator.failures({**part, "results": [one.result]})):

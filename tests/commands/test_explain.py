@@ -169,3 +169,12 @@ def test_a_negative_example_is_told_as_one(safe_gate: SafeGate) -> None:
         "b (c.jsonl:2): passes, though it is a negative example",
         "c (c.jsonl:3): fails",
     ]
+
+
+def test_failed_names_every_case_with_an_unknown_check(safe_gate: SafeGate) -> None:
+    unknown = (turn(name, checks=["acme/none"]) for name in "ab")
+    write_cases(Path("c.jsonl"), *unknown, turn("c", assistant=BAD))
+    ran = safe_gate("explain", "--failed", "--cases", "c.jsonl")
+    assert (ran.code, heads(ran)) == (3, ["c (c.jsonl:3): fails"])
+    assert 'c.jsonl:1: a: checks: "acme/none" is not a check' in ran.err
+    assert "(2 times: also b)" in ran.err
