@@ -225,8 +225,11 @@ def test_a_run_takes_settings_as_python_has_them(inputs: dict[str, Any]) -> None
         ({"synthesis_cases": 5}, "run(): synthesis_cases: is int; expected text, or a list of texts"),
         ({"synthesis_cases": [5]}, "run(): synthesis_cases: is list; expected text, or a list of texts"),
         ({"max_no_reply": [1]}, "run(): max_no_reply: is list; expected a number"),
-        ({"min_label_accuracy": {"all": "x"}}, "run(): min_label_accuracy: is dict; expected a number, or numbers by"),
-        ({"min_label_accuracy": {"topic_pivot": True}}, "run(): min_label_accuracy: is dict; expected a number, or"),
+        ({"min_label_accuracy": {"all": "x"}}, "run(): min_label_accuracy.all: is str; expected a number"),
+        (
+            {"min_label_accuracy": {"topic_pivot": True}},
+            "run(): min_label_accuracy.topic_pivot: is bool; expected a number",
+        ),
         ({"min_label_accuracy": True}, "run(): min_label_accuracy: is bool; expected a number, or numbers by name"),
         ({"min_pass_rate": True}, "run(): min_pass_rate: is bool; expected a number"),
         ({"max_unexpected_failures": False}, "run(): max_unexpected_failures: is bool; expected a number"),

@@ -135,7 +135,14 @@ def _unfit(plain: Mapping[str, Any]) -> Iterator[Problem]:
     """Yield a problem for each argument of a type that neither a flag nor a config file can give."""
     for name, value in sorted(plain.items()):
         if expected := _expected(name, value):
-            yield Problem(Place("run()"), f"is {type(value).__name__}; expected {expected}", field=name)
+            unfit, field = value, name
+            if isinstance(value, Mapping) and expected.endswith(_BY_NAME):
+                key = next(key for key, one in value.items() if not _is_number(one))
+                unfit, field, expected = value[key], f"{name}.{key}", "a number"
+            yield Problem(Place("run()"), f"is {type(unfit).__name__}; expected {expected}", field=field)
+
+
+_BY_NAME = "numbers by name"
 
 
 def _expected(name: str, value: Any) -> str:
@@ -149,7 +156,7 @@ def _expected(name: str, value: Any) -> str:
     if setting.is_mapping:
         is_mapping = isinstance(value, Mapping) and all(map(_is_number, value.values()))
         is_general = bool(setting.general) and _is_number(value)
-        expected = "a number, or numbers by name" if setting.general else "numbers by name"
+        expected = f"a number, or {_BY_NAME}" if setting.general else _BY_NAME
         return "" if is_list or is_mapping or is_general else expected
     if setting.kind is bool:
         return "" if isinstance(value, bool) else "True or False"
