@@ -122,7 +122,7 @@ def _failing(report: Report) -> Iterator[_Change]:
 
 
 def _changes(old: Report, report: Report) -> Iterator[_Change]:
-    """Yield what a report changes of a baseline, whatever it comes from: outputs, rules or expectations."""
+    """Yield what a report changes in a baseline, through outputs, rules or expectations."""
     same_rules = dict.fromkeys(EVALUATORS, _same_rules(old, report))
     compared = regression.compare(old.parts, None, report.parts, drops.Guards(), same_rules)
     for name, part in compared.items():

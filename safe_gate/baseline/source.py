@@ -136,7 +136,7 @@ def opened(
 
 
 def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
-    """Yield the checkouts that files lie in while the working folder lies in none: a commit has other paths."""
+    """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     here = Path.cwd()
     if repository.root_in_sight(here) is None:
         paths = [here / path for path in (*matching.expand(patterns)[0], *map(Path, patterns))]
@@ -237,7 +237,7 @@ def any_report(path: str, *, or_commit: bool = False) -> Report:
 
 
 def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
-    """Yield what no run writes, whatever its digests say: a day that there is none, a case twice."""
+    """Yield what no run writes, although its digests match: an impossible day, a case twice."""
     try:
         datetime.fromisoformat(found.generated_at)
     except ValueError:
@@ -308,7 +308,7 @@ def _put(source: Repository, commit: Commit, selection: Selection, top: Path) ->
 
 
 def _write(top: Path, path: str, data: bytes) -> None:
-    """Write a file of a commit where it lies in the repository. Raises CannotJudge."""
+    """Write a file of a commit to its place in the repository. Raises CannotJudge."""
     parts = path.split("/")
     words = "cannot be put into a folder"
     if {"..", ".git"} & set(parts) or PurePath(*parts).parts != tuple(parts):

@@ -19,7 +19,7 @@ _SUFFIX = ".schema.json"
 
 
 def main(call: Call) -> int:
-    """Print the schema that the command line names as it stands in `schemas/`. Returns 0."""
+    """Print the schema that the command line names, as it is in `schemas/`. Returns 0."""
     name = call.arguments["name"].removesuffix(_SUFFIX)
     found = {file.name.removesuffix(_SUFFIX): file for file in schema_folder().glob(f"*{_SUFFIX}")}
     schemas = dict(sorted(found.items()))

@@ -1,4 +1,4 @@
-"""Time that an action on the network may take, whatever the other side does."""
+"""A time limit for an action on the network, whatever the other side does."""
 
 from __future__ import annotations
 

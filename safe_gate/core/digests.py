@@ -32,7 +32,7 @@ def of_all(digests: Iterable[str]) -> str:
 
 
 def addend(digest: str) -> int:
-    """Return the number that stands for a digest in a sum, which `of_sum` makes the digest of all in it.
+    """Return the number of a digest in a sum. `of_sum` turns a sum into the digest of all in it.
 
     Sums need no list of what is in them, and those of parts add up to that of the whole. The digest is drawn out to
     4,096 bits, so that no two sets with one sum can be found with less than 2^128 tries (AdHash: Bellare and

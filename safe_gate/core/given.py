@@ -223,7 +223,7 @@ class Imports(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What marked cases teach: files of rules, each an object with its name as `pack`, and what a reader is shown."""
+    """What is learned from marked cases: files of rules, each an object named `pack`, and what readers see."""
 
     packs: Sequence[JsonObject]
     shown: Sequence[Table | str]
@@ -241,7 +241,7 @@ class RuleBook(Protocol):
         ...
 
     def taught(self, cases: Sequence[Any], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
-        """Return what marked cases teach, measured against the rules of settings. Raises CannotJudge."""
+        """Return what is learned from marked cases, compared with the rules of settings. Raises CannotJudge."""
         ...
 
 

@@ -1,4 +1,4 @@
-"""What a reader is shown, whatever the format: marks in texts, findings, tables and sections. Pure data."""
+"""What readers see, in any format: marks in texts, findings, tables and sections. Pure data."""
 
 from __future__ import annotations
 

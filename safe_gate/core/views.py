@@ -1,4 +1,4 @@
-"""Sequences and mappings that work out what they hold when asked, so that memory holds little. Pure."""
+"""Sequences and mappings that compute their items when asked, to save memory. Pure."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class View(Sequence[T], Generic[T]):
 
 
 class Lookup(Mapping[str, T], Generic[T]):
-    """A mapping that works out the value of a key when asked, and holds the keys alone.
+    """A mapping that computes the value of a key when asked, and holds only the keys.
 
     >>> squares = Lookup(["2", "3"], lambda key: int(key) ** 2)
     >>> squares["3"], squares.get("4"), dict(squares)

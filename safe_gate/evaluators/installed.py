@@ -52,12 +52,12 @@ def _of(folder: Path) -> Iterator[tuple[str, Evaluator | str]]:
         place = f"evaluator {point.name} ({point.value})"
         try:
             yield place, point.load()
-        except Exception as error:  # noqa: BLE001 - whatever is wrong with a package is said in a sentence
+        except Exception as error:  # noqa: BLE001 - any error of a package becomes a sentence
             yield place, f"cannot be loaded: {reason(error)}"
 
 
 def _unfit(evaluator: Evaluator, known: Mapping[str, Evaluator]) -> str:
-    """Return why an evaluator cannot stand beside others, "" if it can."""
+    """Return why an evaluator cannot be used with the others, "" if it can."""
     name = getattr(evaluator, "name", None)
     if not isinstance(name, str) or not _NAME.fullmatch(name):
         return "has no name in lower case with underscores"

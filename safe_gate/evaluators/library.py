@@ -1,6 +1,6 @@
 """What Python code calls to score a single text: `safe_gate.score_reply` and `safe_gate.score_output`.
 
-Pure but for the shipped rules, which are read once for each way of scoring, and kept.
+Pure except for the shipped rules, which are read once for each way of scoring, and kept.
 """
 
 from __future__ import annotations

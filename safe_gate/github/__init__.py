@@ -15,7 +15,7 @@ from typing import Any, Protocol
 class Refusal(StrEnum):
     """Why a request did not succeed, as far as it matters to what is done next."""
 
-    CREDENTIALS = "credentials"  # 401: this token is none, or is one no more
+    CREDENTIALS = "credentials"  # 401: the token is invalid or has expired
     PERMISSION = "permission"  # 403 in one of its meanings: this token may not do this
     LOCKED = "locked"  # 403 in another: nobody may comment here
     NOT_FOUND = "not found"  # 404: not there, or not for this token to see

@@ -24,7 +24,7 @@ from safe_gate.github import ApiError, Refusal
 
 _MOST_PAGES = 100  # of 100 comments each: a server whose pages never end must not hold the job
 _MOST_REDIRECTS = 3
-_PATIENCE = 60  # seconds that a client waits in all; whoever asks for more is not waited for
+_PATIENCE = 60  # seconds that a client waits in total
 _BACKOFF = (1.0, 2.0)  # seconds before the second and the third try, at least
 _SECONDARY_LIMIT = 60  # seconds GitHub asks to wait for at least where the answer names none
 _TIMEOUT = (5, 15)  # seconds to connect, seconds between bytes

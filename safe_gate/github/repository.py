@@ -1,4 +1,4 @@
-"""Which checkout a path lies in, and where in it the working folder: what GitHub's paths are relative to.
+"""The checkout of a path, and the place of the working folder in it: GitHub's paths are relative to it.
 
 Touches the file system: looks for `.git`, runs nothing.
 """

@@ -1,4 +1,4 @@
-"""Shell: rows of a Parquet file as lines of JSON, so that whoever reads cases knows one form. Reads an open file.
+"""Shell: rows of a Parquet file as lines of JSON, so that readers of cases know one form. Reads an open file.
 
 `pyarrow` is an extra, imported where there is such a file. Rows travel as Arrow's own stream, which costs next to
 nothing to write; what makes objects of them, and so takes the time, is `lines`.

@@ -181,7 +181,7 @@ class _Text:
             return value
 
     def _longer(self, why: str) -> None:
-        """Take in more of a value that is not whole. Raises NotReadable where there is no more, or it is too long."""
+        """Read more of an incomplete value. Raises NotReadable if there is no more, or if it is too long."""
         if len(self.text) - self.place > MOST:
             raise NotReadable(f"has an item of more than {MOST} characters, or is not valid JSON", self.here)
         line = self.here

@@ -150,7 +150,7 @@ def problems_of(
     batch: Any = None,
     original: Mapping[str, str] = MappingProxyType({}),
 ) -> tuple[Problem, ...]:
-    """Return a document's faults as problems, with the line of each and the case it stands in.
+    """Return a document's faults as problems, each with its line and its case.
 
     `cases` are the keys where `batch` has its cases, and these their ids. `original` gives the keys at the top as the
     text spells them, where that is not how the schema does.
@@ -177,7 +177,7 @@ def _lines_of(
 
 
 def line_of(path: Sequence[str | int], lines: Mapping[tuple[str | int, ...], int], original: Mapping[str, str]) -> int:
-    """Return the line of a value; a field that is missing stands where its object does."""
+    """Return the line of a value; a missing field has the line of its object."""
     found = tuple(path)
     if found:
         found = (original.get(str(found[0]), found[0]), *found[1:])

@@ -46,7 +46,7 @@ def sha256(path: str) -> str:
 
 
 def content(path: str) -> Any:
-    """Return what a JSON document holds, held against no schema. Raises CannotJudge if it is none."""
+    """Return the value of a JSON document, without validating it. Raises CannotJudge if it is not JSON."""
     name = shown(Path(path))
     return parsed(text_of(Path(path), name), name)
 
@@ -75,7 +75,7 @@ def _real(path: str | Path) -> str:
 
 
 def shown(path: Path, root: Path = HERE) -> str:
-    """Return a path as reports show it: relative to the working folder, or what stands for it, if it lies inside."""
+    """Return a path as reports show it: relative to the working folder, or to its substitute, if it is inside."""
     if path == STANDARD_INPUT:
         return DASH
     with suppress(ValueError):

@@ -1,4 +1,4 @@
-"""Shell: a commit's files out of the clone that the working folder lies in. Runs `git`, which only reads.
+"""Shell: a commit's files from the clone that contains the working folder. Runs `git`, which only reads.
 
 Nothing of the user's or the system's configuration counts, and nothing that a repository's own could
 make git run: no hook, pager, prompt or signature's program, no fetch of objects that are missing.
@@ -43,7 +43,7 @@ _SUFFIX = re.compile(r"[~^:]|@\{")  # what may stand behind a ref's name
 
 
 class Clone:
-    """The repository that the working folder lies in."""
+    """The repository that contains the working folder."""
 
     def commit(self, ref: str) -> Commit:
         """Return the commit that a ref names. Raises Missing if the clone does not have it, or there is no git.
@@ -62,7 +62,7 @@ class Clone:
         return _git("config", "--local", "--get-regexp", r"^remote\..*\.url$").decode("utf-8", "replace")
 
     def depth(self) -> int:
-        """Return how many folders the working folder lies below the top of the clone. Raises Missing."""
+        """Return how many folders the working folder is below the top of the clone. Raises Missing."""
         return _git("rev-parse", "--show-prefix").count(b"/")
 
     def entries(self, commit: str, selection: Selection) -> list[Entry]:

@@ -54,7 +54,7 @@ _KINDS = (
 
 
 def kind_of(path: Path) -> str:
-    """Return which schema a file is to be held against, by its name and its keys.
+    """Return the schema to validate a file against, by its name and its keys.
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """

@@ -69,7 +69,7 @@ def distinct(paths: Iterable[Path]) -> list[Path]:
 
 
 def outside(path: str, root: Path) -> Problem | None:
-    """Return the problem of a path or a glob that leads out of the files of a commit, which lie below `root`.
+    """Return the problem of a path or a glob that leads out of the files of a commit, which are below `root`.
 
     A folder with `.git` is the top of them, as it is of a checkout. The working folder has no outside.
     """

@@ -48,7 +48,7 @@ def recipe(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> 
 
 @lru_cache(maxsize=4)
 def made(name: str, recipe: str) -> Any:
-    """Return what a recipe of an evaluator stands for. Raises CannotJudge as `Evaluator.made` does."""
+    """Return what a recipe of an evaluator describes. Raises CannotJudge as `Evaluator.made` does."""
     return EVALUATORS[name].made(recipe, shipped(name))
 
 

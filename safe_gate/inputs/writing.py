@@ -32,7 +32,7 @@ def write_all(texts: Mapping[Path, str | Iterable[str]]) -> None:
             _write_draft(path, text, drafts)
         for path, draft in drafts.items():
             draft.replace(path)
-    except BaseException as error:  # whatever ends it, no draft is left
+    except BaseException as error:  # leave no draft, whatever happens
         for draft in drafts.values():
             draft.unlink(missing_ok=True)
         if isinstance(error, OSError | ValueError):

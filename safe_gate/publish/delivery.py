@@ -1,6 +1,6 @@
-"""Shell: a report told to GitHub: annotations, comment, job summary, step outputs, and what is left for later.
+"""Shell: publishes a report on GitHub: annotations, comment, job summary, step outputs, and what is left for later.
 
-Nothing here changes a verdict: what fails is a warning. Touches the world through `Effects` alone, but for
+Nothing here changes a verdict: what fails is a warning. Touches the world through `Effects` alone, except for
 the file that `handover.py` describes.
 """
 

@@ -234,7 +234,7 @@ def _finding(evaluator: Evaluator, change: Change, before: JsonObject, result: J
 
 
 def _scores(evaluator: Evaluator, change: Change) -> Iterator[tuple[str, tuple[float | None, ...]]]:
-    """Yield the metrics that moved, but for the yes or no that the change itself tells."""
+    """Yield the metrics that moved, except the yes or no that the change itself shows."""
     whole = next(iter(evaluator.metrics))
     for metric, scores in change.scores.items():
         if metric != whole and scores[1] != scores[2]:

@@ -279,7 +279,7 @@ def _not_compared(report: Report) -> Iterator[Phrase]:
 
 
 def _replaced(report: Report) -> Iterator[Phrase]:
-    """Yield a sentence on a baseline that is gone with this run: the next one would hold itself against this."""
+    """Yield a sentence on a baseline that this run replaces: the next run would be compared with this one."""
     if report.comparison and report.comparison.replaces_baseline:
         name = Untrusted(report.comparison.baseline.name)
         yield ("The baseline ", name, " is replaced by this run's report; name another file to keep it.")

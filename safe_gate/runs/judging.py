@@ -230,7 +230,7 @@ def _recorded(
 def _without_dropped(known: Waivers, options: Options) -> Waivers:
     """Return the base commit's waivers; of those that have expired or are unused without those that the change drops.
 
-    Else no change could be rid of them. Raises CannotJudge for the change's own.
+    Otherwise no change could remove them. Raises CannotJudge for the change's own.
     """
     own = {*map(waivers.Waivable.of, terms.waivers_at(options))}
 
@@ -251,7 +251,7 @@ def _waivers(
     effects: Effects,
     left_out: Mapping[str, Store] = MappingProxyType({}),
 ) -> Waivers | None:
-    """Return what became of the waivers, but for those of cases that a filter leaves out."""
+    """Return the states of the waivers, except those of cases that a filter leaves out."""
     if known is None:
         return None
     file, content = known

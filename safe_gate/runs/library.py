@@ -48,7 +48,7 @@ class GateError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Run:
-    """What a run of the gate comes to.
+    """The result of a run of the gate.
 
     `verdict` is pass or fail, `exit_code` that of `safe-gate run`: 0 or 1. `rules` has the outcome of each rule of the
     gate. `results` has the results of each evaluator that has inputs, by its name in the report. `report` is the whole

@@ -54,7 +54,7 @@ class Ruling:
 
     @property
     def root(self) -> Path:
-        """The folder that the settings' rule packs and waivers lie below."""
+        """The folder that contains the settings' rule packs and waivers."""
         return self.base.root if self.base else disk.HERE
 
     def breaks_on_weakened(self, own: Options) -> bool:

@@ -25,7 +25,7 @@ def report_of(
     effects: Effects,
     problems: Sequence[Problem] = (),
 ) -> Report:
-    """Return the whole report, but for its digests."""
+    """Return the whole report except its digests."""
     return Report(
         tool=TOOL,
         generated_at=effects.generated_at,

@@ -1,4 +1,4 @@
-"""Shell: the runs that one run is held against, each fetched once, with the settings that hold there, read once."""
+"""Shell: the runs that one run is compared with, each fetched once, with the settings that apply there, read once."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in ev
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Reports and commits that a run is held against; `settings_at` gives the settings below the folder of one."""
+    """Reports and commits that a run is compared with; `settings_at` gives the settings below the folder of one."""
 
     settings_at: comparison.OptionsAt
     _effects: Effects
@@ -71,7 +71,7 @@ class Sides:
 
 @contextmanager
 def opened(options: Options, effects: Effects, options_at: comparison.OptionsAt) -> Iterator[Sides]:
-    """Give what a run under these options may be held against, as long as it can be read.
+    """Give what a run under these options may be compared with, as long as it can be read.
 
     Of the settings below a folder, what judges nothing is the run's, and inputs if that folder's settings name none.
     """

@@ -43,7 +43,7 @@ def weakened(
 
 
 def _left_out(ruling: Ruling, options: Options) -> Iterator[Weakening]:
-    """Yield what the base commit's settings had judged and the change's own name no more: other cases may come instead.
+    """Yield inputs that the base commit's settings name and the change's own do not: other cases may replace them.
 
     What they add is judged once it is merged, as a new limit is. Other patterns for the same files leave out none.
     """
@@ -77,7 +77,7 @@ def _bases(
     effects: Effects,
     sides: Sides,
 ) -> Iterator[Callable[[], source.Baseline | None]]:
-    """Yield what to hold a run's terms against, the best first.
+    """Yield what to compare a run's terms with, the best first.
 
     That is the event's base commit if it has one: what to compare outputs with may be named by a config file
     that came with the change.

@@ -50,7 +50,7 @@ _LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
 
 
 def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler: str) -> Iterator[Result]:
-    """Yield what a function returns for each item, in order, worked out by the workers of a scheduler.
+    """Yield what a function returns for each item, in order, computed by the workers of a scheduler.
 
     The function has a name in this package, or is a `partial` of one that has, with arguments that can be pickled.
     Raises CannotJudge if `dask` is missing, if the scheduler or all workers cannot be reached or are lost, if a worker
@@ -60,7 +60,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler
     waiting: deque[Future[Any]] = deque()
     with _connected(scheduler) as client:
         for item in items:
-            # Not `pure`: that would work out a key from every item, to save what is equal to another.
+            # Not `pure`: that would compute a key from every item, to skip equal ones.
             waiting.append(client.submit(_applied, _software(), sent, pickle.dumps(item), pure=False))
             if len(waiting) > 2 * sum(client.nthreads().values()):
                 yield _result(waiting.popleft(), client, scheduler)

@@ -1,4 +1,4 @@
-"""Where recorded texts stand in the line of JSON that holds them. Pure.
+"""The places of recorded texts in their line of JSON. Pure.
 
 A column counts UTF-16 code units from 1, as editors do and as SARIF's `utf16CodeUnits` says.
 """

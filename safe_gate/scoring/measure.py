@@ -209,7 +209,7 @@ class Scoring:
 
 @dataclass(frozen=True, slots=True)
 class Tally:
-    """What some cases come to: totals, which add up, and entries as `spool.lines`.
+    """The result of some cases: totals, which can be added, and entries as `spool.lines`.
 
     `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `ids` are of all cases of lines
     with their places, those with problems too; with a problem there may be fewer entries than `cases`. `groups` are
@@ -230,7 +230,7 @@ class Tally:
 
 
 def tallied(scoring: Scoring, item: tuple[Part, bool]) -> Tally:
-    """Return what some cases come to, if they are to be scored; else what is wrong with them, and their ids."""
+    """Return the result of some cases if they are to be scored; else their problems and ids."""
     evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.recipe)
     part, is_scored = item
     keeps = scoring.keeps

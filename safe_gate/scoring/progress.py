@@ -1,4 +1,4 @@
-"""How far a run is: whoever scores cases says how many, and whoever listens in this context hears it."""
+"""The progress of a run: the scorer reports how many cases are scored to a listener of this context."""
 
 from __future__ import annotations
 

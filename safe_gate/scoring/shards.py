@@ -182,7 +182,7 @@ def _uncounted(shards: Mapping[str, JsonObject], counts: Mapping[str, int]) -> I
 
 
 def document(path: str) -> JsonObject:
-    """Return a shard's file, its results held against the report's schema. Raises CannotJudge with every problem."""
+    """Return a shard's file, with results valid under the report's schema. Raises CannotJudge with every problem."""
     found: JsonObject = checked.document(path, "shard")
     place, report = Place(disk.shown(Path(path))), schemas.load_schema("report")
     if (version := found["tool"]["version"]) != __version__:

@@ -28,9 +28,9 @@ def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mappi
 
 
 def unknown(options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE) -> Iterator[Problem]:
-    """Yield a problem for each group and each check that options name and that there is not.
+    """Yield a problem for each group and each check in options that does not exist.
 
-    An evaluator without input has no say. The options' config file lies below `root`.
+    An evaluator without input is not asked. The options' config file is below `root`.
     """
     yield from unknown_groups(options, measured, root=root)
     yield from misnamed(options, [name for name, found in measured.items() if found], root=root)

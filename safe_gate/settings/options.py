@@ -299,5 +299,5 @@ def config_paths(options: Options) -> tuple[str, ...]:
 
 @cache
 def settings() -> tuple[Setting, ...]:
-    """Return every option with its names worked out, in the order they are declared."""
+    """Return every option with all its names, in the order of declaration."""
     return tuple(settings_of(Options))

@@ -87,7 +87,7 @@ def resolve(
     does = options.mode if command in ("run", "doctor", IN_PYTHON) else command
     problems += misplaced(options, origins, does)
     problems += unfit_addresses(options, origins)
-    if is_known:  # what a refused file sets cannot be told from what it leaves out
+    if is_known:  # in a refused file, set and missing values look the same
         problems += contradictions(options, origins, config, is_merge=does == "merge")
     if problems:
         raise CannotJudge(*problems)

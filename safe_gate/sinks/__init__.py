@@ -1,6 +1,6 @@
 """Shell: sends the results of a run as events to sinks. Each sink is a module here with the function `send`.
 
-A sink never changes the verdict: whatever keeps one from its events is a sentence for a warning.
+A sink never changes the verdict: any failure becomes a sentence in a warning.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class SinkError(Exception):
 
 
 class Timer:
-    """The time that is left to a sink; it is over at a moment of the clock, whatever happens."""
+    """The time that a sink has left. It ends at a fixed moment, whatever happens."""
 
     def __init__(self, seconds: float, sleep: Callable[[float], None]) -> None:
         self._end = time.monotonic() + seconds

@@ -1,4 +1,4 @@
-"""What observers are told of a case and of a batch (SAFE v0 spec sections 8.1 and 8.2). Pure."""
+"""The events of a case and of a batch (SAFE v0 spec sections 8.1 and 8.2). Pure."""
 
 from __future__ import annotations
 

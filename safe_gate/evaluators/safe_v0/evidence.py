@@ -16,13 +16,13 @@ _LOOKED = {
     "AH": ("violations", ("followup_questions",), Side.AGAINST, "is a forbidden term"),
     "AC": ("found", ("summary",), Side.FOR, "is a required phrase"),
 }
-"""By metric: which of its details stand in the output, in which fields, which way they count, and what they are."""
+"""By metric: which of its details are in the output, in which fields, which way they count, and what they are."""
 
 _MOST = 50  # places of one needle in one text that are marked
 
 
 def marks(result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
-    """Yield where each metric's needles stand in the texts, as scoring matches them: without regard to case."""
+    """Yield the places of each metric's needles in the texts. Like scoring, this ignores case."""
     for metric, (key, fields, side, says) in _LOOKED.items():
         for field in fields:
             text = texts.get(field, "")

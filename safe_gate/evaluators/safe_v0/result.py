@@ -1,4 +1,4 @@
-"""What a SAFE v0 case comes to: an entry of `results[]` as a value, and the one place that reads and writes it."""
+"""The result of a SAFE v0 case: an entry of `results[]` as a value. The only place that reads and writes it."""
 
 from __future__ import annotations
 

@@ -228,7 +228,7 @@ def overall_label(scores: Mapping[str, float], thresholds: Mapping[str, Threshol
 
 
 def _look_for(needles: Sequence[str], haystack: str) -> tuple[tuple[str, ...], tuple[str, ...]]:
-    """Split needles into those found in a text and those not, literally but for full lower-casing."""
+    """Split needles into those found in a text and those not, literally except for full lower-casing."""
     lowered = haystack.lower()
     found = [needle.lower() in lowered for needle in needles]
     return (

@@ -203,7 +203,7 @@ EXPLAINED = {
         "Correct the case if it expects the wrong words.",
     ),
 }
-"""What readers of other formats are told of each metric."""
+"""The explanation of each metric in other formats."""
 
 
 def judgements(part: JsonObject, result: JsonObject) -> Iterator[Judgement]:

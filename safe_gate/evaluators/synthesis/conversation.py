@@ -30,18 +30,18 @@ class Message(NamedTuple):
 
     @property
     def field(self) -> str:
-        """The field of a result that stands for it."""
+        """The field of a result for it."""
         return field_of(self.number)
 
 
 def field_of(index: int) -> str:
-    """Return the field of a result that stands for a message."""
+    """Return the field of a result for a message."""
     return f"messages[{index}]"
 
 
 @dataclass(frozen=True, slots=True)
 class Talk:
-    """Where a reply stands in a conversation.
+    """The place of a reply in a conversation.
 
     `id` is the conversation's. `asked` are the user messages since the assistant message before it, `earlier` those
     further back that `topic_pivot` may look in, the nearest first. `before` is a digest of what system and user say

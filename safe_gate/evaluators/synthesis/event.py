@@ -1,4 +1,4 @@
-"""What observers are told of a Synthesis case. Pure."""
+"""The event of a Synthesis case. Pure."""
 
 from __future__ import annotations
 

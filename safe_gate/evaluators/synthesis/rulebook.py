@@ -1,4 +1,4 @@
-"""What `safe-gate rules` shows of the Synthesis rules, and what marked cases teach. Pure."""
+"""What `safe-gate rules` shows of the Synthesis rules and learns from marked cases. Pure."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def own(recipe: str) -> list[packs.Pack]:
 
 
 def taught(cases: Sequence[Case], settings: JsonObject, recipe: str, data: Shipped) -> Lesson:
-    """Return what marked cases teach, measured against the rules that settings name. Raises CannotJudge.
+    """Return what is learned from marked cases, compared with the rules that settings name. Raises CannotJudge.
 
     `recipe` is that of the settings.
     """
@@ -128,7 +128,7 @@ def _worth(gain: Gain) -> str:
 
 
 def _counted(cases: Sequence[Any]) -> Iterator[str]:
-    """Yield how many cases taught, where that is not what it seems."""
+    """Yield how many cases were learned from, if duplicates reduce the number."""
     replies = distinct_replies(cases)
     if replies < len(cases):
         distinct = plural(replies, "distinct reply", "distinct replies")

@@ -244,7 +244,7 @@ EXPLAINED = {
         "Correct the reply, or must_contain, must_contain_any or must_not_contain of the case or the tag.",
     ),
 }
-"""What readers of other formats are told of each shipped check, and of `wording`."""
+"""The explanation of each shipped check, and of `wording`, in other formats."""
 
 
 def measured(part: JsonObject) -> tuple[str, ...]:
@@ -254,7 +254,7 @@ def measured(part: JsonObject) -> tuple[str, ...]:
 
 
 def of_a_team(check: str) -> Explained:
-    """Return what readers of other formats are told of a check that a pack defines."""
+    """Return the explanation, in other formats, of a check that a pack defines."""
     return Explained(check, f"The reply passes {check}, a check of this repository.", f"Read the evidence. {_IF_WRONG}")
 
 

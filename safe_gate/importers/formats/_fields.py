@@ -154,7 +154,7 @@ def output_of(value: dict[str, Any], mapping: Mapping[str, str]) -> Any:
 
 
 def at(value: Any, path: str) -> Any:
-    """Return what stands at a path such as `choices[0].message.content`. Raises NotACase where there is nothing.
+    """Return the value at a path such as `choices[0].message.content`. Raises NotACase if there is none.
 
     A key that is spelt as the whole path counts first. A text that is JSON is looked into.
 

@@ -138,7 +138,7 @@ _KINDS = {3: ("pass", "review", "fail"), 4: ("pass", "expected", "review", "fail
 
 
 class _Frame(NamedTuple):
-    """Where runs and rates stand in a chart."""
+    """The places of runs and rates in a chart."""
 
     runs: int
     lowest: float

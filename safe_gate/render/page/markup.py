@@ -19,7 +19,7 @@ def words(one: Words, longest: int = LONGEST) -> str:
 
 
 _WHOLE = 24
-"""So long a name may be and still stand on one line: an id or a day is not broken at its hyphens."""
+"""The longest name that stays on one line: an id or a day is not broken at its hyphens."""
 
 
 def phrase(parts: Phrase) -> str:

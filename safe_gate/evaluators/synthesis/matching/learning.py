@@ -23,7 +23,7 @@ from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, Sentence, S
 from safe_gate.evaluators.synthesis.names import GROUPS
 
 LEAST_MARKED = 2
-"""A phrase stands in at least so many marked clauses."""
+"""The minimum number of marked clauses that have a phrase."""
 
 LEAST_PRECISION = 0.8
 """Of the clauses that hold a phrase, at least this share is marked; half a clause is taken off what is marked."""
