@@ -223,7 +223,7 @@ class Imports(NamedTuple):
 
 
 class Lesson(NamedTuple):
-    """What is learned from marked cases: files of rules, each an object named `pack`, and what readers see."""
+    """What is learned from marked cases: files of rules (objects with their name as `pack`), and what readers see."""
 
     packs: Sequence[JsonObject]
     shown: Sequence[Table | str]
