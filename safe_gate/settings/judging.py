@@ -43,8 +43,8 @@ class Judging:
     )
     max_vacuous: float | None = option(
         "gate",
-        "Rule: at most this share (0 to 1) of results is vacuous: a score that expects nothing, a verdict that does "
-        "not apply. Off unless set.",
+        "Rule: at most this share (0 to 1) of results is vacuous: nothing is expected, or the check is not "
+        "applicable. Off unless set.",
         None,
         limits=(0, 1),
     )

@@ -32,7 +32,7 @@ class General(Judging):
     reports: tuple[str, ...] = option(
         "reports",
         "The report formats that a run writes to report-dir: json, markdown, html, junit, sarif, gitlab, csv, "
-        "jsonl, badge; one per line, or separated by commas.",
+        "jsonl, badge. Write one per line, or commas between them.",
         ("json", "markdown"),
         choices=("json", "markdown", "html", "junit", "sarif", "gitlab", "csv", "jsonl", "badge"),
     )
