@@ -16,7 +16,7 @@ from safe_gate.gate import rules as gate_rules
 from safe_gate.inputs import writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
-from safe_gate.render.comparison import headline
+from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.runs import judging
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.sides import opened
@@ -65,14 +65,13 @@ def main(call: Call) -> int:
         raise CannotJudge(Problem(Place(base), words))
     if out:
         rules = [outcome.to_json() for outcome in outcomes]
-        writing.write(
-            Path(out),
-            jsonreport.to_json({"comparison": found.to_json(), "weakened": weakened.to_json(), "rules": rules}),
-        )
+        made = {"comparison": found.to_json(), "weakened": weakened.to_json(), "rules": rules}
+        writing.write(Path(out), jsonreport.to_json(made))
     if not options.quiet:
         for table in console.weakened(weakened):
             effects.out(table)
-        effects.out(console.compared(found, side.parts, everything=call.arguments["verbose"]))
+        section = comparison_section(found, side.parts)
+        effects.out(console.compared(found, section, everything=call.arguments["verbose"]))
         effects.out(console.outcomes(outcomes))
     verdict = gate_rules.verdict(outcomes)
     said = found.status if verdict is Verdict.PASS else verdict.value

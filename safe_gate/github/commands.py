@@ -13,13 +13,13 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Finding
-from safe_gate.render.comparison import shown_sections
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.report import message, ranked, rule_name
 from safe_gate.render.untrusted import plain, quoted
 
 if TYPE_CHECKING:
-    from safe_gate.core.report import Report
+    from safe_gate.core.model import RuleOutcome
+    from safe_gate.render.view import ReportView
 
 MOST = 10
 """The runner shows ten annotations of a level a step and drops the rest."""
@@ -58,19 +58,19 @@ class Annotation:
         return f"::{self.level}{' ' if given else ''}{given}::{_data(_cut(self.message))}"
 
 
-def annotated(report: Report, problems: Sequence[Problem], folder: str = "") -> tuple[Annotation, ...]:
+def annotated(view: ReportView, folder: str = "") -> tuple[Annotation, ...]:
     """Return what a run annotates: broken rules, input problems and cases at their places, failing ones first.
 
     Of each level there are as many as the runner shows, the last one for those that are left out.
     `folder` is the working folder's path in the repository.
     """
-    sections = shown_sections(report)
+    problems = view.problems
     noun = "problem" if problems else "case"
-    fixed = [*_broken_rules(report), *_input_problems(problems, folder)]
+    fixed = [*_broken_rules(view.broken), *_input_problems(problems, folder)]
     shown: list[Annotation] = []
     for level, most in _LEVELS.items():
         ours = [one for one in fixed if one.level == level]
-        findings = (one for section in sections for one in section.findings)
+        findings = (one for section in view.sections for one in section.findings)
         found = ranked((one for one in findings if _LEVEL_OF[one.breaks][one.severity] == level), most)
         total = len(ours) + found.number + (number(problems) - len(problems)) * (level == "error")
         ours += (_case(finding, level, folder) for finding in found.first)
@@ -91,9 +91,8 @@ def _rolled_up(ours: Sequence[Annotation], total: int, most: int, noun: str, whe
     return (*ours[: most - 1], Annotation(ours[0].level, f"{more}: see {where}", "SAFE Gate"))
 
 
-def _broken_rules(report: Report) -> Iterator[Annotation]:
+def _broken_rules(broken: Sequence[RuleOutcome]) -> Iterator[Annotation]:
     """Yield the broken rules, a few, so that cases have room beside those of many groups."""
-    broken = report.broken()
     for rule in broken[:_MOST_RULES]:
         yield Annotation("error", quoted(message(rule)), f"SAFE Gate: {rule_name(rule)}")
     if more := len(broken[_MOST_RULES:]):

@@ -22,7 +22,6 @@ from safe_gate.core.model import (
     Verdict,
 )
 from safe_gate.core.report import Report
-from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.github import commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context
 from safe_gate.inputs import disk
@@ -33,12 +32,12 @@ from safe_gate.publish.handover import Publication
 from safe_gate.publish.posting import NOT_POSTED, drafted, leave_behind, post, rehearse, show
 from safe_gate.render import markdown
 from safe_gate.render.untrusted import plain
+from safe_gate.render.view import ReportView
 from safe_gate.settings.options import Options
 
 
 def tell(
-    report: Report,
-    problems: Sequence[Problem],
+    view: ReportView,
     options: Options,
     paths: Sequence[str],
     effects: Effects,
@@ -50,23 +49,24 @@ def tell(
     holds up the job until it is killed.
     """
     warn_of_loss(options, effects)
+    report = view.report
     options = _as_loud_as_before(options, report)
     context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
-    annotations = commands.annotated(report, problems, effects.folder)
+    annotations = commands.annotated(view, effects.folder)
     draft, file = None, ""
     if options.dry_run:
-        rehearse(report, problems, annotations, options, origin, effects, recorded)
+        rehearse(view, annotations, options, origin, effects, recorded)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = drafted(report, problems, options, context, origin, job=context.job, recorded=recorded)
+        draft = drafted(view, options, context, origin, job=context.job, recorded=recorded)
         if not options.shard:  # as it will be posted from the report, which holds no reply
-            left = drafted(report, problems, options, context, origin, job=context.job)
+            left = drafted(view, options, context, origin, job=context.job)
             file = leave_behind(report, left, options, effects)
     if context.summary_file and not options.dry_run:
-        texts = tuple(markdown.rungs(report, problems, limit=markdown.SUMMARY_LIMIT, origin=origin, recorded=recorded))
+        texts = tuple(markdown.rungs(view, limit=markdown.SUMMARY_LIMIT, origin=origin, recorded=recorded))
         attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
-    are_written = write_outputs({**step_outputs(report), **_paths(paths), "comment-file": file}, effects)
+    are_written = write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
     posted = comment.Posted(preview.no_comment(options, context))
     if draft:
         posted = post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
@@ -134,19 +134,6 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
     write_outputs(values, effects)
 
 
-def step_outputs(report: Report) -> dict[str, str]:
-    """Return the step outputs that follow from a report; empty where nothing was measured.
-
-    `pass-rate` and `label-accuracy` are fractions from 0 to 1, like the limits of their rules.
-    """
-    figures = [evaluator.step_outputs(report.parts[name]) for name, evaluator in EVALUATORS.items()]
-    return {
-        "verdict": report.verdict.value,
-        **{output: value for own in figures for output, value in own.items()},
-        "total-cases": str(sum(len(part["results"]) for _, part in parts_of(report.parts))),
-    }
-
-
 def post_later(options: Options, effects: Effects) -> bool:
     """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
 
@@ -162,7 +149,7 @@ def post_later(options: Options, effects: Effects) -> bool:
     if options.dry_run:
         effects.out("Dry run: step outputs are written; the comment is not.")
         show(draft.bodies[0], effects)
-    are_written = write_outputs(step_outputs(found.report), effects)
+    are_written = write_outputs(ReportView.of(found.report).step_outputs, effects)
     posted = post(
         draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
@@ -185,7 +172,7 @@ def left_behind(options: Options, context: Context) -> tuple[Publication, Contex
         # A job that was not run again left it in an earlier attempt.
         theirs = replace(context.of_trigger(), run=found.run)
         origin = theirs.origin(found.folder, options.gate_id or found.gate)
-        return found, theirs, drafted(found.report, found.report.problems, options, theirs, origin, job=found.job)
+        return found, theirs, drafted(ReportView.of(found.report), options, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "has impossible figures; expected a file that safe-gate run wrote"
         raise CannotJudge(Problem(place, words)) from None

@@ -11,7 +11,6 @@ from safe_gate.core.model import (
     NOTHING_RECORDED,
     CannotJudge,
     Origin,
-    Problem,
     Recorded,
     Verdict,
 )
@@ -23,6 +22,7 @@ from safe_gate.publish import handover, preview
 from safe_gate.publish.attempts import warn
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
+from safe_gate.render.view import ReportView
 from safe_gate.settings.options import Options
 
 _REFUSED = {
@@ -50,8 +50,7 @@ _INSTALLATION = "ghs_"
 
 
 def drafted(
-    report: Report,
-    problems: Sequence[Problem],
+    view: ReportView,
     options: Options,
     context: Context,
     origin: Origin,
@@ -60,15 +59,15 @@ def drafted(
     recorded: Recorded = NOTHING_RECORDED,
 ) -> comment.Draft:
     """Return the comment for a report, in lengths that GitHub may take."""
-    result = markdown.scorecard(report, problems, limit=markdown.SUMMARY_LIMIT)
+    result = markdown.scorecard(view, limit=markdown.SUMMARY_LIMIT)
     marker = comment.Marker(
         gate=comment.gate_name(context.workflow, origin.gate or job),
         head=context.head_sha,
         run=context.run,
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
-    bodies = tuple(markdown.rungs(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
-    return comment.Draft(marker, bodies, options.comment, report.verdict is Verdict.PASS)
+    bodies = tuple(markdown.rungs(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
+    return comment.Draft(marker, bodies, options.comment, view.report.verdict is Verdict.PASS)
 
 
 def post(
@@ -112,8 +111,7 @@ def leave_behind(report: Report, draft: comment.Draft, options: Options, effects
 
 
 def rehearse(
-    report: Report,
-    problems: Sequence[Problem],
+    view: ReportView,
     annotations: Sequence[commands.Annotation],
     options: Options,
     origin: Origin,
@@ -127,7 +125,7 @@ def rehearse(
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""
         effects.out(f"{one.level}{place}: {one.title}: {one.message}".replace("\n", "; "))
-    body = markdown.scorecard(report, problems, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded)
+    body = markdown.scorecard(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded)
     show(body, effects)
 
 

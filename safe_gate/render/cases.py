@@ -11,8 +11,8 @@ from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Finding
 from safe_gate.evaluators import parts_of
 from safe_gate.gate.waivers import case_of
-from safe_gate.render.comparison import shown_sections
 from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.view import ReportView
 
 WHOLE = "case"
 """What replaces a metric or a check where a case is to be seen for none of them, as one without a reply."""
@@ -58,13 +58,14 @@ class JudgedCase:
         return levels[judgement.severity is Severity.REVIEW]
 
 
-def judged_cases(report: Report) -> Iterator[JudgedCase]:
+def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
     """Yield the cases of a report in its order; one is held at a time."""
+    report = view.report
     waivers: dict[tuple[str, str], dict[str, Waiver]] = {}
     for waiver in report.waivers.applied if report.waivers else ():
         waivers.setdefault(case_of(waiver), {})[waiver.name] = waiver
     policy = report.provenance.policy
-    for (evaluator, part), section in zip(parts_of(report.parts), shown_sections(report), strict=True):
+    for (evaluator, part), section in zip(parts_of(report.parts), view.sections, strict=True):
         changes = _changes(report, evaluator.name)
         findings = iter(section.findings)  # those of some cases, in the order of all
         finding = next(findings, None)

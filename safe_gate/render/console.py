@@ -11,31 +11,25 @@ from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Parts, Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
+from safe_gate.core.model import Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Section, Table
-from safe_gate.evaluators import present
 from safe_gate.render import tables, weakening
-from safe_gate.render.comparison import comparison_section, notes, shown_sections
+from safe_gate.render.comparison import notes
 from safe_gate.render.report import (
     MOST_COUNTED,
     Ranked,
-    broken_rules,
-    conclusion,
     counted,
-    known_failures,
     message,
     ranked,
-    remarks,
     rule_name,
     state,
-    waiver_table,
 )
 from safe_gate.render.untrusted import plain, quoted
 
 if TYPE_CHECKING:
     from safe_gate.core.compared import Comparison, Weakened
-    from safe_gate.core.report import Report
+    from safe_gate.render.view import ReportView
 
 MOST_EVIDENCE = 10
 MOST_PROBLEMS = 18
@@ -53,17 +47,17 @@ _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run an
 _MARKS = {"ok": "ok", "broken": "BROKEN", "skipped": "skipped"}
 
 
-def scorecards(report: Report) -> Iterator[str]:
+def scorecards(view: ReportView) -> Iterator[str]:
     """Yield in what the gate got weaker, then the scorecard of every evaluator.
 
     One with a broken rule shows its Review cases' evidence too.
     """
+    report = view.report
     yield from weakened(report.weakened)
-    broken = broken_rules(report)
-    for name, section in zip(present(report.parts), shown_sections(report), strict=True):
-        yield scorecard(section, reviews=name in broken, rows=MOST_EVIDENCE, way=_REPORT)
+    for _, section, is_broken in view.parts:
+        yield scorecard(section, reviews=is_broken, rows=MOST_EVIDENCE, way=_REPORT)
     if report.comparison is not None:
-        yield compared(report.comparison, report.parts, way=_REPORT)
+        yield compared(report.comparison, view.comparison, way=_REPORT)
 
 
 def scorecard(
@@ -105,24 +99,26 @@ def weakened(found: Weakened | None) -> Iterator[str]:
         )
 
 
-def compared(comparison: Comparison, run: Parts, *, everything: bool = False, way: str = _VERBOSE) -> str:
-    """Return the comparison with a baseline as a scorecard; without one a sentence that says so."""
-    if comparison.status == "none":
+def compared(comparison: Comparison, section: Section | None, *, everything: bool = False, way: str = _VERBOSE) -> str:
+    """Return the comparison with a baseline, its section as a scorecard; without a baseline sentences that say so."""
+    if section is None:
         return "".join(f"{quoted(note)}\n" for note in notes(comparison))
-    return scorecard(comparison_section(comparison, run), everything=everything, way=way)
+    return scorecard(section, everything=everything, way=way)
 
 
-def rules(report: Report) -> str:
+def rules(view: ReportView) -> str:
     """Return the known failures, the gate's rules with what was found, and the verdict as the last line."""
-    absent = "".join(f"\n{quoted(sentence)}" for sentence in (*remarks(report), *weakening.sentences(report.weakened)))
-    return f"{_known(report)}{outcomes(report.rules)}{absent}\n{verdict(report)}"
+    absent = "".join(
+        f"\n{quoted(sentence)}" for sentence in (*view.remarks, *weakening.sentences(view.report.weakened))
+    )
+    return f"{_known(view)}{outcomes(view.report.rules)}{absent}\n{verdict(view)}"
 
 
-def verdict(report: Report, *, names_rules: bool = False) -> str:
+def verdict(view: ReportView, *, names_rules: bool = False) -> str:
     """Return the verdict as a line, with the names of the broken rules if nothing else has them."""
-    broken = dict.fromkeys(map(rule_name, report.broken())) if names_rules else ()
+    broken = dict.fromkeys(map(rule_name, view.broken)) if names_rules else ()
     named = f": {', '.join(broken)}" if broken else ""
-    return f"Gate: {report.verdict.upper()} ({conclusion(report)}{named})"
+    return f"Gate: {view.report.verdict.upper()} ({view.conclusion}{named})"
 
 
 def outcomes(rules: Sequence[RuleOutcome]) -> str:
@@ -131,13 +127,13 @@ def outcomes(rules: Sequence[RuleOutcome]) -> str:
     return tables.drawn(Table(("Rule", "Outcome", "Found"), "<<<", rows), "simple_outline")
 
 
-def _known(report: Report) -> str:
-    known = waiver_table(report)
+def _known(view: ReportView) -> str:
+    known = view.waivers
     if not known.rows:
         return ""
     more = f"... and {len(known.rows) - MOST_ROWS} more: see the JSON report\n" if len(known.rows) > MOST_ROWS else ""
     shown = replace(known, rows=known.rows[:MOST_ROWS])
-    count = quoted(known_failures(report)) or "none is waived"
+    count = quoted(view.known_failures) or "none is waived"
     return f"Known failures: {count}\n{tables.drawn(shown, 'simple_outline')}\n{more}\n"
 
 

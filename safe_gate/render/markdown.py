@@ -19,34 +19,27 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Section, Table
-from safe_gate.evaluators import present
 from safe_gate.render import excerpts, weakening
 from safe_gate.render import markdown_parts as parts
 from safe_gate.render.comparison import (
     baseline_words,
-    comparison_section,
     headline,
     notes,
-    shown_sections,
 )
 from safe_gate.render.report import (
     Ranked,
     about,
-    broken_rules,
-    conclusion,
-    known_failures,
     message,
     names,
-    remarks,
     rule_name,
     state,
-    waiver_table,
 )
 from safe_gate.render.untrusted import LONGEST, markdown
 
 if TYPE_CHECKING:
-    from safe_gate.core.compared import Comparison
+    from safe_gate.core.compared import Comparison, Weakened
     from safe_gate.core.report import Report
+    from safe_gate.render.view import ReportView
 
 COMMENT_LIMIT = 65_000
 """Bytes a comment's text has at most: GitHub takes 65,536 characters, and a marker comes on top."""
@@ -69,8 +62,7 @@ _NAMELESS = "Only the rules fit here: the JSON report has everything else."
 
 
 def rungs(
-    report: Report,
-    problems: Sequence[Problem],
+    view: ReportView,
     *,
     limit: int,
     origin: Origin = NOWHERE,
@@ -86,12 +78,11 @@ def rungs(
     link to their lines in the repository of the `origin`, and the last line to its commit and its run. Each
     shows a line of its reply, if its text is `recorded`.
     """
-    shown = shown_sections(report)
-    found = parts.ranked_of(shown)
-    quotes = excerpts.lines(report.parts, recorded, found.first)
+    found = parts.ranked_of(view.sections)
+    quotes = excerpts.lines(view.report.parts, recorded, found.first)
 
     def draw(rows: int, *, folded: bool = False) -> str:
-        return "\n".join(_lines(report, shown, found, quotes, problems, origin, rows, folded=folded)) + "\n"
+        return "\n".join(_lines(view, found, quotes, origin, rows, folded=folded)) + "\n"
 
     def exceeds(text: str) -> bool:
         return len(text.encode("utf-8", "replace")) > limit
@@ -104,19 +95,18 @@ def rungs(
     if rows:
         yield draw(rows)
     counts = draw(0)
-    yield "\n".join(_nameless(report, shown, problems, origin)) + "\n" if exceeds(counts) else counts
+    yield "\n".join(_nameless(view, origin)) + "\n" if exceeds(counts) else counts
 
 
 def scorecard(
-    report: Report,
-    problems: Sequence[Problem],
+    view: ReportView,
     *,
     limit: int,
     origin: Origin = NOWHERE,
     recorded: Recorded = NOTHING_RECORDED,
 ) -> str:
     """Return the longest of the `rungs`."""
-    return next(rungs(report, problems, limit=limit, origin=origin, recorded=recorded))
+    return next(rungs(view, limit=limit, origin=origin, recorded=recorded))
 
 
 def sentence(said: Phrase) -> str:
@@ -145,63 +135,61 @@ def section_report(section: Section) -> str:
 
 
 def _lines(
-    report: Report,
-    shown: Sequence[Section],
+    view: ReportView,
     found: Ranked,
     quotes: excerpts.Lines,
-    problems: Sequence[Problem],
     origin: Origin,
     rows: int,
     *,
     folded: bool,
 ) -> Iterator[str]:
     """Yield the report with what is `folded` or without, tables of at most `rows` rows; with none, counts alone."""
-    passed = report.verdict is Verdict.PASS
-    yield from _heading(report, origin)
-    if problems:
-        yield from _problems(problems, rows, origin)
-    yield from _broken(report)
-    yield from _weakened(report, rows, folded=folded)
+    report = view.report
+    yield from _heading(view, origin)
+    if view.problems:
+        yield from _problems(view.problems, rows, origin)
+    yield from _broken(view)
+    yield from _weakened(report.weakened, rows, folded=folded)
     if report.comparison is not None:
         yield from _compared(report.comparison)
-    if known := known_failures(report):
-        yield from (f"**Known failures** · {parts.words_of(known)}", "")
-    opened = _broken_sections(report, shown)
-    yield from _headlines(shown, opened)
+    if view.known_failures:
+        yield from (f"**Known failures** · {parts.words_of(view.known_failures)}", "")
+    yield from _headlines(view)
     yield ""
-    for sentence in remarks(report):
+    for sentence in view.remarks:
         yield parts.words_of(sentence)
         yield ""
     if rows and found.number:
         findings = parts.findings(found, rows, origin, quotes)
-        if passed:
+        if report.verdict is Verdict.PASS:
             yield from parts.folded("<b>Cases to look at</b> · within what the rules allow", findings)
         else:
             yield f"**Cases to look at** · {found.number}"
             yield ""
             yield from findings
     if folded:
-        yield from _folds(report, shown, opened, rows, origin)
-    elif shown:
+        yield from _folds(view, rows, origin)
+    elif view.parts:
         yield _CASES_ALONE if rows else _COUNTS_ALONE
     yield from _footer(report, origin)
 
 
-def _nameless(report: Report, shown: Sequence[Section], problems: Sequence[Problem], origin: Origin) -> Iterator[str]:
+def _nameless(view: ReportView, origin: Origin) -> Iterator[str]:
     """Yield verdict, broken rules and counts, with no recorded name but the gate's and the baseline's."""
-    yield from _heading(report, origin)
-    if problems:
-        yield from _problems(problems, 0, origin)
-    yield from _broken(report, named=False)
-    yield from _weakened(report, 0, folded=False)
-    yield from (f"{_headline(section)}  " for section in shown)
+    yield from _heading(view, origin)
+    if view.problems:
+        yield from _problems(view.problems, 0, origin)
+    yield from _broken(view, named=False)
+    yield from _weakened(view.report.weakened, 0, folded=False)
+    yield from (f"{_headline(section)}  " for section in view.sections)
     yield from ("", _NAMELESS)
-    yield from _footer(report, origin)
+    yield from _footer(view.report, origin)
 
 
-def _heading(report: Report, origin: Origin) -> Iterator[str]:
+def _heading(view: ReportView, origin: Origin) -> Iterator[str]:
     gate = f" {markdown(Untrusted(origin.gate))}" if origin.gate else ""
-    yield f"### {_ICONS[report.verdict]} SAFE Gate{gate} {_VERDICTS[report.verdict]} · {conclusion(report)}"
+    verdict = view.report.verdict
+    yield f"### {_ICONS[verdict]} SAFE Gate{gate} {_VERDICTS[verdict]} · {view.conclusion}"
     yield ""
 
 
@@ -213,11 +201,11 @@ def _footer(report: Report, origin: Origin) -> Iterator[str]:
     yield f"<sub>{tool.name} {tool.version}{proof} · {same}{parts.way_on(origin)}</sub>"
 
 
-def _headlines(shown: Sequence[Section], opened: Sequence[Section]) -> Iterator[str]:
-    """Yield a line an evaluator, with its figures where they are `opened`."""
-    for section in shown:
+def _headlines(view: ReportView) -> Iterator[str]:
+    """Yield a line an evaluator, with its figures if one of its rules is broken."""
+    for _, section, is_broken in view.parts:
         line = _headline(section)
-        if section in opened:
+        if is_broken:
             yield from (line, "", *parts.notes_of(section), *parts.measured(section))
         else:
             yield from (f"{words}  " for words in (line, *map(parts.words_of, section.notes)))
@@ -230,36 +218,33 @@ def _compared(comparison: Comparison) -> Iterator[str]:
     yield ""
 
 
-def _folds(
-    report: Report, shown: Sequence[Section], opened: Sequence[Section], rows: int, origin: Origin
-) -> Iterator[str]:
-    """Yield what is there for those who want to know more; the figures of sections that are `opened` stand above."""
-    for section in shown:
-        measured = () if section in opened else parts.measured(section)
+def _folds(view: ReportView, rows: int, origin: Origin) -> Iterator[str]:
+    """Yield what is there for those who want to know more; the figures of an evaluator with a broken rule are above."""
+    for _, section, is_broken in view.parts:
+        measured = () if is_broken else parts.measured(section)
         details = (*parts.counts(section), *measured, *parts.details(section, rows))
         yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
-    yield from _changes(report, rows, origin)
-    if (waivers := waiver_table(report)).rows:
-        yield from parts.folded("<b>Known failures</b> · the waivers and their state", parts.cut(waivers, rows))
-    if report.rules:
-        yield from parts.folded("<b>Rules</b> · limits and results", _rules(report, rows))
+    if view.comparison:
+        yield from _changes(view.comparison, rows, origin)
+    if view.waivers.rows:
+        yield from parts.folded("<b>Known failures</b> · the waivers and their state", parts.cut(view.waivers, rows))
+    if view.report.rules:
+        yield from parts.folded("<b>Rules</b> · limits and results", _rules(view.report, rows))
 
 
-def _changes(report: Report, rows: int, origin: Origin) -> Iterator[str]:
+def _changes(section: Section, rows: int, origin: Origin) -> Iterator[str]:
     """Yield the comparison with a baseline in full, folded."""
-    if report.comparison and report.comparison.status != "none":
-        section = comparison_section(report.comparison, report.parts)
-        details = (
-            *parts.measured(section),
-            *parts.details(section, rows),
-            *parts.findings(parts.ranked_of([section]), rows, origin),
-        )
-        yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
+    details = (
+        *parts.measured(section),
+        *parts.details(section, rows),
+        *parts.findings(parts.ranked_of([section]), rows, origin),
+    )
+    yield from parts.folded(f"<b>{parts.words_of(section.title)}</b>", details)
 
 
-def _broken(report: Report, *, named: bool = True) -> Iterator[str]:
+def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
     """Yield the broken rules in words, what was found in bold."""
-    broken = report.broken()
+    broken = view.broken
     of_all, of_groups = ([rule for rule in broken if bool(rule.group) is group] for group in (False, True))
     if broken:
         yield "> [!CAUTION]"
@@ -272,16 +257,15 @@ def _broken(report: Report, *, named: bool = True) -> Iterator[str]:
         yield ""
 
 
-def _weakened(report: Report, rows: int, *, folded: bool) -> Iterator[str]:
+def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
     """Yield in what the gate itself got weaker: the first ways, and the others folded, lest ten hide an eleventh."""
-    headline = weakening.headline(report.weakened)
-    if not (report.weakened and headline):
+    if not weakened or not (headline := weakening.headline(weakened)):
         return
     yield "> [!WARNING]"
     yield f"> **This change weakens the gate**{parts.words_of(headline)}"
     yield ""
     if rows:
-        findings = report.weakened.findings
+        findings = weakened.findings
         others = findings[weakening.ROWS :]
         yield from parts.table_of(weakening.table(findings[: weakening.ROWS]))
         if others and folded:
@@ -290,12 +274,6 @@ def _weakened(report: Report, rows: int, *, folded: bool) -> Iterator[str]:
         else:
             yield from parts.left_out(len(others))
         yield ""
-
-
-def _broken_sections(report: Report, shown: Sequence[Section]) -> list[Section]:
-    """Return the sections of the evaluators whose rules are broken: of the others the figures may be folded."""
-    broken = broken_rules(report)
-    return [section for name, section in zip(present(report.parts), shown, strict=True) if name in broken]
 
 
 def _headline(section: Section) -> str:

@@ -15,6 +15,7 @@ from safe_gate.publish import delivery, handover
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, formats
 from safe_gate.render.formats import Draw
+from safe_gate.render.view import ReportView
 from safe_gate.runs import judging
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.report import error_report
@@ -59,7 +60,7 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
     """
     problem = Problem(Place("safe-gate"), "run did not finish, so there is no result; run again")
     report = error_report((problem,), judging_options, effects)
-    readers, run = (options, judging_options), formats.Run(report, effects.folder)
+    readers, run = (options, judging_options), formats.Run(ReportView.of(report), effects.folder)
     for path, draw in drawn.items():
         read = [Path(one.baseline) for one in readers]  # which stays missing, too
         if disk.exists(path):
@@ -89,26 +90,26 @@ def _concluded(
     """Conclude a run; return its report with its problems, which are others where the report cannot be written."""
     drawn, written = _reports(options), []
     try:
-        run = formats.Run(report, effects.folder, recorded)
+        run = formats.Run(ReportView(report, problems), effects.folder, recorded)
         writing.write_all({path: draw(run) for path, draw in drawn.items()})
         written = [disk.shown(path) for path in drawn]
     except CannotJudge as error:
         problems = (*problems, *error.problems)
         report = error_report(problems, options, effects)
-        run = formats.Run(report, effects.folder)
+        run = formats.Run(ReportView(report, problems), effects.folder)
         for path, draw in drawn.items():
             writing.write_or_remove(path, draw(run))  # what stands there must not say that the gate passed
     if problems:
         effects.err(console.problems(problems))
     elif options.quiet:
-        effects.out(console.verdict(report, names_rules=True))
+        effects.out(console.verdict(run.view, names_rules=True))
     else:
-        for card in console.scorecards(report):
+        for card in console.scorecards(run.view):
             effects.out(card)
-        effects.out(console.rules(report))
+        effects.out(console.rules(run.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    delivery.tell(report, problems, options, written, effects, run.recorded)
+    delivery.tell(run.view, options, written, effects, run.recorded)
     return report, problems
 
 

@@ -19,6 +19,7 @@ from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.report import Totals, report
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
+from safe_gate.render.view import ReportView
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged
 from tests.support.packs import load
@@ -234,14 +235,14 @@ def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> Non
     configure(archetypes=dict.fromkeys([*names, *(f"no {name}" for name in names)], own), min_group=1)
     write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
     assert safe_gate("run", "--safe-batch", "b").code == 1
-    texts = list(rungs(Report.from_json(judged()), [], limit=COMMENT_LIMIT))
+    texts = list(rungs(ReportView(Report.from_json(judged())), limit=COMMENT_LIMIT))
     assert all(len(text.encode()) <= COMMENT_LIMIT for text in texts)
     for text in texts:
         assert text.startswith(
             "### ❌ SAFE Gate failed · 201 of 201 rules broken, 200 skipped\n\n> [!CAUTION]\n> - **Pass rate 0.0%"
         )
         assert "> - and 190 more rules of groups: see the JSON report\n" in text
-    full = scorecard(Report.from_json(judged()), [], limit=10 * SUMMARY_LIMIT)
+    full = scorecard(ReportView(Report.from_json(judged())), limit=10 * SUMMARY_LIMIT)
     assert "… and 201 more: see the JSON report." in full  # of 401 rules
 
 

@@ -23,6 +23,7 @@ from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings
 from safe_gate.inputs import checked, schemas
 from safe_gate.publish import handover
 from safe_gate.render import console, markdown, weakening
+from safe_gate.render.view import ReportView
 from safe_gate.settings.options import Options, settings
 from tests.support import packs
 from tests.support.cases import BAD, GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
@@ -725,11 +726,11 @@ def test_at_most_ten_ways_are_shown_and_the_others_folded(safe_gate: SafeGate, b
     shown, folded = text.split("<details><summary>… and 2 more</summary>")
     assert shown.count("| Synthesis case |") == 10
     assert folded.split("</details>")[0].count("| Synthesis case |") == 2
-    without = next(one for one in markdown.rungs(Report.from_json(report()), (), limit=len(text.encode()) - 1))
+    without = next(one for one in markdown.rungs(ReportView(Report.from_json(report())), limit=len(text.encode()) - 1))
     assert without.count("| Synthesis case |") == 10
     assert "… and 2 more: see the JSON report." in without
     assert "... and 2 more: see the JSON report" in ran.out
-    counts = [*markdown.rungs(Report.from_json(report()), (), limit=10)][-1]
+    counts = [*markdown.rungs(ReportView(Report.from_json(report())), limit=10)][-1]
     assert "**This change weakens the gate** in 12 ways" in counts
     assert "| Synthesis case |" not in counts
 
@@ -1479,10 +1480,10 @@ def test_a_stored_report_may_name_anything(safe_gate: SafeGate, base: str) -> No
     finding = {"kind": "rule", "id": evil, "field": evil, "what": "changed", "before": [evil], "after": evil}
     made = report()
     stored = Report.from_json(made | {"weakened": made["weakened"] | {"findings": [finding]}})
-    for text in markdown.rungs(stored, (), limit=markdown.COMMENT_LIMIT):
+    for text in markdown.rungs(ReportView(stored), limit=markdown.COMMENT_LIMIT):
         assert "<img" not in text
         assert "@octo" not in text
-    for text in console.scorecards(stored):
+    for text in console.scorecards(ReportView(stored)):
         assert "\x1b" not in text
         assert "\n::error" not in text
 

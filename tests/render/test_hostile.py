@@ -23,6 +23,7 @@ from markdown_it.rules_core import text_join
 from safe_gate.core.model import Origin
 from safe_gate.core.report import Report
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
+from safe_gate.render.view import ReportView
 from tests.support.cases import DATA, SILENT, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.formats import ALL
 from tests.support.formats import read as read_reports
@@ -160,7 +161,7 @@ def step_outputs(text: str) -> dict[str, str]:
 def comments(report: Mapping[str, Any]) -> list[str]:
     """Return the texts that the pull request's comment on a report may have, the longest last."""
     stored = Report.from_json(report)
-    return list(rungs(stored, stored.problems, limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
+    return list(rungs(ReportView.of(stored), limit=COMMENT_LIMIT, origin=ORIGIN))[::-1]
 
 
 def commands_in(log: str) -> list[str]:

@@ -19,6 +19,7 @@ from safe_gate.core.shown import Side
 from safe_gate.evaluators.safe_v0.evidence import marks
 from safe_gate.render import formats
 from safe_gate.render.untrusted import embedded, html
+from safe_gate.render.view import ReportView
 from tests.render.test_hostile import ATTACKS, SHORT_ATTACKS
 from tests.support.browser import Browser, chromium
 from tests.support.cases import BAD, GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
@@ -551,7 +552,8 @@ def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser
     draw = dict(formats.files(["html"]))["safe-gate.html"]
     page = Path("large.html")
     page.write_text(
-        "".join(draw(formats.Run(Report.from_json(found), recorded=Recorded({"synthesis": texts})))), "utf-8"
+        "".join(draw(formats.Run(ReportView.of(Report.from_json(found)), recorded=Recorded({"synthesis": texts})))),
+        "utf-8",
     )
     browser.call("Performance.enable", timeDomain="threadTicks")  # processor time: the machine may be busy
     browser.open(page)

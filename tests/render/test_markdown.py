@@ -14,6 +14,7 @@ from safe_gate.core.model import Origin
 from safe_gate.core.report import Report
 from safe_gate.github.files import append_summary
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
+from safe_gate.render.view import ReportView
 from tests.support.cases import GOOD, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
@@ -73,7 +74,7 @@ def assert_whole(text: str) -> None:
 
 
 def test_what_a_reviewer_wants_to_know_comes_in_order(judged: Callable[..., Report]) -> None:
-    text = scorecard(judged(2), [], limit=COMMENT_LIMIT, origin=ORIGIN)
+    text = scorecard(ReportView(judged(2)), limit=COMMENT_LIMIT, origin=ORIGIN)
     assert_whole(text)
     order = [
         "2 of 2 rules broken",
@@ -117,7 +118,7 @@ def test_of_a_failed_gate_what_holds_is_folded(
     write_cases(Path("c.jsonl"), turn("t", **({"assistant": "You should know."} if safe_passes else {})))
     assert safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl").code == 1
     report = last_report()
-    full, failures, _ = rungs(report, [], limit=SUMMARY_LIMIT)
+    full, failures, _ = rungs(ReportView(report), limit=SUMMARY_LIMIT)
     at_once = full[: full.index("<details>")]
     for text in (at_once, failures):
         assert f"| {opened} |" in text
@@ -127,7 +128,7 @@ def test_of_a_failed_gate_what_holds_is_folded(
 
 
 def test_the_heading_names_the_gate_that_was_given_an_id(judged: Callable[..., Report]) -> None:
-    for text in rungs(judged(1), [], limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
+    for text in rungs(ReportView(judged(1)), limit=SUMMARY_LIMIT, origin=Origin(gate="small @org")):
         assert text.startswith("### ❌ SAFE Gate <code>small <wbr>&#64;org</code> failed · 2 of 2 rules broken\n")
 
 
@@ -142,19 +143,19 @@ def test_the_last_line_leads_to_commit_and_run_where_they_are_known(judged: Call
         (Origin(home, run=7), f" · {run}"),
         (Origin("", commit=sha, run=7), ""),
     ):
-        for text in rungs(report, [], limit=SUMMARY_LIMIT, origin=origin):
+        for text in rungs(ReportView(report), limit=SUMMARY_LIMIT, origin=origin):
             assert text.endswith(f"the same inputs give the same result{links}</sub>\n")
 
 
 def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..., Report]) -> None:
-    text = scorecard(judged(1), [], limit=COMMENT_LIMIT)
+    text = scorecard(ReportView(judged(1)), limit=COMMENT_LIMIT)
     assert f"| 🔴 | <code>{WIDE} 0</code><br><code>b<wbr>&#46;json<wbr>&#58;1</code> | Fail: " in text
 
 
 @pytest.mark.parametrize("number", [1, 3, 60, 300])
 def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Report], number: int) -> None:
     report = judged(number)
-    full, failures, counts = rungs(report, [], limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
+    full, failures, counts = rungs(ReportView(report), limit=10 * SUMMARY_LIMIT, origin=ORIGIN)
     assert len(full) > len(failures) > len(counts)
     for text in (full, failures, counts):
         assert_whole(text)
@@ -166,10 +167,10 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Repo
     assert "Only the counts fit here" in counts
     assert size(counts) < COUNTS_LIMIT
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 20_000, COUNTS_LIMIT):
-        texts = list(rungs(report, [], limit=limit, origin=ORIGIN))
+        texts = list(rungs(ReportView(report), limit=limit, origin=ORIGIN))
         assert texts[-1] == counts
         assert texts == sorted(texts, key=size, reverse=True)
-        assert texts[0] == scorecard(report, [], limit=limit, origin=ORIGIN)
+        assert texts[0] == scorecard(ReportView(report), limit=limit, origin=ORIGIN)
         for text in texts:
             assert size(text) <= limit
             assert_whole(text)
@@ -177,26 +178,26 @@ def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Repo
 
 def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: Callable[..., Report]) -> None:
     report = judged(3)
-    full, failures, counts = rungs(report, [], limit=COMMENT_LIMIT)
+    full, failures, counts = rungs(ReportView(report), limit=COMMENT_LIMIT)
     assert full.encode() > full.encode()[: len(full)]  # more bytes than characters
     for longer, shorter in ((full, failures), (failures, "")):
         exact = len(longer.encode())
-        assert scorecard(report, [], limit=exact) == longer
-        below = scorecard(report, [], limit=exact - 1)
+        assert scorecard(ReportView(report), limit=exact) == longer
+        below = scorecard(ReportView(report), limit=exact - 1)
         assert below != longer
         assert size(below) < exact
         assert below == shorter or not shorter
-    assert scorecard(report, [], limit=size(counts)) == counts
-    nameless = scorecard(report, [], limit=0)
+    assert scorecard(ReportView(report), limit=size(counts)) == counts
+    nameless = scorecard(ReportView(report), limit=0)
     assert nameless.split("\n")[:5] == counts.split("\n")[:5]
     assert "| Metric |" not in nameless
 
 
 def test_cut_tables_say_how_many_are_missing(judged: Callable[..., Report]) -> None:
     report = judged(300)
-    full = scorecard(report, [], limit=10 * SUMMARY_LIMIT)
+    full = scorecard(ReportView(report), limit=10 * SUMMARY_LIMIT)
     assert full.count("… and 400 more: see the JSON report.") == 1  # of 600 cases to look at
-    comment = scorecard(report, [], limit=COMMENT_LIMIT)
+    comment = scorecard(ReportView(report), limit=COMMENT_LIMIT)
     (more,) = re.findall(r"^… and (\d+) more: see the JSON report\.$", comment, re.MULTILINE)
     shown = len(re.findall(r"^\| [🔴🟡] \|", comment, re.MULTILINE))
     assert shown + int(more) == 600
@@ -204,7 +205,7 @@ def test_cut_tables_say_how_many_are_missing(judged: Callable[..., Report]) -> N
 
 @pytest.mark.parametrize(("number", "limit"), [(30, 20_000), (100, COMMENT_LIMIT), (100, 30_000)])
 def test_as_many_cases_are_shown_as_there_is_room_for(judged: Callable[..., Report], number: int, limit: int) -> None:
-    text = scorecard(judged(number), [], limit=limit)
+    text = scorecard(ReportView(judged(number)), limit=limit)
     rows = re.findall(r"^\| [🔴🟡] \|.*\n", text, re.MULTILINE)
     assert 0 < len(rows) < 2 * number
     assert limit - size(max(rows, key=size)) < size(text) <= limit
@@ -241,7 +242,7 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
     report = last_report()
     origin = Origin("https://github.com/octo/app", commit="f00d", gate=name)
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, 2 * COUNTS_LIMIT):
-        texts = list(rungs(report, [], limit=limit, origin=origin))
+        texts = list(rungs(ReportView(report), limit=limit, origin=origin))
         assert all(size(text) <= limit for text in texts)
         for text in texts:
             (heading, _, caution, rule, *_) = text.split("\n")
@@ -263,7 +264,7 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     report = last_report()
     problems = report.problems
     for limit in (SUMMARY_LIMIT, COMMENT_LIMIT, COUNTS_LIMIT):
-        texts = list(rungs(report, problems, limit=limit))
+        texts = list(rungs(ReportView(report, problems), limit=limit))
         assert all(size(text) <= limit for text in texts)
         assert all(
             text.startswith("### ⚠️ SAFE Gate has no verdict · could not judge\n\n> [!WARNING]") for text in texts
@@ -272,7 +273,7 @@ def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
             "\n> No verdict: the input or the settings have problems, so the gate did not pass." in text
             for text in texts
         )
-    (of_a_commit, *_) = rungs(report, problems, limit=SUMMARY_LIMIT, origin=ORIGIN)
+    (of_a_commit, *_) = rungs(ReportView(report, problems), limit=SUMMARY_LIMIT, origin=ORIGIN)
     assert "\n> No verdict on commit <code>f00d</code>: the input" in of_a_commit
     assert re.search(rf"^{number} problems?: see the JSON report\.$", texts[-1], re.MULTILINE)
 

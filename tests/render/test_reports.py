@@ -20,6 +20,7 @@ from safe_gate.core.report import Report
 from safe_gate.render import formats
 from safe_gate.render.formats import sarif as sarif_format
 from safe_gate.render.untrusted import cell, sarif, xml
+from safe_gate.render.view import ReportView
 from safe_gate.settings.options import settings
 from tests.scoring.test_columns import cut
 from tests.scoring.test_memory import on_linux, peak
@@ -140,7 +141,9 @@ def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_ga
     shutil.copy("reports/safe-gate.json", "report.json")
     no_verdict = json.loads(Path("report.json").read_text("utf-8"))
     Path("reports/safe-gate.sarif").write_text(
-        "".join(dict(formats.files(["sarif"]))["safe-gate.sarif"](formats.Run(Report.from_json(no_verdict))))
+        "".join(
+            dict(formats.files(["sarif"]))["safe-gate.sarif"](formats.Run(ReportView.of(Report.from_json(no_verdict))))
+        )
     )
     found = read()
     assert no_verdict["verdict"] == "error"

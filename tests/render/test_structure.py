@@ -19,6 +19,7 @@ from safe_gate.github.commands import annotated
 from safe_gate.render import console
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs
+from safe_gate.render.view import ReportView
 from tests.render.test_hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
 from tests.render.test_untrusted import any_text, as_the_runner_reads, hides, utf16_units
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
@@ -81,7 +82,7 @@ def test_markdown_renders_to_the_same_elements_and_words_around_them(
     def shape(text: str) -> list[tuple[list[str], str]]:
         found = []
         for one in ([], problems(text)):
-            for body in rungs(recorded(text), one, limit=SUMMARY_LIMIT):
+            for body in rungs(ReportView(recorded(text), one), limit=SUMMARY_LIMIT):
                 page = Page(body)
                 tags = [element.tag for element in page.elements if element.tag != "wbr"]  # as many as text has dots
                 found.append((tags, page.outside_code))
@@ -106,7 +107,7 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None
     @example("javascript:alert(1)//")
     @modest
     def check(text: str) -> None:
-        for body in rungs(recorded(text), problems(text), limit=COMMENT_LIMIT, origin=ORIGIN):
+        for body in rungs(ReportView(recorded(text), problems(text)), limit=COMMENT_LIMIT, origin=ORIGIN):
             page = Page(body)
             links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
             assert links.pop() == COMMIT
@@ -118,14 +119,15 @@ def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None
 
 def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Report]) -> None:
     def log(text: str) -> str:
-        report = recorded(text)
+        view = ReportView(recorded(text))
+        report = view.report
         assert report.comparison
         cards = [console.scorecard(section, everything=True) for section in sections(report.parts)]
         held = [
             *console.weakened(report.weakened),
-            console.compared(report.comparison, report.parts, everything=True),
+            console.compared(report.comparison, view.comparison, everything=True),
         ]
-        return "\n".join((*cards, *held, console.rules(report)))
+        return "\n".join((*cards, *held, console.rules(view)))
 
     lines = len(log(WORDS).split("\n"))
 
@@ -141,14 +143,14 @@ def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Repor
 
 
 def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[str], Report]) -> None:
-    levels = [one.level for one in annotated(recorded(WORDS), [])]
+    levels = [one.level for one in annotated(ReportView(recorded(WORDS)))]
 
     @given(hostile_text, st.sampled_from(["", "evals"]))
     @modest
     def check(text: str, folder: str) -> None:
         report = recorded(text)
-        assert [one.level for one in annotated(report, [])] == levels
-        for one in (*annotated(report, [], folder), *annotated(report, problems(text), folder)):
+        assert [one.level for one in annotated(ReportView(report))] == levels
+        for one in (*annotated(ReportView(report), folder), *annotated(ReportView(report, problems(text)), folder)):
             level, properties, data = as_the_runner_reads(one.command())
             assert (level, data) == (one.level, one.message)
             assert set(properties) <= {"title", "file", "line"}

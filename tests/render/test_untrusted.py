@@ -22,6 +22,7 @@ from safe_gate.github.commands import MOST, Annotation, annotated
 from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.untrusted import LONGEST, markdown, plain, quoted, visible
+from safe_gate.render.view import ReportView
 from tests.render.test_hostile import Page
 
 HOSTILE = "|`<>&@#*_[]()!\\:%,\n\r\t\x00\x1b\x07\x7f\x85\x9b\u061c\u200b\u200f\u202e\u2028\u2066\ufeff\U000e0041\ud800"
@@ -206,7 +207,7 @@ NOTHING = Report(
 def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id_: str, field: str, words: str) -> None:
     one = Problem(Place(path, 3), words, id_, field)
     assert not any(map(hides, problem(one)))
-    line = annotated(NOTHING, [one])[0].command()
+    line = annotated(ReportView(NOTHING, [one]))[0].command()
     assert "##[" not in line
     assert not any(map(hides, line))
     assert as_the_runner_reads(line)[2] == problem(one)
@@ -214,7 +215,7 @@ def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id
 
 def test_more_problems_than_the_runner_shows_end_in_a_count() -> None:
     problems = [Problem(Place("a.jsonl", number), "is wrong") for number in range(1, MOST + 3)]
-    lines = [one.command() for one in annotated(NOTHING, problems[::-1])]
+    lines = [one.command() for one in annotated(ReportView(NOTHING, problems[::-1]))]
     assert len(lines) == MOST
     assert [as_the_runner_reads(line)[1].get("line") for line in lines] == [*map(str, range(1, MOST)), None]
     assert as_the_runner_reads(lines[-1])[2] == "3 more problems: see the log and the report"
@@ -225,5 +226,5 @@ def test_only_broken_rules_are_annotated() -> None:
         RuleOutcome("min-pass-rate", "safe_v0", 0.4, 0.8, passed=False, message="40.0% is below 80.0%"),
         RuleOutcome("max-fail-labels", "safe_v0", 0, 0, passed=True, message="0 cases"),
     )
-    (line,) = [one.command() for one in annotated(replace(NOTHING, rules=rules), [])]
+    (line,) = [one.command() for one in annotated(ReportView(replace(NOTHING, rules=rules)))]
     assert as_the_runner_reads(line) == ("error", {"title": "SAFE Gate: min-pass-rate"}, "40.0% is below 80.0%")

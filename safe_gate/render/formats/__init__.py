@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from safe_gate.core.model import NOTHING_RECORDED, Recorded
 from safe_gate.core.report import Report
+from safe_gate.render.view import ReportView
 
 
 class Run(NamedTuple):
@@ -21,9 +22,14 @@ class Run(NamedTuple):
     `recorded` are the texts of its cases, for a format that shows them.
     """
 
-    report: Report
+    view: ReportView
     folder: str = ""
     recorded: Recorded = NOTHING_RECORDED
+
+    @property
+    def report(self) -> Report:
+        """The report."""
+        return self.view.report
 
 
 Draw = Callable[[Run], Iterable[str]]

@@ -27,7 +27,7 @@ def _draw(run: Run) -> Iterator[str]:
     measures = [by for evaluator, part in parts_of(run.report.parts) for by in evaluator.measured(part)]
     header = ("evaluator", "id", "path", "line", "label", "passed", "groups", *measures, "waived", "change")
     yield _BOM + writer.writerow((*header, "evidence"))
-    for case in judged_cases(run.report):
+    for case in judged_cases(run.view):
         yield writer.writerow([cell(one[:_LONGEST]) for one in _row(case, measures)])
 
 

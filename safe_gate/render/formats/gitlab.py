@@ -9,19 +9,19 @@ from collections.abc import Iterator
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place, Untrusted
-from safe_gate.core.report import Report
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import message, rule_name
 from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.view import ReportView
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 
 
 def _draw(run: Run) -> Iterator[str]:
     separator = "[\n"
-    for issue in _issues(run.report, run.folder):
+    for issue in _issues(run.view, run.folder):
         yield f"{separator}{line(issue)}"
         separator = ",\n"
     yield "[]\n" if separator == "[\n" else "\n]\n"
@@ -30,16 +30,17 @@ def _draw(run: Run) -> Iterator[str]:
 FILES = {"safe-gate.gitlab.json": _draw}
 
 
-def _issues(report: Report, folder: str) -> Iterator[JsonObject]:
+def _issues(view: ReportView, folder: str) -> Iterator[JsonObject]:
+    report = view.report
     for problem in report.problems:
         words = plain(Untrusted(problem.message), 500)
         key = ["problem", problem.place.path, problem.place.line, problem.case_id, problem.field, problem.message]
         yield _issue("input", words, key, "blocker", repository_path(problem.place, folder), problem.place.line)
-    for rule in report.broken():
+    for rule in view.broken:
         key = ["rule", rule.evaluator, rule.rule, rule.group]
         path = repository_path(Place(report.provenance.inputs[0].path), folder)  # an issue must have one
         yield _issue(f"gate/{rule_name(rule)}", quoted(message(rule)), key, "blocker", path, 1)
-    for case in judged_cases(report):
+    for case in judged_cases(view):
         for one in case.to_see():
             if one.by not in case.waivers:
                 words, name = told(case, one), case.evaluator.name

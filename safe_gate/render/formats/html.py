@@ -16,22 +16,19 @@ from safe_gate.core.shown import Table
 from safe_gate.evaluators import parts_of, present
 from safe_gate.render import weakening
 from safe_gate.render.cases import is_compared
-from safe_gate.render.comparison import baseline_words, comparison_section, headline, notes, shown_sections
+from safe_gate.render.comparison import baseline_words, headline, notes
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.page import cases, charts, page
 from safe_gate.render.page.markup import folded, paragraphs, phrase, table
 from safe_gate.render.report import (
     about,
-    conclusion,
-    known_failures,
     names,
-    remarks,
     rule_name,
     state,
-    waiver_table,
 )
 from safe_gate.render.untrusted import address, embedded, html
+from safe_gate.render.view import ReportView
 
 _VERDICTS = {"pass": "Passed", "fail": "Failed", "error": "No verdict"}
 _STATES = {"ok": "holds", "broken": "broken", "skipped": "skipped"}
@@ -41,30 +38,32 @@ _BLOCK = 1_000  # cases of one element: a browser holds no text of more than hal
 
 def _draw(run: Run) -> Iterator[str]:
     title = f"SAFE Gate: {_VERDICTS[run.report.verdict].lower()}"
-    return page(title, chain(_body(run.report), _cases(run)), _SCRIPTS)
+    return page(title, chain(_body(run.view), _cases(run)), _SCRIPTS)
 
 
 FILES = {"safe-gate.html": _draw}
 SHOWS_TEXTS = True
 
 
-def _body(report: Report) -> Iterator[str]:
+def _body(view: ReportView) -> Iterator[str]:
+    report = view.report
     yield '<a class="skip" href="#cases">Skip to the cases</a>\n'
-    yield from _header(report)
+    yield from _header(view)
     yield "<main>\n"
     yield from _problems(report)
-    yield from _rules(report)
+    yield from _rules(view)
     yield from _weakened(report)
-    yield from _compared(report)
-    yield from _figures(report)
-    if (waivers := waiver_table(report)).rows:
+    yield from _compared(view)
+    yield from _figures(view)
+    if view.waivers.rows:
         yield "<section><h2>Known failures</h2>\n"
-        yield from paragraphs([known] if (known := known_failures(report)) else [])
-        yield from table(waivers, "Waivers and their state")
+        yield from paragraphs([view.known_failures] if view.known_failures else [])
+        yield from table(view.waivers, "Waivers and their state")
         yield "</section>\n"
 
 
-def _header(report: Report) -> Iterator[str]:
+def _header(view: ReportView) -> Iterator[str]:
+    report = view.report
     verdict, tool, provenance = report.verdict, report.tool, report.provenance
     facts: list[Phrase] = [(report.generated_at.replace("T", " ").replace("Z", " UTC"),)]
     if provenance.commit:
@@ -73,7 +72,7 @@ def _header(report: Report) -> Iterator[str]:
     if provenance.digests:
         facts.append(("digest ", Untrusted(provenance.digests.all[:12])))
     yield f'<header class="verdict {html(verdict)}"><div>\n<p class="name">SAFE Gate</p>\n'
-    yield f"<h1>{_VERDICTS[verdict]}</h1>\n<p>{html(conclusion(report))}</p>\n"
+    yield f"<h1>{_VERDICTS[verdict]}</h1>\n<p>{html(view.conclusion)}</p>\n"
     yield f'<p class="facts">{" · ".join(map(phrase, facts))}</p>\n</div></header>\n'
 
 
@@ -95,7 +94,8 @@ def _problems(report: Report) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _rules(report: Report) -> Iterator[str]:
+def _rules(view: ReportView) -> Iterator[str]:
+    report = view.report
     if report.rules:
         yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
         gone = _gone(report)
@@ -106,7 +106,7 @@ def _rules(report: Report) -> Iterator[str]:
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
         yield from paragraphs(weakening.sentences(report.weakened))
-        yield from paragraphs(remarks(report))
+        yield from paragraphs(view.remarks)
         yield "</section>\n"
 
 
@@ -136,15 +136,14 @@ def _weakened(report: Report) -> Iterator[str]:
         yield "</section>\n"
 
 
-def _compared(report: Report) -> Iterator[str]:
-    comparison = report.comparison
+def _compared(view: ReportView) -> Iterator[str]:
+    comparison, section = view.report.comparison, view.comparison
     if comparison is None:
         return
     against = phrase(baseline_words(comparison.baseline))
     yield f"<section><h2>Compared with {against}</h2>\n<p>{html(headline(comparison))}</p>\n"
     yield from paragraphs(notes(comparison))
-    if comparison.status != "none":
-        section = comparison_section(comparison, report.parts)
+    if section:
         yield from table(section.metrics, "Metrics of both runs")
         yield f'<p class="muted">{html(section.footer)}</p>\n'
         for title, ids in section.issues:
@@ -152,9 +151,10 @@ def _compared(report: Report) -> Iterator[str]:
     yield "</section>\n"
 
 
-def _figures(report: Report) -> Iterator[str]:
+def _figures(view: ReportView) -> Iterator[str]:
+    report = view.report
     limits = {(rule.evaluator, rule.rule, rule.group): rule.threshold for rule in report.rules}
-    for (evaluator, part), section in zip(parts_of(report.parts), shown_sections(report), strict=True):
+    for (evaluator, part), section in zip(parts_of(report.parts), view.sections, strict=True):
         yield f"<section><h2>{html(evaluator.title)}</h2>\n<p>{html(section.headline)}</p>\n"
         yield from paragraphs(section.notes)
         yield from charts.rates(

@@ -15,7 +15,7 @@ from safe_gate.render.untrusted import quoted
 
 
 def _draw(run: Run) -> Iterator[str]:
-    for case in judged_cases(run.report):
+    for case in judged_cases(run.view):
         yield f"{line(_row(case))}\n"
 
 

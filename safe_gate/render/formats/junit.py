@@ -34,7 +34,7 @@ def _draw(run: Run) -> Iterator[str]:
     if words := filter_of(report):
         facts.append(("filter", quoted(words)))
     yield _suite("gate", "gate", [*_rules(report), *map(_input, report.problems)], facts)
-    for case in judged_cases(report):
+    for case in judged_cases(run.view):
         properties = [*_properties(case)]
         yield _suite(_whole(case.id), case.evaluator.name, [*_tests(case)], properties, _whole(case.place.path))
     yield "</testsuites>\n"

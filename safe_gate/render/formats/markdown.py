@@ -6,10 +6,12 @@ from collections.abc import Iterator
 
 from safe_gate.render.formats import Run
 from safe_gate.render.markdown import SUMMARY_LIMIT, scorecard
+from safe_gate.render.view import ReportView
 
 
 def _draw(run: Run) -> Iterator[str]:
-    yield scorecard(run.report, run.report.problems, limit=SUMMARY_LIMIT, recorded=run.recorded)
+    view = ReportView.of(run.report) if run.report.problems else run.view  # a report has the first problems alone
+    yield scorecard(view, limit=SUMMARY_LIMIT, recorded=run.recorded)
 
 
 FILES = {"safe-gate.md": _draw}

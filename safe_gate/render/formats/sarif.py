@@ -23,6 +23,7 @@ from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.report import NEWLY_FAILING, filter_of, message, rule_name
 from safe_gate.render.untrusted import address, plain, quoted, sarif
+from safe_gate.render.view import ReportView
 
 _MOST = 5_000
 _MOST_BYTES = 9_000_000  # of results; what else there is takes little
@@ -36,10 +37,11 @@ _WHOLE = Explained(
 
 
 def _draw(source: Run) -> Iterator[str]:
-    report, folder, recorded = source
+    view, folder, recorded = source
+    report = view.report
     rules = _rules(report)
     index = {rule["id"]: place for place, rule in enumerate(rules)}
-    results, left_out = _first(_ranked(report, folder, index, recorded))
+    results, left_out = _first(_ranked(view, folder, index, recorded))
     driver = {"name": "SAFE Gate", "version": report.tool.version, "rules": rules}
     run = {
         "tool": {"driver": driver},
@@ -117,18 +119,18 @@ def _counted(found: Iterator[_Ranked], number: Iterator[int]) -> Iterator[_Ranke
         yield one
 
 
-def _ranked(report: Report, folder: str, index: Mapping[str, int], recorded: Recorded) -> Iterator[_Ranked]:
+def _ranked(view: ReportView, folder: str, index: Mapping[str, int], recorded: Recorded) -> Iterator[_Ranked]:
     columns = {name: iter(some) for name, some in recorded.columns.items()}
-    is_any_compared = any(is_compared(report, name) for name in EVALUATORS)
+    is_any_compared = any(is_compared(view.report, name) for name in EVALUATORS)
     place = count()
-    for case in judged_cases(report):
+    for case in judged_cases(view):
         breaks = bool(case.finding and case.finding.breaks)
         own = next(columns.get(case.evaluator.name, iter(())), {})
         for one in case.to_see():
             result = _result(case, one, folder, index, own.get(one.by) or own.get(""))
             if is_any_compared:
                 state = _STATES.get(case.change, "unchanged")  # SARIF section 3.27.24
-                result["baselineState"] = state if is_compared(report, case.evaluator.name) else "new"
+                result["baselineState"] = state if is_compared(view.report, case.evaluator.name) else "new"
             is_new, is_failing = case.change == NEWLY_FAILING, one.severity is Severity.FAILING
             rank = (one.by in case.waivers, not breaks, not is_new, not is_failing)
             yield _Ranked(rank, next(place), line(result))

@@ -40,7 +40,7 @@ def lines(run: Run) -> Iterator[str]:
     texts = {name: iter(some) for name, some in run.recorded.now.items()}
     compared = parts_of(run.report.comparison.parts) if run.report.comparison else ()
     changes = {evaluator.name: {change.id: change for change in part.changes} for evaluator, part in compared}
-    for case in judged_cases(run.report):
+    for case in judged_cases(run.view):
         name = case.evaluator.name
         now = next(texts.get(name, iter(())), {})
         old = run.recorded.before(name, case.id) or {}
