@@ -207,7 +207,7 @@ _WORDINGS: Mapping[str, Callable[[Any, Any, _Name], str]] = {
     "oneOf": lambda *_: "does not have exactly one of the shapes it may have",
     "minItems": lambda value, least, _: f"has fewer than {least} entries" if value else "is an empty list",
     "uniqueItems": lambda *_: "has the same entry twice",
-    "minProperties": lambda _value, least, _: f"has fewer than {least} entries",
+    "minProperties": lambda _value, least, _: f"has fewer than {plural(least, 'entry', 'entries')}",
     "exclusiveMinimum": lambda value, least, name: f"is {name(value)}, not more than {least}",
     "exclusiveMaximum": lambda value, most, name: f"is {name(value)}, not less than {most}",
     "maxProperties": lambda value, most, _: f"has {len(value)} entries, more than {most}",

@@ -13,6 +13,8 @@ import re
 from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
+from safe_gate.core.figures import plural
+
 MOST = 64 << 20
 """So many bytes or characters an item of a list, and a field of CSV, may have."""
 
@@ -101,7 +103,7 @@ def table(lines: Iterable[str], delimiter: str) -> Iterator[Found | NotReadable]
             if len(row) == len(header):
                 yield Found(line, dict(zip(header, row, strict=True)))
             elif row:
-                yield NotReadable(f"has {len(row)} fields; expected {len(header)}, as the header has", line)
+                yield NotReadable(f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has", line)
             line = reader.line_num + 1
     except csv.Error as error:
         raise NotReadable(f"is not CSV: {error}", reader.line_num) from None

@@ -106,6 +106,8 @@ def _shape(file: BinaryIO, wanted: Format | None) -> str:
     asked = wanted.shape if wanted is not None else ""
     if asked in _OF_TEXT and found in ("", *_OF_TEXT):  # one column has no delimiter to tell
         return asked
+    if not head.strip():
+        raise NotReadable("is empty: there is nothing to import", 0)
     if not found:
         raise NotReadable("does not look like JSON, CSV, TSV, Parquet or .eval", 1)
     if wanted is not None and asked not in ("", _SHAPES.get(found, found)):

@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import NamedTuple
 
+from safe_gate.core.figures import plural
 from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.report import Report, Waiver
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
@@ -79,7 +80,7 @@ def _rules(report: Report) -> Iterator[_Test]:
 
 def _input(problem: Problem) -> _Test:
     name = _where(problem.place) + f" {plain(Untrusted(problem.case_id))}" * bool(problem.case_id)
-    more = f" (and {problem.count - 1} more problems)" if problem.count > 1 else ""
+    more = f" (and {plural(problem.count - 1, 'more problem')})" if problem.count > 1 else ""
     field = f"{plain(Untrusted(problem.field))}: " if problem.field else ""
     words = f"{field}{plain(Untrusted(problem.message), 500)}{more}"
     return _Test("gate.input", name, "error", words, (words,))

@@ -51,7 +51,7 @@ def main() -> int:
             place = path.name
             text = "".join(json.dumps(row, ensure_ascii=False) + "\n" for row in rows)
             path.write_text(text, "utf-8", newline="")
-            print(f"{path.name}: {len(rows)} cases written")
+            print(f"{path.name}: {len(rows)} written")
     except NotImplementedError:
         print("record.py: fill in the function application first; nothing is written", file=sys.stderr)
         return 1
