@@ -74,6 +74,7 @@ def _main(argv: list[str], environ: Mapping[str, str]) -> int:
         flags = {name: value for name, value in arguments.items() if name in known}
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         disk.follow_links(is_on=bool(is_followed))
+        disk.hold()
         command = commands.module(name)
         effects = _effects(environ, world.time_of(environ), is_log=command.COMMAND.judges)
         return command.main(_command.Call(name, arguments, flags, environ, effects))

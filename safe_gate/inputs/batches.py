@@ -136,10 +136,9 @@ def _is_ours(form: Documents, path: Path, *, is_named: bool) -> bool:
     """
     if path.name in (*CONFIG_FILES, WAIVERS_FILE):
         return True
-    try:
-        with disk.open_regular(path) as file:
-            start = file.read(-1 if is_named else 100)
-    except OSError:
-        return False
-    is_other = path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)
-    return is_other or _REPORT.match(start) is not None or (is_named and f'"{form.cases}"'.encode() not in start)
+
+    def tells(start: bytes) -> bool:
+        is_other = path.name.startswith(_OWN) and start.startswith(_OTHER_REPORTS)
+        return is_other or _REPORT.match(start) is not None or (is_named and f'"{form.cases}"'.encode() not in start)
+
+    return disk.is_other(path, -1 if is_named else 100, tells)

@@ -7,12 +7,13 @@ import io
 import os
 import shutil
 import sys
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import mkstemp
+from tempfile import SpooledTemporaryFile, mkstemp
 from typing import Any, BinaryIO
+from weakref import finalize
 
 from safe_gate.core.jsontext import (
     JsonError,
@@ -26,6 +27,8 @@ from safe_gate.inputs import globs
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
 _kept_input: ContextVar[_Kept | None] = ContextVar("kept_input", default=None)
+
+_held: ContextVar[_Held | None] = ContextVar("held", default=None)
 
 STANDARD_INPUT = Path("/dev/stdin")
 """The path of standard input."""
@@ -240,3 +243,79 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
         line = line or data.count(b"\n", 0, error.start) + 1
         problem = Problem(Place(name, line), f"is not UTF-8: byte 0x{data[error.start]:02x}; save the file as UTF-8")
         raise CannotJudge(problem) from None
+
+
+_IN_MEMORY = 4 << 20
+_LARGEST = 16 << 20
+"""A document with so many bytes more than its start is not held, but opened again."""
+
+
+class _Held:
+    """Documents by where they lie, and which files, by so many first bytes, are others."""
+
+    def __init__(self) -> None:
+        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is open as long as a command runs
+        finalize(self, _close, self._file)
+        self._places: dict[Path, tuple[int, int]] = {}
+        self._size = 0
+        self.others: set[tuple[Path, int]] = set()
+
+    def add(self, path: Path, data: bytes) -> None:
+        """Hold a document, if there is room for it."""
+        with suppress(OSError):
+            self._file.seek(self._size)
+            self._file.write(data)
+            self._file.flush()
+            self._places[path] = self._size, len(data)
+            self._size += len(data)
+
+    def get(self, path: Path) -> bytes | None:
+        """Return a document, None for one that is not held."""
+        if (place := self._places.get(path)) is None:
+            return None
+        self._file.seek(place[0])
+        return self._file.read(place[1])
+
+
+def _close(file: SpooledTemporaryFile[bytes]) -> None:
+    with suppress(OSError):
+        file.close()
+
+
+def hold() -> None:
+    """Hold the documents that are opened in this context from here on."""
+    _held.set(_Held())
+
+
+def is_other(path: Path, start: int, tells: Callable[[bytes], bool]) -> bool:
+    """Tell whether a file is no document but another by its first bytes, so many of them; hold it if it is one.
+
+    A start of -1 is the whole file. A file that cannot be read is no other: reading it says why not.
+    """
+    held, at = _held.get(), location(path)
+    if held and (at, start) in held.others:
+        return True
+    if held and (data := held.get(at)) is not None:
+        return tells(data[:start] if start >= 0 else data)
+    try:
+        with open_regular(path) as file:
+            data = file.read(start)
+            found = tells(data)
+            if held and found:
+                held.others.add((at, start))
+            elif held and len(rest := file.read(_LARGEST)) < _LARGEST:
+                held.add(at, data + rest)
+            return found
+    except OSError:
+        return False
+
+
+def document_of(path: Path, name: str, most: int) -> bytes:
+    """Return the bytes of a document that problems call `name`, as `disk.data_of` does. Raises CannotJudge."""
+    held = _held.get()
+    data = held.get(location(path)) if held else None
+    if data is None:
+        return data_of(path, name, most=most)
+    if len(data) > most:
+        raise CannotJudge(Problem(Place(name), too_long(most, "max-line")))
+    return data

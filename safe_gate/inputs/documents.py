@@ -110,7 +110,7 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
     """Yield the file, the problems with it, and its batch if it has test cases: one's fault hides none of another."""
     form, id_key = documents_of(evaluator), evaluator.id_key
     try:
-        data = disk.data_of(path, name, most=bounds.line)
+        data = disk.document_of(path, name, bounds.line)
         yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
         text = disk.decode(data.removeprefix(disk.BOM), name)
         if mistaken := kinds.cases_of_another(text, name, form.kind):

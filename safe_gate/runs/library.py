@@ -109,6 +109,7 @@ def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, wri
         return sources.read(flags, {}, partial(config_file.read_config, root=root), command=sources.IN_PYTHON)
 
     disk.follow_links(is_on=options.follow_links)
+    disk.hold()
     report, problems = finished(options if writes else replace(options, reports=()), effects, options_at)
     if problems:
         raise GateError(problems)
