@@ -16,7 +16,7 @@ from safe_gate.core.model import Place
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.inputs.rules import load
+from safe_gate.inputs.rules import NO_FILES, load
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 
@@ -44,7 +44,8 @@ def main() -> None:
     cases = [Case(c["id"], c["user"], c["assistant"], tuple(CHECKS), {}, (), Place("")) for c in recorded]
     words = sum(len(case.assistant.split()) for case in cases) / len(cases)
     rules = {
-        profile: load(EVALUATORS["synthesis"], settings(Options(profile=profile))) for profile in ("standard", "spec")
+        profile: load(EVALUATORS["synthesis"], settings(Options(profile=profile)), NO_FILES)
+        for profile in ("standard", "spec")
     }
     best = fastest(
         {

@@ -19,7 +19,7 @@ from safe_gate import GateError, Run, run, score_output, score_reply
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.blocks import Part
-from safe_gate.scoring import asked, measure
+from safe_gate.scoring import asked, tally
 from safe_gate.settings.options import Options
 from tests.support.cases import BAD, GOOD, REPOSITORY, Ran, report, safe_case, turn, write_batch, write_cases
 
@@ -137,11 +137,12 @@ def test_a_reply_costs_no_more_than_a_case_of_eval() -> None:
     data = (REPOSITORY / "examples/empathy.jsonl").read_bytes()
     cases = [json.loads(line) for line in data.splitlines()]
     evaluator, settings = EVALUATORS["synthesis"], asked.settings(Options())
-    scoring = measure.Scoring("synthesis", own_rules.recipe(evaluator, settings), settings, measure.scored)
+    recipe = own_rules.recipe(evaluator, settings, own_rules.NO_FILES)
+    scoring = tally.Scoring("synthesis", recipe, settings, tally.scored)
     part = Part("empathy.jsonl", 1, data)
 
     def evaluated() -> None:
-        assert measure.tallied(scoring, (part, True)).cases == len(cases)
+        assert tally.tallied((scoring,), (part, True))[0].cases == len(cases)
 
     def called() -> None:
         for case in cases:

@@ -23,7 +23,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.inputs.rules import load
+from safe_gate.inputs.rules import NO_FILES, load
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 
@@ -226,8 +226,8 @@ def words(check: str) -> str:
 def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     """Yield the tables by name."""
     default, spec = (
-        load(EVALUATORS["synthesis"], settings(Options())),
-        load(EVALUATORS["synthesis"], settings(Options(profile="spec"))),
+        load(EVALUATORS["synthesis"], settings(Options()), NO_FILES),
+        load(EVALUATORS["synthesis"], settings(Options(profile="spec")), NO_FILES),
     )
     found = labels(rows, default, spec)
     yield "checks", by_check(found)

@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from safe_gate import __version__
@@ -23,7 +24,10 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.named import narrowed
 from safe_gate.inputs.spool import Store
-from safe_gate.scoring import asked, intake, measure, refusals
+from safe_gate.scoring import asked, measure, refusals
+from safe_gate.scoring.facts import Facts
+from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring.tally import Keeps
 from safe_gate.settings.options import Options
 
 OptionsAt = Callable[[Path], Options]
@@ -49,9 +53,15 @@ def guards(options: Options) -> drops.Guards:
     return drops.Guards(**{field.name: getattr(options, field.name) for field in fields(drops.Guards)})
 
 
-def side(parts: Parts, options: Options, *, root: Path = HERE) -> Side:
-    """Return a run as it is compared, given its options and where its rule packs lie."""
-    return _side(parts, __version__, measure.rules_digest(options, root=root), asked.settings(options))
+def side(parts: Parts, run: Snapshot) -> Side:
+    """Return a run as it is compared."""
+    return _side(parts, __version__, run.rules_digest(), run.settings)
+
+
+def rules_of(run: Snapshot) -> Mapping[str, str]:
+    """Return the digests of what the scores of a run with all inputs follow from, as a `Side` has them."""
+    parts = {name: evaluator.recorded(run.settings) for name, evaluator in EVALUATORS.items()}
+    return side(parts, run).rules
 
 
 def side_of_report(report: Report) -> Side:
@@ -70,36 +80,65 @@ def _side(parts: Parts, version: str, packs_sha256: str, policy: Mapping[str, An
     return Side(own, rules, policy["text"] != "full", policy["cluster_key"], filters)
 
 
-def measured(
-    options: Options,
-    generated_at: str,
-    *,
-    root: Path,
-    ruled: tuple[Options, Path] | None = None,
-    is_baseline: bool = False,
-) -> Parts:
-    """Return what evaluators make of the inputs below a folder, by the rules of the options, or of `ruled` there.
+@dataclass(frozen=True, slots=True)
+class Past:
+    """A baseline as it was judged, and its outputs judged by the run's rules if it has them.
 
-    Cases that ask for a check which the rules of `ruled` do not have are left out.
-    A pattern that names no file below the folder counts for nothing, nor, of a baseline, does a concern or a filter
-    that leaves no case: it may be new. Raises CannotJudge with every problem.
+    `measured` is what a commit's cases come to, with what is asked of them; it is None for a report.
     """
-    there = narrowed(options, root)
-    scoring, rules_root = ruled or (there, root)
-    found: dict[str, measure.Measured] = {}
-    for evaluator in asked.given(there):
-        recipe = own_rules.recipe(evaluator, asked.settings(scoring), root=rules_root)
-        found[evaluator.name] = measure.part(
-            evaluator, there, generated_at, root=root, recipe=recipe, passes_over=ruled is not None
+
+    old: Side
+    today: Side | None = None
+    measured: Mapping[str, measure.Measured] | None = None
+
+    @property
+    def cases(self) -> Mapping[str, Facts] | None:
+        """What is asked of a commit's cases, by evaluator."""
+        return facts_of(self.measured) if self.measured is not None else None
+
+
+def facts_of(measured: Mapping[str, measure.Measured]) -> dict[str, Facts]:
+    """Return what is asked of cases, by evaluator."""
+    return {name: Facts(one.facts) for name, one in measured.items()}
+
+
+def measured(
+    there: Snapshot, generated_at: str, *, again: Mapping[str, str] = MappingProxyType({}), texts: bool = False
+) -> dict[str, measure.Measured]:
+    """Return what evaluators make of the inputs of a side, scored once more by the recipes of `again`.
+
+    What is asked of cases is kept, and with `texts` what was recorded for them. Raises CannotJudge for rules.
+    """
+    keeps = Keeps("all" if texts else "", facts=True)
+    return {
+        one.name: measure.part(
+            one,
+            there.options,
+            generated_at,
+            root=there.root,
+            recipe=own_rules.recipe(one, there.settings, there.rules),
+            again=again.get(one.name, ""),
+            keeps=keeps,
         )
-    for evaluator in asked.given(there) if is_baseline else ():
-        one = found[evaluator.name]
-        no_case = refusals.no_case(evaluator, asked.settings(there), one.groups, one.left_out)
-        if no_case and one.problems == refusals.as_shown([no_case], there):
-            del found[evaluator.name]
+        for one in asked.given(there.options)
+    }
+
+
+def sound_parts(found: Mapping[str, measure.Measured]) -> Parts:
+    """Return the parts of all evaluators. Raises CannotJudge with every problem."""
     if problems := [problem for one in found.values() for problem in one.problems]:
         raise CannotJudge(*problems)
     return {name: found[name].part if name in found else None for name in EVALUATORS}
+
+
+def _not_new(found: Mapping[str, measure.Measured], options: Options) -> dict[str, measure.Measured]:
+    """Return what was found but for where a concern or a filter leaves no case of a baseline: it may be new."""
+    left: dict[str, measure.Measured] = {}
+    for name, one in found.items():
+        no_case = refusals.no_case(EVALUATORS[name], asked.settings(options), one.groups, one.left_out)
+        if not (no_case and one.problems == refusals.as_shown([no_case], options)):
+            left[name] = one
+    return left
 
 
 def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
@@ -111,32 +150,68 @@ def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
                 yield matching.no_match(pattern, suffix, roots[-1])
 
 
-def against(
-    base: Baseline | None,
+def past(
+    base: Baseline,
+    side_of: Callable[[Baseline], Snapshot],
     head: Side,
-    options: Options,
-    options_at: OptionsAt,
+    run: Snapshot,
     generated_at: str,
     *,
-    root: Path = HERE,
+    texts: bool = False,
+) -> Past:
+    """Return a baseline to hold a run against, each of its files read once; `side_of` gives the side of a commit.
+
+    With `texts` its recorded texts are kept. Raises CannotJudge with every problem of the baseline: one that cannot be
+    read is never a pass.
+    """
+    if base.report is not None:
+        return Past(side_of_report(base.report))
+    there = side_of(base)
+    there = replace(there, options=asked.asked_alike(there.options, run.options))
+    try:
+        return _past(there, head, run, generated_at, texts=texts)
+    except CannotJudge as error:
+        raise at_baseline(base, error) from None
+
+
+def _past(there: Snapshot, head: Side, run: Snapshot, generated_at: str, *, texts: bool) -> Past:
+    before = rules_of(there)
+    others = [one for one in asked.given(there.options) if before[one.name] != head.rules[one.name]]
+    # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
+    today = rules_of(run) if others else {}
+    again = {
+        one.name: own_rules.recipe(one, run.settings, run.rules)
+        for one in others
+        if today[one.name] == head.rules[one.name]
+    }
+    found = measured(there, generated_at, again=again, texts=texts)
+    old = side(sound_parts(_not_new(found, there.options)), there)
+    scored_again = {name: one.again for name, one in found.items() if one.again}
+    by_today = sound_parts(_not_new(scored_again, there.options))
+    is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
+    parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
+    return Past(old, replace(old, parts=parts), found)
+
+
+def against(
+    base: Baseline | None,
+    past: Past | None,
+    head: Side,
+    options: Options,
+    generated_at: str,
+    *,
     waived: Mapping[str, Set[str]] | None = None,
 ) -> Comparison:
     """Return the comparison of a run with its baseline.
 
-    `options` are the run's own, and what `options_at` gives withholds texts as they do; the run's rule packs lie
-    below `root`; `waived` is that of `drops.judge`.
-    Raises CannotJudge with every problem of the baseline: one that cannot be read is never a pass.
+    `options` are the run's own; `waived` is that of `drops.judge`. Raises CannotJudge for settings that name nothing.
     """
-    none = Comparison(named(base, options, generated_at), drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
-    if base is None:
+    against = named(base, options.baseline, generated_at)
+    none = Comparison(against, drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
+    if past is None or not any(past.old.parts.values()):
         return none
-    try:
-        old, today = _baseline(base, head, options, options_at, generated_at, root)
-    except CannotJudge as error:
-        raise at_baseline(base, error) from None
-    if not any(old.parts.values()):
-        return none
-    old, head = alike(old, head)
+    today = past.today
+    old, head = alike(past.old, head)
     if today and head.is_withheld:
         today = _withheld(today)
     if problems := tuple(_named_nothing(old, head, options)):
@@ -157,25 +232,16 @@ def against(
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
-def texts_before(base: Baseline, comparison: Comparison, options: Options, options_at: OptionsAt) -> Store:
-    """Return the baseline's texts of the cases in both runs that are not the same, by `texts_key`.
-
-    They are read again from the files of its commit; a report has none. `options` are the run's own. Raises
-    CannotJudge as reading them does.
-    """
+def texts_before(past: Past, comparison: Comparison) -> Store:
+    """Return a commit's texts of the cases in both runs that are not the same, by `texts_key`; a report has none."""
     texts = Store(held=0)
-    if base.report is not None:
-        return texts
-    own = narrowed(asked.asked_alike(options_at(base.root), options), base.root)
-    changed = {
-        evaluator.name: {*part.cases.changed_outputs, *part.cases.changed_expectations}
-        for evaluator, part in parts_of(comparison.parts)
-    }
-    for evaluator in asked.given(own):
-        wanted = changed.get(evaluator.name, ())
-        for case in intake.cases(evaluator, own, root=base.root) if wanted else ():
-            if not isinstance(case, intake.Other) and case.id in wanted:
-                texts.setdefault(texts_key(evaluator.name, case.id), case.texts())
+    for evaluator, part in parts_of(comparison.parts):
+        one = (past.measured or {}).get(evaluator.name)
+        changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
+        for entry, recorded in zip(one.entries, one.texts, strict=True) if one and changed else ():
+            case_id = entry[evaluator.id_key]
+            if case_id in changed:
+                texts.setdefault(texts_key(evaluator.name, case_id), recorded)
     return texts
 
 
@@ -201,24 +267,6 @@ def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]
         yield Problem(Place("cluster-key"), shown, text_free=hidden)
 
 
-def _baseline(
-    base: Baseline, head: Side, options: Options, options_at: OptionsAt, generated_at: str, root: Path
-) -> tuple[Side, Side | None]:
-    """Return the baseline as it was judged, and its outputs judged by the run's rules if it has them."""
-    if base.report is not None:
-        return side_of_report(base.report), None
-    own = asked.asked_alike(options_at(base.root), options)
-    found = measured(own, generated_at, root=base.root, is_baseline=True)
-    old = side(found, narrowed(own, base.root), root=base.root)
-    if old.rules == head.rules:
-        return old, old
-    found = measured(own, generated_at, root=base.root, ruled=(options, root), is_baseline=True)
-    today = side(found, options, root=root)
-    # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
-    parts = {name: part if today.rules[name] == head.rules[name] else None for name, part in today.parts.items()}
-    return old, replace(today, parts=parts)
-
-
 def alike(old: Side, new: Side) -> tuple[Side, Side]:
     """Return two runs, both without texts if one is: stand-ins can be compared with stand-ins alone."""
     return (_withheld(old), _withheld(new)) if old.is_withheld or new.is_withheld else (old, new)
@@ -240,13 +288,13 @@ def at_baseline(base: Baseline, error: CannotJudge) -> CannotJudge:
     return CannotJudge(*(replace(one, place=Place(at + one.place.path, one.place.line)) for one in error.problems))
 
 
-def named(base: Baseline | None, options: Options, generated_at: str) -> Against:
-    """Return what a baseline is called in the report, and how old it is."""
+def named(base: Baseline | None, spec: str, generated_at: str) -> Against:
+    """Return what a baseline, by the name `spec`, is called in the report, and how old it is."""
     made_at, age = base.made_at if base else "", None
     if made_at:
         age = max(0, (datetime.fromisoformat(generated_at) - datetime.fromisoformat(made_at)).days)
     return Against(
-        name=base.name if base else options.baseline,
+        name=base.name if base else spec,
         commit=base.commit if base else "",
         made_at=made_at,
         age_days=age,

@@ -7,7 +7,6 @@ that are gone or counted together.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from pathlib import Path
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.source import Baseline, committed
@@ -16,35 +15,26 @@ from safe_gate.core.model import CannotJudge, Outcome
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate.weakened_cases import What
 from safe_gate.inputs import disk
-from safe_gate.inputs.named import narrowed
-from safe_gate.scoring import asked
-from safe_gate.settings.options import Options
+from safe_gate.scoring.snapshot import Snapshot
 
 
-def weakening(base: Baseline, spec: str, options: Options, root: Path) -> list[Weakening]:
+def weakening(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
     """Return the report that a commit keeps as its baseline, if what stands in its place now asks less of any case.
 
-    `spec` is what the commit's settings name as the baseline; the run's files lie below `root`, judged under `options`.
+    `spec` is what the commit's settings name as the baseline.
     """
     path = committed(spec)
-    if not path or not all(disk.exists(folder / path) for folder in (base.root, root)):
+    if not path or not all(disk.exists(folder / path) for folder in (base.root, run.root)):
         return []
-    kept, now = str(base.root / path), str(root / path)
+    kept, now = str(base.root / path), str(run.root / path)
     was = disk.sha256(kept)
     try:
         is_ = disk.sha256(now)
     except CannotJudge:  # a folder, or a link to nowhere
         is_ = "unreadable"
-    if was == is_ or not _asks_less(kept, now, _rules_of_today(options, root)):
+    if was == is_ or not _asks_less(kept, now, comparison.rules_of(run)):
         return []
     return [Weakening("setting", "baseline", path, What.CHANGED, was[:12], is_[:12])]
-
-
-def _rules_of_today(options: Options, root: Path) -> Mapping[str, str]:
-    """Return the digests of what a run's scores follow from, as `comparing.Side` has them."""
-    policy = asked.settings(options)
-    parts = {name: evaluator.recorded(policy) for name, evaluator in EVALUATORS.items()}
-    return comparison.side(parts, narrowed(options, root), root=root).rules
 
 
 def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:

@@ -1,4 +1,4 @@
-"""Shell: what a run is judged by, found below a folder or recorded in a report. Reads files."""
+"""Shell: what a run is judged by, found on one side or recorded in a report. Reads files."""
 
 from __future__ import annotations
 
@@ -9,56 +9,44 @@ from typing import Any
 from safe_gate.baseline import comparison, replaced
 from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.compared import Weakened, Weakening
-from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.given import Case
-from safe_gate.core.model import CannotJudge
-from safe_gate.core.report import Report, Waiver
+from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakened_cases import Asked
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
-from safe_gate.inputs import checked, disk, named, rules
-from safe_gate.inputs.disk import HERE
-from safe_gate.scoring import asked, intake, measure, refusals
+from safe_gate.inputs import disk, rules
+from safe_gate.scoring import asked, facts
+from safe_gate.scoring.facts import Facts
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
 
 
 def held_against(
-    base: Baseline | None,
+    base: Baseline,
+    before: Terms,
     head: Terms,
-    options: Options,
-    options_at: comparison.OptionsAt,
+    run: Snapshot,
     generated_at: str,
     *,
-    root: Path = HERE,
     left_out: Sequence[Weakening] = (),
 ) -> Weakened:
     """Return in what a run's terms ask for less than those of its base.
 
-    None stands for a base commit that there is not; the run's files lie below `root`. `left_out` comes first.
-    Raises CannotJudge with every problem of the base.
+    `run` are the run's own settings and files. `left_out` comes first.
     """
-    if base is None:
-        return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
-    before = of(base, options_at, root)
     kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
     return weakening.section(
-        [*left_out, *replaced.weakening(base, kept, options, root), *weakening.weakenings(before, head)],
-        comparison.named(base, options, generated_at),
+        [*left_out, *replaced.weakening(base, kept, run), *weakening.weakenings(before, head)],
+        comparison.named(base, run.options.baseline, generated_at),
         partial=before.rules is None or head.rules is None,
         fails=weakening.fails(before, head),
-        texts=options.text == "full",
+        texts=run.options.text == "full",
     )
 
 
-def of(base: Baseline, options_at: comparison.OptionsAt, head: Path | None = None) -> Terms:
-    """Return the terms of a report or of a commit, `head` as in `at`. Raises CannotJudge with every problem."""
-    if base.report is not None:
-        return of_report(base.report)
-    try:
-        return at(options_at(base.root), root=base.root, head=head)
-    except CannotJudge as error:
-        raise comparison.at_baseline(base, error) from None
+def held_against_nothing(options: Options) -> Weakened:
+    """Return the same where there is no base commit."""
+    return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
 
 
 def of_report(report: Report) -> Terms:
@@ -76,19 +64,21 @@ def of_report(report: Report) -> Terms:
     )
 
 
-def at(options: Options, *, root: Path = HERE, head: Path | None = None) -> Terms:
-    """Return the terms under options, with the cases and a team's rule packs that lie below a folder.
+def at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = None) -> Terms:
+    """Return the terms of a side, with what is asked of its cases: `cases`, if they are read already.
 
     A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
-    Reads the cases and scores none. Raises CannotJudge with every problem.
+    Scores nothing. Raises CannotJudge with every problem.
     """
-    there = named.narrowed(options, root)
+    options, root = side.options, side.root
+    if cases is None:
+        cases = {one.name: facts.read(one, options, root)[0] for one in asked.given(options)}
     return Terms(
-        settings=_settings(options, _baseline(options, root, head or root)),
-        cases={one.name: _by_id(one, there, root) for one in asked.given(there)},
-        rules=rules.facts(asked.settings(there), root=root),
-        packs_sha256=measure.rules_digest(there, root=root),
-        waivers=waivers_at(options, root=root),
+        settings=_settings(options, _baseline(options, root, head)),
+        cases=cases,
+        rules=rules.facts(side.rules),
+        packs_sha256=side.rules_digest(),
+        waivers=side.waivers_there(),
     )
 
 
@@ -103,23 +93,3 @@ def _baseline(options: Options, *folders: Path) -> str:
     path = committed(options.baseline)
     is_there = not path or any(disk.exists(folder / path) for folder in folders)
     return options.baseline if is_there else ""
-
-
-def waivers_at(options: Options, *, root: Path = HERE) -> tuple[Waiver, ...]:
-    """Return the waivers below a folder, none where their file is not there."""
-    path = options.waivers if disk.exists(root / options.waivers) else ""
-    known = checked.waivers(path, root=root)
-    return tuple(map(Waiver.from_json, known[1]["waivers"])) if known else ()
-
-
-def _by_id(evaluator: Evaluator, options: Options, root: Path) -> dict[str, Asked]:
-    every = asked.unfiltered(options)  # a case that is left out here may be judged elsewhere
-    taken = intake.Intake(intake.cases(evaluator, every, root=root))
-    cases = {case.id: _asked(case) for case in taken.cases()}
-    if taken.problems:
-        raise CannotJudge(*refusals.as_shown(taken.problems, options))
-    return cases
-
-
-def _asked(case: Case) -> Asked:
-    return Asked(case.digests()["case"], {**case.asks(), **case.given(), "cluster": case.cluster or None})

@@ -19,9 +19,11 @@ from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.runs import judging
 from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.runs.sides import opened
+from safe_gate.runs.sides import Sides, opened
+from safe_gate.runs.weakened import terms_of
 from safe_gate.runs.workspace import keep_inputs
-from safe_gate.settings.options import Options
+from safe_gate.scoring.facts import Facts
+from safe_gate.scoring.snapshot import Snapshot
 
 COMMAND = Command(
     place=7,
@@ -51,12 +53,17 @@ def main(call: Call) -> int:
         if len(roots) == 2 and (problems := [*comparison.named_nowhere(options_at(new.root), roots)]):
             raise CannotJudge(*problems)
         try:
-            side, settings, known = _head(new, options, effects, options_at)
+            run, at = sides.snapshot(new.root), effects.generated_at
+            settings = run.options
+            side, known, cases = _head(new, run, sides, effects)
         except CannotJudge as error:
             raise comparison.at_baseline(new, error) from None
-        found = comparison.against(old, side, settings, options_at, effects.generated_at, root=new.root, waived=known)
-        now = terms.of(new, options_at)
-        weakened = terms.held_against(old, now, settings, options_at, effects.generated_at, root=new.root)
+        if old is None:
+            raise CannotJudge(_nothing_in(base))
+        past = comparison.past(old, sides.side_of, side, run, at)
+        found = comparison.against(old, past, side, settings, at, waived=known)
+        now, before = terms_of(new, run.root, sides, cases), terms_of(old, run.root, sides, past.cases)
+        weakened = terms.held_against(old, before, now, run, at)
     if found.status == drops.Status.NONE:
         raise CannotJudge(_nothing_in(base))
     outcomes = drops.judge(found.parts, comparison.guards(settings), known) + weakening.judge(weakened)
@@ -80,15 +87,15 @@ def main(call: Call) -> int:
 
 
 def _head(
-    new: Baseline, options: Options, effects: Effects, options_at: comparison.OptionsAt
-) -> tuple[comparison.Side, Options, Mapping[str, frozenset[str]]]:
-    """Return the run to compare, the settings that judge it and the cases that waivers let pass. Raises CannotJudge."""
+    new: Baseline, run: Snapshot, sides: Sides, effects: Effects
+) -> tuple[comparison.Side, Mapping[str, frozenset[str]], Mapping[str, Facts] | None]:
+    """Return the run to compare, the cases that waivers let pass, and what is asked of all. Raises CannotJudge."""
     if new.report is not None:
-        return comparison.side_of_report(new.report), options, waivers.let_pass(new.report)
-    settings = options_at(new.root)
-    measured = comparison.measured(settings, effects.generated_at, root=new.root)
-    known = waivers.let_pass(judging.with_waivers(measured, settings, effects, root=new.root))
-    return comparison.side(measured, settings, root=new.root), settings, known
+        return comparison.side_of_report(new.report), waivers.let_pass(new.report), None
+    measured = comparison.measured(sides.narrowed(new.root), effects.generated_at)
+    parts = comparison.sound_parts(measured)
+    known = waivers.let_pass(judging.with_waivers(parts, run, effects))
+    return comparison.side(parts, run), known, comparison.facts_of(measured)
 
 
 def _nothing_in(spec: str) -> Problem:

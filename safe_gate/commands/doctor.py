@@ -17,6 +17,7 @@ from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, matching, named
+from safe_gate.inputs import rules as own_rules
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
@@ -24,7 +25,7 @@ from safe_gate.render import console
 from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
-from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, unknown_names
+from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, tally, unknown_names
 from safe_gate.settings.options import Options
 
 COMMAND = Command(
@@ -117,11 +118,11 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
 
 def _cases(options: Options) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    here = replace(options, engine="local")
+    here, own = replace(options, engine="local"), own_rules.read(asked.settings(options))
     progress.listen(lambda _: None)  # which says that cases are scored
-    measured = {one.name: measure.part(one, here, "", source=measure.unscored) for one in asked.given(options)}
+    measured = {one.name: measure.part(one, here, "", own=own, source=tally.unscored) for one in asked.given(options)}
     problems = [problem for one in measured.values() for problem in one.problems]
-    problems += unknown_names.unknown(options, measured)
+    problems += unknown_names.unknown(options, measured, own)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
     return [] if problems else counts, problems
 

@@ -13,7 +13,7 @@ from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, recorded, writing
-from safe_gate.inputs.rules import load, recipe, shipped
+from safe_gate.inputs.rules import load, read, recipe, shipped
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, tables
 from safe_gate.runs.exit_codes import EXIT_CODES
@@ -46,7 +46,8 @@ def main(call: Call) -> int:
     if out and words[:1] != ["train"]:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
     if not words:
-        effects.out(_drawn(_BOOK.listed(load(_EVALUATOR, asked.settings(options)))))
+        settings = asked.settings(options)
+        effects.out(_drawn(_BOOK.listed(load(_EVALUATOR, settings, read(settings)))))
         return EXIT_CODES[Verdict.PASS]
     if words[0] == "test" and words[1:]:
         return _test(words[1:], effects)
@@ -64,7 +65,8 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(paths: Sequence[str], effects: Effects) -> int:
     """Test the rules of pack files against the texts that they must hit and must miss. Returns 0 or 3."""
-    found = _BOOK.own(recipe(_EVALUATOR, asked.settings(Options(rules=tuple(paths)))))
+    settings = asked.settings(Options(rules=tuple(paths)))
+    found = _BOOK.own(recipe(_EVALUATOR, settings, read(settings)))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
     return EXIT_CODES[Verdict.PASS]
@@ -76,7 +78,9 @@ def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: 
     Without a folder nothing is written. Returns 0 or 3.
     """
     settings = asked.settings(options)
-    lesson = _BOOK.taught(_cases(patterns), settings, recipe(_EVALUATOR, settings), shipped(_EVALUATOR.name))
+    lesson = _BOOK.taught(
+        _cases(patterns), settings, recipe(_EVALUATOR, settings, read(settings)), shipped(_EVALUATOR.name)
+    )
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []
     if others:

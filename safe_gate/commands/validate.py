@@ -17,7 +17,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
 from safe_gate.inputs import rules as own_rules
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.scoring import asked, measure, progress, shards, unknown_names
+from safe_gate.scoring import asked, measure, progress, shards, tally, unknown_names
 from safe_gate.settings.options import Options
 from safe_gate.settings.sources import read
 
@@ -113,7 +113,7 @@ def _under(
             yield from _document(path, evaluator.rule_files.kind)
     if cases:
         progress.listen(lambda _: None)  # which says that cases are scored
-        measured = measure.part(evaluator, own, "", source=measure.unscored, passes_over=options is None)
+        measured = measure.part(evaluator, own, "", source=tally.unscored, passes_over=options is None)
         yield from measured.problems
         yield measured.cases
     elif packs and options:
@@ -123,7 +123,8 @@ def _under(
 def _of_rules(evaluator: Evaluator, options: Options) -> Iterator[Problem]:
     """Yield what is wrong with the rules that options name, and with what they say of rules."""
     try:
-        own_rules.load(evaluator, asked.settings(options))
+        settings = asked.settings(options)
+        own_rules.load(evaluator, settings, own_rules.read(settings))
     except CannotJudge as error:
         yield from error.problems
 
@@ -141,7 +142,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             options = read({"config": path}, {}, config_file.read_config)
             with_rules = [one for one in EVALUATORS.values() if one.rule_files]
             yield from (problem for one in with_rules for problem in _of_rules(one, options))
-            yield from unknown_names.misnamed(options, EVALUATORS)
+            yield from unknown_names.misnamed(options, EVALUATORS, own_rules.read(asked.settings(options)))
     except CannotJudge as error:
         yield from error.problems
 

@@ -181,7 +181,7 @@ class Evaluator(Protocol):
         ...
 
     def digest(self, _settings: JsonObject, _own: Sequence[OwnFile], _data: Shipped) -> str:
-        """Return the SHA-256 of all rules that are files; those of a team have no `content` here."""
+        """Return the SHA-256 of all rules that are files."""
         return ""
 
     def facts(self, _own: Sequence[OwnFile], _data: Shipped) -> Mapping[str, PackFact]:

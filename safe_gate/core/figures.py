@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from itertools import islice
-from typing import Protocol, Self, TypeVar
+from typing import Generic, Protocol, Self, TypeVar
 
 from safe_gate.core.model import Phrase, Untrusted
 
@@ -146,21 +146,38 @@ A = TypeVar("A", bound=Addable)
 
 
 def add_up(parts: Iterable[A], empty: A) -> A:
-    """Return the sum of parts, neighbours first, so that large values are added few times.
-
-    Adding one by one would copy a growing total for every part. Holds O(log n) values.
+    """Return the sum of parts, as `Sum` adds them up.
 
     >>> add_up([(1,), (2,), (3,)], ())
     (1, 2, 3)
     """
-    stack: list[tuple[int, A]] = []
+    found = Sum(empty)
     for part in parts:
+        found.add(part)
+    return found.total()
+
+
+class Sum(Generic[A]):
+    """Parts added up, neighbours first, so that large values are added few times.
+
+    Adding one by one would copy a growing total for every part. Holds O(log n) values.
+    """
+
+    def __init__(self, empty: A) -> None:
+        self._empty = empty
+        self._stack: list[tuple[int, A]] = []
+
+    def add(self, part: A) -> None:
+        """Add one more part."""
         size, value = 1, part
-        while stack and stack[-1][0] == size:
-            value = stack.pop()[1] + value
+        while self._stack and self._stack[-1][0] == size:
+            value = self._stack.pop()[1] + value
             size *= 2
-        stack.append((size, value))
-    total = empty
-    for _, value in reversed(stack):
-        total = value + total
-    return total
+        self._stack.append((size, value))
+
+    def total(self) -> A:
+        """Return the sum of all parts."""
+        total = self._empty
+        for _, value in reversed(self._stack):
+            total = value + total
+        return total

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from dataclasses import dataclass
 from enum import StrEnum
-from typing import Any
+from typing import Any, Protocol
 
 from safe_gate.core.compared import Weakening
 from safe_gate.core.model import JsonObject
@@ -33,20 +33,35 @@ class Asked:
     asks: JsonObject | None
 
 
-Cases = Mapping[str, Mapping[str, Asked]]
-"""What is asked of cases, by evaluator and id."""
+class OfCases(Protocol):
+    """What is asked of the cases of an evaluator, by id, such as a dict."""
+
+    def items(self) -> Iterable[tuple[str, Asked]]:
+        """Return what is asked of each case, with its id."""
+        ...
+
+    def get(self, case_id: str, /) -> Asked | None:
+        """Return what is asked of a case, None if there is no such case."""
+        ...
+
+
+Cases = Mapping[str, OfCases]
+"""What is asked of cases, by evaluator."""
 
 
 def of_cases(before: Cases, after: Cases, settings: Sequence[Mapping[str, Any]]) -> Iterator[Weakening]:
     """Yield in what less is asked of cases than before; `settings` are those of both runs, the earlier first."""
     named = {group for one in settings for key in ("protect", "archetypes", "tags") for group in one.get(key) or ()}
     for name in EVALUATORS:
-        now = after.get(name, {})
-        for case_id, was in sorted(before.get(name, {}).items(), key=lambda case: case[0]):
-            if case_id not in now:
-                yield Weakening(name, case_id, "", What.DROPPED)
-            elif was != now[case_id]:
-                yield from _asked(name, case_id, was, now[case_id], settings, named)
+        found: list[Weakening] = []
+        now = after.get(name) or dict[str, Asked]()
+        for case_id, was in before[name].items() if name in before else ():
+            is_ = now.get(case_id)
+            if is_ is None:
+                found.append(Weakening(name, case_id, "", What.DROPPED))
+            elif was != is_:
+                found += _asked(name, case_id, was, is_, settings, named)
+        yield from sorted(found, key=lambda one: one.id)
 
 
 def _asked(

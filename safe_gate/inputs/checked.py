@@ -24,22 +24,21 @@ from safe_gate.inputs.schemas import ADDED, ALONE, load_schema
 from safe_gate.settings.judging import WAIVERS_FILE
 
 
-def document(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> Any:
+def document(path: str, kind: str, *, largest: int | None = None) -> Any:
     """Return a JSON document of one schema, such as a report, of at most `largest` bytes.
 
     Raises CannotJudge with every problem of it.
     """
-    return with_lines(path, kind, largest=largest, root=root)[0]
-
-
-def with_lines(path: str, kind: str, *, largest: int | None = None, root: Path = HERE) -> tuple[Any, LineOf]:
-    """Return a document as `document` does, and what tells the lines of its values."""
-    file = root / path
-    name = shown(file, root)
+    file = Path(path)
+    name = shown(file)
     with suppress(OSError):  # a file that is not there is named below
         if largest is not None and (size := file.stat().st_size) > largest:
             raise CannotJudge(Problem(Place(name), f"is {size} bytes long; expected at most {largest}"))
-    text = text_of(file, name)
+    return fitting(text_of(file, name), file, name, kind)
+
+
+def fitting(text: str, file: Path, name: str, kind: str) -> Any:
+    """Return what the text of a file holds, which problems call `name`. Raises CannotJudge as `document` does."""
     content = parsed(text, name)
     if isinstance(content, dict) and (mistaken := _MISTAKEN.get((kind, kind_of_document(file, content)))):
         raise CannotJudge(Problem(Place(name), mistaken))
@@ -48,8 +47,13 @@ def with_lines(path: str, kind: str, *, largest: int | None = None, root: Path =
     problems = problems_of(load_schema(kind).faults(content), name, text)
     if problems:
         raise CannotJudge(*problems)
+    return content
+
+
+def lines_in(text: str) -> LineOf:
+    """Return what tells the lines of the values of a document's text."""
     lines = cache(lambda: dict(places(text)))  # only what is wrong needs them
-    return content, lambda path: line_of(path, lines(), {})
+    return lambda path: line_of(path, lines(), {})
 
 
 def report(path: str, *, or_commit: bool = False) -> JsonObject:

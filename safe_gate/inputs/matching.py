@@ -16,14 +16,6 @@ from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, 
 _UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 
 
-def rule_packs(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
-    """Return the pack files that paths and globs name, sorted. Raises CannotJudge for those that name none."""
-    paths, problems = expand(patterns, ".json", root=root)
-    if problems:
-        raise CannotJudge(*problems)
-    return paths
-
-
 def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:
     """Return the files that paths and globs name, sorted, each once, and a problem for what names none.
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.evaluator import Evaluator
@@ -22,25 +23,84 @@ def shipped(name: str) -> Package:
     return of_module(type(EVALUATORS[name]).__module__)
 
 
-def load(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> Any:
+class Own(NamedTuple):
+    """A team's files of rules, read once, by evaluator: those that are sound, and what is wrong with others.
+
+    `unmatched` are the problems of the patterns, `problems` those of files.
+    """
+
+    files: Mapping[str, tuple[OwnFile, ...]]
+    problems: Mapping[str, tuple[Problem, ...]]
+    unmatched: Mapping[str, tuple[Problem, ...]]
+
+    def refuse_unsound(self) -> None:
+        """Raise CannotJudge with the problems of the first evaluator whose files have any."""
+        for name in EVALUATORS:
+            if problems := self.unmatched.get(name) or self.problems.get(name):
+                raise CannotJudge(*problems)
+
+
+NO_FILES = Own({}, {}, {})
+"""No team has files of rules."""
+
+
+def read(settings: JsonObject, *, root: Path = HERE) -> Own:
+    """Return the files of rules that settings name below `root`, as by `matching.expand`."""
+    files: dict[str, tuple[OwnFile, ...]] = {}
+    problems: dict[str, tuple[Problem, ...]] = {}
+    unmatched: dict[str, tuple[Problem, ...]] = {}
+    for name, one in EVALUATORS.items():
+        if one.rule_files:
+            paths, nothing = matching.expand(settings[one.rule_files.setting], ".json", root=root)
+            own, wrong = _read(paths, one.rule_files.kind, root)
+            files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
+    return Own(files, problems, unmatched)
+
+
+def _read(paths: Sequence[Path], kind: str, root: Path) -> tuple[list[OwnFile], list[Problem]]:
+    own: list[OwnFile] = []
+    problems: list[Problem] = []
+    for path in paths:
+        name = disk.shown(path, root)
+        try:
+            data = disk.data_of(path, name)
+            text = disk.decode(data.removeprefix(disk.BOM), name)
+            content = checked.fitting(text, path, name, kind)
+            own.append(OwnFile(name, path.name, data, content, checked.lines_in(text)))
+        except CannotJudge as error:
+            problems += error.problems
+    return own, problems
+
+
+def matched(own: Own, settings: JsonObject, *, root: Path) -> Own:
+    """Return files of rules without the problems of patterns that settings do not have."""
+    found = {name: one.rule_files for name, one in EVALUATORS.items() if one.rule_files}
+    unmatched = {
+        name: tuple(matching.expand(settings[form.setting], ".json", root=root)[1]) for name, form in found.items()
+    }
+    return own._replace(unmatched=unmatched)
+
+
+def load(evaluator: Evaluator, settings: JsonObject, own: Own) -> Any:
     """Return what an evaluator scores by under settings. Raises CannotJudge as `recipe` does."""
-    return made(evaluator.name, recipe(evaluator, settings, root=root))
+    return made(evaluator.name, recipe(evaluator, settings, own))
 
 
-def recipe(evaluator: Evaluator, settings: JsonObject, *, root: Path = HERE) -> str:
+def recipe(evaluator: Evaluator, settings: JsonObject, own: Own) -> str:
     """Return the recipe of what an evaluator scores by: see `Evaluator.recipe`.
 
-    A team's files of rules are read below `root`, as by `matching.expand`.
-    Raises CannotJudge with every problem of them.
+    Raises CannotJudge with every problem of a team's files of rules.
     """
-    own, problems = _own(evaluator, settings, root)
+    name = evaluator.name
+    if unmatched := own.unmatched.get(name):
+        raise CannotJudge(*unmatched)
+    problems = own.problems.get(name, ())
     try:
-        found = evaluator.recipe(settings, own, shipped(evaluator.name))
+        found = evaluator.recipe(settings, own.files.get(name, ()), shipped(name))
     except CannotJudge as error:
-        paths = {file.path for file in own}  # of a file that cannot be read nobody knows the names
-        raise CannotJudge(
-            *problems, *(one for one in error.problems if not problems or one.place.path in paths)
-        ) from None
+        files = {file.path for file in own.files.get(name, ())}  # the names in other files are not known
+        known = (one for one in error.problems if not problems or one.place.path in files)
+        raise CannotJudge(*problems, *known) from None
     if problems:
         raise CannotJudge(*problems)
     return found
@@ -52,48 +112,20 @@ def made(name: str, recipe: str) -> Any:
     return EVALUATORS[name].made(recipe, shipped(name))
 
 
-def digest(settings: JsonObject, *, root: Path = HERE) -> str:
-    """Return the digest of the rules of all evaluators that have them in files: of one evaluator, its own."""
+def digest(settings: JsonObject, own: Own) -> str:
+    """Return the digest of the rules of all evaluators that have them in sound files: of one evaluator, its own."""
     found = [
-        one.digest(
-            settings,
-            [OwnFile(path.name, path.name, path.read_bytes(), None) for path in _paths(one, settings, root)],
-            shipped(name),
-        )
+        one.digest(settings, own.files.get(name, ()), shipped(name))
         for name, one in EVALUATORS.items()
         if one.rule_files
     ]
     return found[0] if len(found) == 1 else digest_of(found)
 
 
-def facts(settings: JsonObject, *, root: Path = HERE) -> dict[str, PackFact]:
+def facts(own: Own) -> dict[str, PackFact]:
     """Return all rules that evaluators have in files, by their ids. Raises CannotJudge as `recipe` does."""
+    own.refuse_unsound()
     found: dict[str, PackFact] = {}
     for name, evaluator in EVALUATORS.items():
-        own, problems = _own(evaluator, settings, root)
-        if problems:
-            raise CannotJudge(*problems)
-        found |= evaluator.facts(own, shipped(name))
+        found |= evaluator.facts(own.files.get(name, ()), shipped(name))
     return found
-
-
-def _own(evaluator: Evaluator, settings: JsonObject, root: Path) -> tuple[list[OwnFile], list[Problem]]:
-    """Return a team's files of rules that fit their schema, and what is wrong with others."""
-    own: list[OwnFile] = []
-    problems: list[Problem] = []
-    for path in _paths(evaluator, settings, root):
-        name = disk.shown(path, root)
-        try:
-            content, line_of = checked.with_lines(name, _kind(evaluator), root=root)
-            own.append(OwnFile(name, path.name, b"", content, line_of))
-        except CannotJudge as error:
-            problems += error.problems
-    return own, problems
-
-
-def _paths(evaluator: Evaluator, settings: JsonObject, root: Path) -> list[Path]:
-    return matching.rule_packs(settings[evaluator.rule_files.setting], root=root) if evaluator.rule_files else []
-
-
-def _kind(evaluator: Evaluator) -> str:
-    return evaluator.rule_files.kind if evaluator.rule_files else ""

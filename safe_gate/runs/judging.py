@@ -7,11 +7,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
-from pathlib import Path
 from types import MappingProxyType
 from typing import NamedTuple
 
-from safe_gate.baseline import comparison, source, terms
+from safe_gate.baseline import comparison, source
 from safe_gate.core.compared import Comparison
 from safe_gate.core.figures import plural
 from safe_gate.core.model import (
@@ -29,7 +28,7 @@ from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Wa
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import rules as gate_rules
 from safe_gate.gate import waivers
-from safe_gate.inputs import checked
+from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
 from safe_gate.publish.effects import Effects
@@ -38,7 +37,10 @@ from safe_gate.runs.policy import Ruling, gate_policy, refuse_itself, ruling_of
 from safe_gate.runs.report import error_report, provenance, report_of
 from safe_gate.runs.sides import Sides, opened
 from safe_gate.runs.weakened import weakened
-from safe_gate.scoring import asked, intake, measure, refusals, shards, unknown_names
+from safe_gate.scoring import asked, facts, intake, measure, refusals, shards, tally, unknown_names
+from safe_gate.scoring.facts import Facts
+from safe_gate.scoring.snapshot import Snapshot
+from safe_gate.scoring.tally import Keeps
 from safe_gate.settings.options import Options
 
 
@@ -72,11 +74,11 @@ def made(
                 refuse_itself(ruling.options)
                 base = sides.at(ruling.options.baseline, ruling.options)
             except CannotJudge as error:
-                _, problems, inputs = _measured(ruling, options, effects, measure.unscored)
+                _, problems, inputs = _measured(ruling, sides, effects, tally.unscored)
                 problems = (*problems, *refusals.as_shown(error.problems, options))
                 return Made(error_report(problems, ruling.options, effects, inputs), problems)
         begin(ruling.options)
-        return _judged(ruling, base, options, effects, sides, recorded, merged)
+        return _judged(ruling, base, effects, sides, recorded, merged)
 
 
 Begin = Callable[[Options], None]
@@ -93,7 +95,7 @@ def scored(
     with opened(options, effects, options_at) as sides:
         ruling = ruling_of(options, effects, sides)
         begin(ruling.options)
-        measured, problems, inputs = _measured(ruling, options, effects, shard.source)
+        measured, problems, inputs = _measured(ruling, sides, effects, shard.source)
         if problems:
             return Made(error_report(problems, ruling.options, effects, inputs), problems)
         entries = {name: (one.entries, one.cases) for name, one in measured.items() if one}
@@ -105,35 +107,37 @@ _Measured = Mapping[str, measure.Measured | None]
 
 
 def _measured(
-    ruling: Ruling, options: Options, effects: Effects, source: measure.EntrySource
+    ruling: Ruling, sides: Sides, effects: Effects, source: tally.EntrySource, *, keeps_facts: bool = False
 ) -> tuple[_Measured, tuple[Problem, ...], tuple[InputFile, ...]]:
     """Measure the cases that the source has; return with it all problems and files of the inputs, read whole.
 
-    `options` are the run's own, whoever's settings judge.
+    With `keeps_facts`, what is asked of the cases is kept.
     """
-    judging, at, keeps = ruling.options, effects.generated_at, _kept(options)
+    side, at, run = ruling.side, effects.generated_at, sides.snapshot(HERE)
+    keeps = _kept(run.options)._replace(facts=keeps_facts)
     measured: dict[str, measure.Measured | None] = dict.fromkeys(EVALUATORS)
-    for evaluator in asked.given(judging):
+    for evaluator in asked.given(side.options):
         recipe = ruling.recipes.get(evaluator.name, "")
-        one = measure.part(evaluator, judging, at, recipe=recipe, source=source, keeps=keeps)
+        one = measure.part(evaluator, side.options, at, own=side.rules, recipe=recipe, source=source, keeps=keeps)
         measured[evaluator.name] = one
         intake.tell_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     present = [one for one in measured.values() if one is not None]
     problems = (
         tuple(problem for one in present for problem in one.problems) if present else (refusals.nothing_to_judge(),)
     )
-    problems = (*problems, *_unknown_names(ruling, options, measured))
+    problems = (*problems, *_unknown_names(ruling, run, measured))
     return measured, problems, tuple(file for one in present for file in one.inputs)
 
 
-def _unknown_names(ruling: Ruling, options: Options, measured: _Measured) -> Iterator[Problem]:
+def _unknown_names(ruling: Ruling, run: Snapshot, measured: _Measured) -> Iterator[Problem]:
     """Yield a problem for each group or check that there is not, of the run's own settings and of those that judge.
 
     Under other settings than its own a change could else bring in a name that keeps every later run from a verdict.
     """
-    yield from unknown_names.unknown(options, measured)
+    yield from unknown_names.unknown(run.options, measured, run.rules)
     if ruling.base:
-        unknown = unknown_names.unknown(ruling.options, measured, root=ruling.root)
+        side = ruling.side
+        unknown = unknown_names.unknown(side.options, measured, side.rules, root=side.root)
         yield from comparison.at_baseline(ruling.base, CannotJudge(*unknown)).problems
 
 
@@ -153,18 +157,20 @@ def _unmerged(
 def _judged(
     ruling: Ruling,
     base: source.Baseline | None,
-    options: Options,
     effects: Effects,
     sides: Sides,
     recorded: Earlier | None,
     merged: shards.Shards | None,
 ) -> Made:
-    """Return the report of a run; `options` are the run's own, whoever's settings judge, `base` is its baseline."""
-    judging = ruling.options
-    measured, problems, inputs = _measured(ruling, options, effects, merged.source if merged else measure.scored)
+    """Return the report of a run; `base` is its baseline."""
+    judging, run = ruling.options, sides.snapshot(HERE)
+    is_weakening_sought = recorded is None and _seeks_weakening(base, ruling, run.options, effects)
+    measured, problems, inputs = _measured(
+        ruling, sides, effects, merged.source if merged else tally.scored, keeps_facts=is_weakening_sought
+    )
     try:
         are_recorded = recorded is not None and recorded.waivers_stand
-        known = None if are_recorded else checked.waivers(judging.waivers, root=ruling.root)
+        known = None if are_recorded else ruling.side.waivers.sound()
     except CannotJudge as error:
         placed = comparison.at_baseline(ruling.base, error) if ruling.base else error
         known, problems = None, (*problems, *placed.problems)
@@ -175,6 +181,7 @@ def _judged(
         return Made(error_report(problems, judging, effects, inputs), problems)
     parts = {name: one.part if one else None for name, one in measured.items()}
     left_out = {name: one.left_out for name, one in measured.items() if one and one.left_out}
+    past = None
     try:
         found = Found(parts=parts, waivers=_waivers(known, parts, effects, left_out))
         if recorded is not None:
@@ -182,12 +189,16 @@ def _judged(
             found = replace(found, waivers=waived, comparison=recorded.comparison, weakened=recorded.weakened)
         else:
             if ruling.base and found.waivers:
-                found = replace(found, waivers=_without_dropped(found.waivers, options))
-            found = _held_against(found, ruling, base, options, effects, sides)
-        texts = _recorded(measured, found.comparison, base, options, sides)
+                found = replace(found, waivers=_without_dropped(found.waivers, run))
+            if judging.baseline:
+                found, past = _compared(found, ruling, base, run.options, effects, sides)
+            if is_weakening_sought:
+                cases = _own_cases(measured, inputs, ruling, run)
+                found = replace(found, weakened=weakened(base, past, cases, ruling, effects, sides))
     except CannotJudge as error:
-        problems = refusals.as_shown(error.problems, options)
+        problems = refusals.as_shown(error.problems, run.options)
         return Made(error_report(problems, judging, effects, inputs), problems)
+    texts = _recorded(measured, found.comparison, past, run.options)
     outcomes = gate_rules.judge(found, gate_policy(judging))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
@@ -200,20 +211,16 @@ def _judged(
     return Made(differences.with_digests(report), (), texts)
 
 
-def _kept(options: Options) -> measure.Keeps:
+def _kept(options: Options) -> Keeps:
     """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
     columns = formats.show_columns(options.reports)
     if options.text != "full":
-        return measure.Keeps("", columns)
-    return measure.Keeps("all" if formats.show_texts(options.reports) else "failing", columns)
+        return Keeps("", columns)
+    return Keeps("all" if formats.show_texts(options.reports) else "failing", columns)
 
 
 def _recorded(
-    measured: _Measured,
-    found: Comparison | None,
-    base: source.Baseline | None,
-    options: Options,
-    sides: Sides,
+    measured: _Measured, found: Comparison | None, past: comparison.Past | None, options: Options
 ) -> Recorded:
     """Return the texts that a run recorded, and those of its baseline, if the run's own options show them."""
     kept = _kept(options).texts
@@ -221,18 +228,18 @@ def _recorded(
     if not kept:
         return Recorded(columns=columns)
     now = {name: one.texts for name, one in measured.items() if one}
-    if base is None or found is None or kept != "all":
+    if past is None or found is None or kept != "all":
         return Recorded(now, columns=columns)
-    texts = comparison.texts_before(base, found, options, sides.settings_at)
+    texts = comparison.texts_before(past, found)
     return Recorded(now, lambda evaluator, case_id: texts.get(comparison.texts_key(evaluator, case_id)), columns)
 
 
-def _without_dropped(known: Waivers, options: Options) -> Waivers:
+def _without_dropped(known: Waivers, run: Snapshot) -> Waivers:
     """Return the base commit's waivers; of those that have expired or are unused without those that the change drops.
 
     Otherwise no change could remove them. Raises CannotJudge for the change's own.
     """
-    own = {*map(waivers.Waivable.of, terms.waivers_at(options))}
+    own = {*map(waivers.Waivable.of, run.waivers_there())}
 
     def kept(some: Iterable[Waiver]) -> tuple[Waiver, ...]:
         return tuple(one for one in some if waivers.Waivable.of(one) in own)
@@ -240,9 +247,9 @@ def _without_dropped(known: Waivers, options: Options) -> Waivers:
     return replace(known, expired=kept(known.expired), unused=kept(known.unused))
 
 
-def with_waivers(parts: Parts, options: Options, effects: Effects, *, root: Path) -> Found:
-    """Return evaluators' parts with what became of the waivers below a folder. Raises CannotJudge."""
-    return Found(parts=parts, waivers=_waivers(checked.waivers(options.waivers, root=root), parts, effects))
+def with_waivers(parts: Parts, side: Snapshot, effects: Effects) -> Found:
+    """Return evaluators' parts with what became of the waivers of their side. Raises CannotJudge."""
+    return Found(parts=parts, waivers=_waivers(side.waivers.sound(), parts, effects))
 
 
 def _waivers(
@@ -260,27 +267,44 @@ def _waivers(
     return Waivers(file.path, file.sha256, *waivers.sorted_out(judged, parts, effects.generated_at[:10]))
 
 
-def _held_against(
+def _compared(
     found: Found,
     ruling: Ruling,
     base: source.Baseline | None,
     options: Options,
     effects: Effects,
     sides: Sides,
-) -> Found:
-    """Add to what a run found how it compares with a baseline, and where the gate is weaker."""
-    judging = ruling.options
-    is_compared = bool(judging.baseline)
-    if is_compared:
-        side = comparison.side(found.parts, judging, root=ruling.root)
-        waived = waivers.let_pass(found)
-        compared = comparison.against(
-            base, side, judging, sides.settings_at, effects.generated_at, root=ruling.root, waived=waived
-        )
-        if source.is_replaced(judging):
-            compared = replace(compared, replaces_baseline=True)
-        found = replace(found, comparison=compared)
-    has_base = base or ruling.base or (is_compared and effects.context.subject.base_sha)
-    if has_base or ruling.breaks_on_weakened(options):
-        found = replace(found, weakened=weakened(base, ruling, options, effects, sides))
+) -> tuple[Found, comparison.Past | None]:
+    """Add to what a run found how it compares with its baseline; return with it what was read of the baseline."""
+    judging, at, past = ruling.options, effects.generated_at, None
+    side = comparison.side(found.parts, ruling.side)
+    if base is not None:
+        texts = _kept(options).texts == "all"
+        past = comparison.past(base, sides.side_of, side, ruling.side, at, texts=texts)
+    compared = comparison.against(base, past, side, judging, at, waived=waivers.let_pass(found))
+    if source.is_replaced(judging):
+        compared = replace(compared, replaces_baseline=True)
+    return replace(found, comparison=compared), past
+
+
+def _seeks_weakening(base: source.Baseline | None, ruling: Ruling, options: Options, effects: Effects) -> bool:
+    """Tell whether a run is to find where the gate is weaker than before."""
+    has_base = base or ruling.base or (ruling.options.baseline and effects.context.subject.base_sha)
+    return bool(has_base) or ruling.breaks_on_weakened(options)
+
+
+def _own_cases(measured: _Measured, inputs: Sequence[InputFile], ruling: Ruling, run: Snapshot) -> Mapping[str, Facts]:
+    """Return what is asked of a run's own cases, by its own settings, whoever's settings judge.
+
+    Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
+    """
+    if asked.reads_alike(ruling.options, run.options):
+        return comparison.facts_of({name: one for name, one in measured.items() if one})
+    found: dict[str, Facts] = {}
+    before = {file.path: file for file in inputs}
+    for evaluator in asked.given(run.options):
+        found[evaluator.name], files = facts.read(evaluator, run.options, run.root)
+        if changed := [file.path for file in files if before.get(file.path, file) != file]:
+            words = "was changed while it was read; run again"
+            raise CannotJudge(*(Problem(Place(path), words) for path in changed))
     return found

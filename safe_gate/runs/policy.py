@@ -5,19 +5,19 @@ from __future__ import annotations
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field, fields
-from pathlib import Path
 
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
 from safe_gate.gate import rules as gate_rules
-from safe_gate.inputs import disk
 from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.trees import Pattern
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.sides import Sides
 from safe_gate.scoring import asked, unknown_names
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options, config_paths
 
 
@@ -42,20 +42,19 @@ def gate_policy(options: Options) -> gate_rules.Policy:
 
 @dataclass(frozen=True, slots=True)
 class Ruling:
-    """By whose settings a run is judged: its own, or those of the base commit.
+    """By whose settings a run is judged: its own, or those of the base commit, which is None for its own.
 
-    `recipes` are those of what evaluators score by, empty for the run's own, which are read with the cases. `base` is
-    None for the run's own.
+    `recipes` are those of what evaluators score by, empty for the run's own, whose problems are those of its cases.
     """
 
-    options: Options
+    side: Snapshot
     recipes: Mapping[str, str] = field(default_factory=dict)
     base: source.Baseline | None = None
 
     @property
-    def root(self) -> Path:
-        """The folder that contains the settings' rule packs and waivers."""
-        return self.base.root if self.base else disk.HERE
+    def options(self) -> Options:
+        """The settings that judge."""
+        return self.side.options
 
     def breaks_on_weakened(self, own: Options) -> bool:
         """Tell whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
@@ -81,20 +80,19 @@ def base_commit(setting: str, instead: str, options: Options, effects: Effects, 
 def ruling_of(options: Options, effects: Effects, sides: Sides) -> Ruling:
     """Return the settings that judge. Raises CannotJudge."""
     if options.policy_ref == "head":
-        return Ruling(options)
+        return Ruling(sides.snapshot(HERE))
     base = base_commit("policy-ref", _HEAD_HERE, options, effects, sides)
     if base is None:
         raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
     try:
-        own = sides.settings_at(base.root)
-        settings = asked.settings(own)
-        given = asked.given(own)
-        recipes = {one.name: own_rules.recipe(one, settings, root=base.root) for one in given}
+        side = sides.snapshot(base.root)
+        given = asked.given(side.options)
+        recipes = {one.name: own_rules.recipe(one, side.settings, side.rules) for one in given}
         for name, recipe in recipes.items():
             own_rules.made(name, recipe)
     except CannotJudge as error:
         raise comparison.at_baseline(base, error) from None
-    return Ruling(own, recipes, base)
+    return Ruling(side, recipes, base)
 
 
 def refuse_itself(options: Options) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from safe_gate import __version__
 from safe_gate.core.model import InputFile, Problem, RuleOutcome, Verdict
@@ -11,7 +12,7 @@ from safe_gate.core.report import Found, Provenance, Report, Tool
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import Ruling, gate_policy
-from safe_gate.scoring import asked, measure
+from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
 
 TOOL = Tool("safe-gate", __version__)
@@ -40,15 +41,23 @@ def report_of(
     )
 
 
-def provenance(inputs: Sequence[InputFile], ruling: Ruling, effects: Effects, *, is_judged: bool = True) -> Provenance:
-    """Return what a run follows from; rule packs, which may be what keeps it from a verdict, if it `is_judged`."""
-    options = ruling.options
+def provenance(inputs: Sequence[InputFile], ruling: Ruling, effects: Effects) -> Provenance:
+    """Return what a run follows from."""
+    return replace(
+        _unjudged(inputs, ruling.options, effects),
+        packs_sha256=ruling.side.rules_digest(),
+        policy_commit=ruling.base.commit if ruling.base else "",
+    )
+
+
+def _unjudged(inputs: Sequence[InputFile], options: Options, effects: Effects) -> Provenance:
+    """Return what a run follows from, but for rule packs, which may be what keeps it from a verdict."""
     return Provenance(
         commit=effects.context.head_sha,
         inputs=tuple(sorted(inputs, key=lambda file: file.path)),
-        packs_sha256=measure.rules_digest(options, root=ruling.root) if is_judged else "",
+        packs_sha256="",
         policy={**gate_policy(options).as_json(), **asked.settings(options)},
-        policy_commit=ruling.base.commit if ruling.base else "",
+        policy_commit="",
     )
 
 
@@ -56,6 +65,6 @@ def error_report(
     problems: Sequence[Problem], options: Options, effects: Effects, inputs: Sequence[InputFile] = ()
 ) -> Report:
     """Return the report of a run without a verdict: no scores, every problem."""
-    follows_from = provenance(inputs, Ruling(options), effects, is_judged=False)
+    follows_from = _unjudged(inputs, options, effects)
     nothing = Found(parts=dict.fromkeys(EVALUATORS))
     return report_of(Verdict.ERROR, (), nothing, follows_from, effects, first_of(problems))

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
@@ -11,9 +11,11 @@ from pathlib import Path
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.trees import Pattern
 from safe_gate.publish.effects import Effects
-from safe_gate.scoring import asked
+from safe_gate.scoring import asked, snapshot
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
@@ -25,9 +27,15 @@ OF_INPUTS = tuple(setting for evaluator in EVALUATORS.values() for setting in ev
 
 @dataclass(frozen=True, slots=True)
 class Sides:
-    """Reports and commits that a run is compared with; `settings_at` gives the settings below the folder of one."""
+    """Reports and commits that a run is compared with.
+
+    `settings_at` gives the settings below the folder of one, `snapshot` the side there, as its files were when it was
+    first asked for, and `narrowed` that side less the patterns that name no file.
+    """
 
     settings_at: comparison.OptionsAt
+    snapshot: Callable[[Path], Snapshot]
+    narrowed: Callable[[Path], Snapshot]
     _effects: Effects
     _held: ExitStack
     _opened: dict[str, tuple[source.Baseline | None, tuple[Pattern, ...]]] = field(default_factory=dict)
@@ -47,6 +55,13 @@ class Sides:
                 raise CannotJudge(Problem(Place(spec), "moved to another commit while it was read; run again"))
             return again
         return base
+
+    def side_of(self, base: source.Baseline) -> Snapshot:
+        """Return the side of a commit, less the patterns that name no file. Raises CannotJudge."""
+        try:
+            return self.narrowed(base.root)
+        except CannotJudge as error:
+            raise comparison.at_baseline(base, error) from None
 
     def config_of(self, spec: str, patterns: Sequence[Pattern], options: Options) -> Options | None:
         """Return the settings of a baseline of which nothing else is read; None for no baseline. Raises CannotJudge."""
@@ -78,9 +93,19 @@ def opened(options: Options, effects: Effects, options_at: comparison.OptionsAt)
 
     @cache
     def settings_at(root: Path) -> Options:
+        if root == HERE:
+            return options
         own = options_at(root)
         names = _OF_THE_RUN if asked.given(own) else (*_OF_THE_RUN, *OF_INPUTS)
         return replace(own, **{name: getattr(options, name) for name in names})
 
+    @cache
+    def snapshot_at(root: Path) -> Snapshot:
+        return snapshot.taken(settings_at(root), root)
+
+    @cache
+    def narrowed(root: Path) -> Snapshot:
+        return snapshot_at(root).narrowed()
+
     with ExitStack() as held:
-        yield Sides(settings_at, effects, held)
+        yield Sides(settings_at, snapshot_at, narrowed, effects, held)

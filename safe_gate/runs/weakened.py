@@ -2,44 +2,70 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from functools import partial
 from pathlib import Path
 
-from safe_gate.baseline import source, terms
+from safe_gate.baseline import comparison, source, terms
+from safe_gate.baseline.comparison import Past
 from safe_gate.core.compared import Weakened, Weakening
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate import weakening
 from safe_gate.gate.weakened_cases import What
 from safe_gate.inputs import disk, matching, named
+from safe_gate.inputs.disk import HERE
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
 from safe_gate.runs.sides import OF_INPUTS, Sides
+from safe_gate.scoring.facts import Facts
 from safe_gate.settings.options import Options
 
 
 def weakened(
     compared: source.Baseline | None,
+    past: Past | None,
+    cases: Mapping[str, Facts] | None,
     ruling: Ruling,
-    options: Options,
     effects: Effects,
     sides: Sides,
 ) -> Weakened:
     """Return where the gate is weaker than on the base commit or, if only a report is available, than in the report.
 
-    What cannot be read is an error where a weaker gate breaks the run, else it is not known.
+    `compared` is the baseline, of which `past` was read; `cases` is what is asked of the run's own cases, if that is
+    read already. What cannot be read is an error where a weaker gate breaks the run, else it is not known.
     """
-    head, is_needed = terms.at(options), ruling.breaks_on_weakened(options)
-    left_out, settings_at = tuple(_left_out(ruling, options)), sides.settings_at
+    run = sides.snapshot(HERE)
+    options, is_needed = run.options, ruling.breaks_on_weakened(run.options)
+    head, left_out = terms.at(run, run.root, cases), tuple(_left_out(ruling, options))
     for base_of in _bases(compared, ruling, options, effects, sides):
         try:
-            base = base_of()
-            return terms.held_against(base, head, options, settings_at, effects.generated_at, left_out=left_out)
+            if (base := base_of()) is None:
+                break
+            known = past.cases if past and base is compared else None
+            before = terms_of(base, run.root, sides, known)
+            return terms.held_against(base, before, head, run, effects.generated_at, left_out=left_out)
         except CannotJudge:
             if is_needed or is_needed_by_base(options, effects, sides):
                 raise
-    return terms.held_against(None, head, options, settings_at, effects.generated_at)
+    return terms.held_against_nothing(options)
+
+
+def terms_of(
+    base: source.Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None
+) -> weakening.Terms:
+    """Return the terms of a report or of a commit; `head` and `cases` are those of `terms.at`.
+
+    Raises CannotJudge with every problem.
+    """
+    if base.report is not None:
+        return terms.of_report(base.report)
+    side = sides.side_of(base)
+    try:
+        return terms.at(side, head, cases)
+    except CannotJudge as error:
+        raise comparison.at_baseline(base, error) from None
 
 
 def _left_out(ruling: Ruling, options: Options) -> Iterator[Weakening]:

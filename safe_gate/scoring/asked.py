@@ -49,3 +49,12 @@ def unfiltered(options: Options) -> Options:
 def asked_alike(options: Options, others: Options) -> Options:
     """Return options that let in the cases that others do, and cluster them as those do: two runs to compare."""
     return replace(options, **{name: getattr(others, name) for name in ("cluster_key", *FILTERS)})
+
+
+_FILES = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
+_READING = ({*SCORING} - {"text", *FILTERS}) | {*_FILES, "config", "waivers", "max_line", "max_text", "max_tags"}
+
+
+def reads_alike(one: Options, other: Options) -> bool:
+    """Tell whether two settings name the same cases, and read the same of them."""
+    return all(getattr(one, name) == getattr(other, name) for name in _READING)

@@ -24,9 +24,7 @@ from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.inputs import checked, disk, matching, schemas
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
-
-Recount = Callable[[JsonObject], JsonObject]
-"""As `measure.Recount`."""
+from safe_gate.scoring.tally import Recount
 
 _SHAPE = 1
 _DIGEST = re.compile('"[0-9a-f]{40,64}"')
@@ -67,7 +65,7 @@ class Shard:
     def source(
         self, evaluator: str, case_id: str, score: Callable[[], JsonObject], _recount: Recount
     ) -> JsonObject | None:
-        """Return the entry of a case that is in the shard: a `measure.EntrySource`."""
+        """Return the entry of a case that is in the shard: a `tally.EntrySource`."""
         return score() if self.has(evaluator, case_id) else None
 
 
@@ -107,7 +105,7 @@ class Shards:
     def source(
         self, evaluator: str, case_id: str, _score: Callable[[], JsonObject], recount: Recount
     ) -> JsonObject | Problem | None:
-        """Return the entry of a case that some shard holds: a `measure.EntrySource`. Raises nothing.
+        """Return the entry of a case that some shard holds: a `tally.EntrySource`. Raises nothing.
 
         An entry that contradicts itself, or its case, is a problem.
         """

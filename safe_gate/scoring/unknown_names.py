@@ -27,13 +27,16 @@ def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mappi
     return (getattr(options, setting) if setting else None) or {}
 
 
-def unknown(options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE) -> Iterator[Problem]:
+def unknown(
+    options: Options, measured: Mapping[str, Measured | None], own: own_rules.Own, *, root: Path = HERE
+) -> Iterator[Problem]:
     """Yield a problem for each group and each check in options that does not exist.
 
-    An evaluator without input is not asked. The options' config file is below `root`.
+    An evaluator without input is not asked. `own` are a team's files of rules. The options' config file is below
+    `root`.
     """
     yield from unknown_groups(options, measured, root=root)
-    yield from misnamed(options, [name for name, found in measured.items() if found], root=root)
+    yield from misnamed(options, [name for name, found in measured.items() if found], own, root=root)
 
 
 def unknown_groups(
@@ -63,11 +66,13 @@ def unknown_groups(
                 yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
 
 
-def misnamed(options: Options, evaluators: Iterable[str], *, root: Path = HERE) -> Iterator[Problem]:
+def misnamed(
+    options: Options, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
+) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
     every = {field.name: getattr(options, field.name) for field in fields(options)}
     for name in evaluators:
-        by = partial(own_rules.load, EVALUATORS[name], asked.settings(options), root=root)
+        by = partial(own_rules.load, EVALUATORS[name], asked.settings(options), own)
         with suppress(CannotJudge):  # of rules that cannot be read, whose names nobody knows
             for one in EVALUATORS[name].misnamed(every, by):
                 setting = one.setting.replace("_", "-")

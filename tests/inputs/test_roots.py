@@ -167,16 +167,21 @@ def test_the_config_and_its_absence(work: Path, tmp_path: Path) -> None:
 def test_rules_and_policy_may_come_from_elsewhere(work: Path) -> None:
     shutil.copytree(work, HERE, dirs_exist_ok=True)
     shutil.rmtree(work / "rules")
-    own = rules.recipe(SYNTHESIS, asked.settings(OPTIONS))
+    settings = asked.settings(OPTIONS)
+    own = rules.recipe(SYNTHESIS, settings, rules.read(settings))
     with pytest.raises(CannotJudge):
-        rules.recipe(SYNTHESIS, asked.settings(OPTIONS), root=work)
+        rules.recipe(SYNTHESIS, settings, rules.read(settings, root=work))
     assert not measure.part(SYNTHESIS, OPTIONS, NOW, root=work, recipe=own).problems
     strict = Options(cr_pass=1.0, ac_pass=1.0)
     lenient = Options(cr_pass=0.0, cr_review=0.0, ac_pass=0.0, ac_review=0.0, ah_pass=0.0, ah_review=0.0)
     rates = [
         part["pass_rates"]
         for policy in (strict, lenient)
-        if (part := measure.part(SAFE, OPTIONS, NOW, root=work, recipe=rules.recipe(SAFE, asked.settings(policy))).part)
+        if (
+            part := measure.part(
+                SAFE, OPTIONS, NOW, root=work, recipe=rules.recipe(SAFE, asked.settings(policy), rules.NO_FILES)
+            ).part
+        )
     ]
     assert rates[0] != rates[1]
 

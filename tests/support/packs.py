@@ -22,7 +22,8 @@ DATA = of_evaluators.shipped("synthesis")
 
 def load(profile: str = "standard", **own: Any) -> Rules:
     """Return what Synthesis scores by under these options."""
-    found: Rules = of_evaluators.load(EVALUATORS["synthesis"], settings(Options(profile=profile, **own)))
+    under = settings(Options(profile=profile, **own))
+    found: Rules = of_evaluators.load(EVALUATORS["synthesis"], under, of_evaluators.read(under))
     return found
 
 
@@ -43,12 +44,14 @@ def classes() -> Mapping[str, Sequence[str]]:
 
 def digest(own: Sequence[str] = (), root: Path = Path()) -> str:
     """Return the digest of the packs that ship and of a team's own."""
-    return of_evaluators.digest(settings(Options(rules=tuple(own))), root=root)
+    under = settings(Options(rules=tuple(own)))
+    return of_evaluators.digest(under, of_evaluators.read(under, root=root))
 
 
 def check(own: Sequence[str], root: Path = Path()) -> str:
     """Return the recipe with a team's packs. Raises CannotJudge with every problem of them."""
-    return of_evaluators.recipe(EVALUATORS["synthesis"], settings(Options(rules=tuple(own))), root=root)
+    under = settings(Options(rules=tuple(own)))
+    return of_evaluators.recipe(EVALUATORS["synthesis"], under, of_evaluators.read(under, root=root))
 
 
 def broken_promises(pack: Pack, rule: JsonObject) -> tuple[list[str], list[tuple[str, str]]]:

@@ -1,0 +1,54 @@
+"""Shell: what is asked of cases, in a temporary file where there are many. Reads files."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from functools import cached_property
+from pathlib import Path
+
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject
+from safe_gate.gate.weakened_cases import Asked
+from safe_gate.inputs.spool import Spool, Store, lines
+from safe_gate.scoring import asked, intake, refusals
+from safe_gate.scoring.tally import facts_of
+from safe_gate.settings.options import Options
+
+
+class Facts:
+    """What is asked of the cases of an evaluator, by id, made of `tally.facts_of`: a `weakened_cases.OfCases`."""
+
+    def __init__(self, entries: Iterable[JsonObject]) -> None:
+        self._entries = entries
+
+    def items(self) -> Iterator[tuple[str, Asked]]:
+        """Yield what is asked of each case, with its id."""
+        for one in self._entries:
+            yield one["id"], Asked(one["digest"], one["asks"])
+
+    def get(self, case_id: str) -> Asked | None:
+        """Return what is asked of a case, None if there is no such case."""
+        found = self._by_id.get(case_id)
+        return Asked(found["digest"], found["asks"]) if found else None
+
+    @cached_property
+    def _by_id(self) -> Store:
+        found = Store()
+        for one in self._entries:
+            found.setdefault(one["id"], one)
+        return found
+
+
+def read(evaluator: Evaluator, options: Options, root: Path) -> tuple[Facts, list[InputFile]]:
+    """Return what is asked of the cases that options name below a folder, and their files; scores none.
+
+    Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
+    problem of the cases.
+    """
+    taken = intake.Intake(intake.cases(evaluator, asked.unfiltered(options), root=root))
+    found = Spool()
+    for case in taken.cases():
+        found.take(lines([facts_of(case)]))
+    if taken.problems:
+        raise CannotJudge(*refusals.as_shown(taken.problems, options))
+    return Facts(found), taken.inputs

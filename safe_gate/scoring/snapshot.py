@@ -1,0 +1,82 @@
+"""Shell: one side of a run, whose files are read once. Reads files."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
+from safe_gate.core.report import Waiver
+from safe_gate.inputs import checked, disk, named
+from safe_gate.inputs import rules as own_rules
+from safe_gate.scoring import asked
+from safe_gate.settings.options import Options
+
+
+@dataclass(frozen=True, slots=True)
+class Waivers:
+    """A file of waivers with what it holds, None for no file, or the problems that keep it from being read."""
+
+    known: tuple[InputFile, JsonObject] | None
+    problems: tuple[Problem, ...] = ()
+
+    def sound(self) -> tuple[InputFile, JsonObject] | None:
+        """Return the file with what it holds. Raises CannotJudge with its problems."""
+        if self.problems:
+            raise CannotJudge(*self.problems)
+        return self.known
+
+
+@dataclass(frozen=True, slots=True)
+class Snapshot:
+    """The settings of one side of a run, and what its files of rules and of waivers held when they were read.
+
+    The files lie below `root`, which is the working folder or stands for it. `packs_sha256` is the digest of all
+    files of rules, those that ship and those of a team that are sound. `waivers` are those that the settings
+    name; `there` are the same, or those of the default file where the named one is not there.
+    """
+
+    options: Options
+    root: Path
+    rules: own_rules.Own
+    packs_sha256: str
+    waivers: Waivers
+    there: Waivers
+
+    @property
+    def settings(self) -> JsonObject:
+        """The settings that scores follow from, as a report has them."""
+        return asked.settings(self.options)
+
+    def rules_digest(self) -> str:
+        """Return the digest of all files of rules. Raises CannotJudge with every problem of a team's."""
+        self.rules.refuse_unsound()
+        return self.packs_sha256
+
+    def waivers_there(self) -> tuple[Waiver, ...]:
+        """Return the waivers that are there, none where there is no file. Raises CannotJudge."""
+        known = self.there.sound()
+        return tuple(map(Waiver.from_json, known[1]["waivers"])) if known else ()
+
+    def narrowed(self) -> Snapshot:
+        """Return this side less the patterns that name no file."""
+        options = named.narrowed(self.options, self.root)
+        rules = own_rules.matched(self.rules, asked.settings(options), root=self.root)
+        return replace(self, options=options, rules=rules)
+
+
+def taken(options: Options, root: Path) -> Snapshot:
+    """Return the side that has these settings and whose files lie below a folder. What is wrong with files is in it."""
+    settings = asked.settings(options)
+    rules = own_rules.read(settings, root=root)
+    waivers = there = _waivers(options.waivers, root)
+    if waivers.problems and not disk.exists(root / options.waivers):
+        there = _waivers("", root)
+    return Snapshot(options, root, rules, own_rules.digest(settings, rules), waivers, there)
+
+
+def _waivers(path: str, root: Path) -> Waivers:
+    try:
+        return Waivers(checked.waivers(path, root=root))
+    except CannotJudge as error:
+        return Waivers(None, error.problems)

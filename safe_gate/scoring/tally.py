@@ -1,0 +1,228 @@
+"""What some cases come to when they are scored: the function that each process or worker applies. Pure but for rules.
+
+Rules are made of their recipe, once a process.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from typing import Any, Literal, NamedTuple
+
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.given import Case
+from safe_gate.core.jsontext import offsets
+from safe_gate.core.model import JsonObject, Place, Problem
+from safe_gate.evaluators import EVALUATORS, without_texts
+from safe_gate.inputs import blocks, recorded
+from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs.spool import lines
+from safe_gate.scoring.asked import selects
+from safe_gate.scoring.columns import deciding
+from safe_gate.scoring.intake import Part
+from safe_gate.scoring.refusals import too_many_tags
+
+Recount = Callable[[JsonObject], JsonObject]
+"""What returns the entry of a case that follows from what an entry holds; the same unless that contradicts itself."""
+
+EntrySource = Callable[[str, str, Callable[[], JsonObject], Recount], JsonObject | Problem | None]
+"""What gives a case's entry of `results[]`, told its evaluator, its id, how to score it and how to check an entry.
+
+None passes the case over, a problem says why its entry cannot be taken.
+"""
+
+
+def scored(_evaluator: str, _case_id: str, score: Callable[[], JsonObject], _recount: Recount) -> JsonObject:
+    """Return a case's entry by scoring it: the source of a run that is whole."""
+    return score()
+
+
+def unscored(_evaluator: str, _case_id: str, _score: Callable[[], JsonObject], _recount: Recount) -> None:
+    """Score no case: a source that leaves what is wrong with the inputs."""
+
+
+class Keeps(NamedTuple):
+    """What is kept of cases because something shows it: the `texts` of some, and the `columns` of what decides.
+
+    `facts` keeps what is asked of each case, for a comparison.
+    """
+
+    texts: Literal["", "failing", "all"] = ""
+    columns: bool = False
+    facts: bool = False
+
+
+NOTHING = Keeps()
+"""What is kept of cases that only a report shows."""
+
+
+def _texts(evaluator: Evaluator, case: Case, entry: JsonObject, keeps: Keeps) -> JsonObject:
+    """Return the recorded texts of a case if they are kept."""
+    is_kept = keeps.texts == "all" or not evaluator.outcome(entry).passed
+    return case.texts() if is_kept else {}
+
+
+def _columns(
+    evaluator: Evaluator, scored: Iterable[tuple[Case, JsonObject]], lines_by_number: Mapping[int, bytes]
+) -> Iterator[JsonObject]:
+    """Yield where in its line each case's reply stands and what decides, as `Recorded` has it."""
+    for number, cases in groupby(scored, lambda one: one[0].place.line):  # a line is read once for all its cases
+        line = lines_by_number.get(number, b"").decode("utf-8")
+        places = dict(offsets(line))
+        for case, entry in cases:
+            if case.place.column:
+                yield {"": (case.place.column, case.place.column + 1)}
+            elif line:
+                texts = case.texts()
+                reply = evaluator.reply if evaluator.reply in texts else [*texts][-1]
+                yield deciding(line, places, reply, evaluator.marks(entry, texts))
+            else:
+                yield {}
+
+
+class Scoring(NamedTuple):
+    """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
+
+    `recipe` is that of the evaluator's `rules.made`, `settings` are as a report has them.
+    `passes_over` leaves out cases that do not fit what is scored by, which are else a problem.
+    """
+
+    evaluator: str
+    recipe: str
+    settings: JsonObject
+    source: EntrySource
+    keeps: Keeps = NOTHING
+    passes_over: bool = False
+
+
+class Tally(NamedTuple):
+    """The result of some cases: totals, which can be added, and entries as `spool.lines`.
+
+    `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `facts` are the `facts_of` of
+    all cases, if they are kept. `ids` are of all cases of lines with their places, those with problems too; with a
+    problem there may be fewer entries than `cases`. `groups` are of all cases, those without an entry too, as far as it
+    `knows_groups`; `left_out` are the ids of those that a filter leaves out.
+    """
+
+    totals: Any
+    entries: bytes = b""
+    texts: bytes = b""
+    columns: bytes = b""
+    facts: bytes = b""
+    cases: int = 0
+    ids: tuple[tuple[str, Place], ...] = ()
+    problems: tuple[Problem, ...] = ()
+    groups: frozenset[str] = frozenset()
+    left_out: tuple[str, ...] = ()
+    knows_groups: bool = True
+
+
+def tallied(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally, ...]:
+    """Return the result of some cases by each scoring if they are to be scored; else their problems and ids.
+
+    All scorings are of one evaluator and have the same settings. The ids are in the first tally alone.
+    """
+    first, (part, is_scored) = scorings[0], item
+    evaluator = EVALUATORS[first.evaluator]
+    ids: tuple[tuple[str, Place], ...] = ()
+    found: Sequence[Case | Problem] = ()
+    texts: Mapping[int, bytes] = {}
+    if isinstance(part, blocks.Part):
+        texts = blocks.lines_of(part) if first.keeps.columns else {}
+        found = [*recorded.cases_of(evaluator, part, first.settings)]
+        ids = recorded.ids_of(evaluator, found)
+        most = part.bounds.tags
+        if any(not isinstance(one, Problem) and len(one.groups) > most < len(set(one.groups)) for one in found):
+            return tuple(_too_many(one, most) for one in scorings)
+    else:
+        found = part
+    groups, knows_groups = _groups(evaluator, part, found)
+    every = frozenset(groups)
+    tallies = (_tallied(one, found, texts, is_scored=is_scored) for one in scorings)
+    first_tally, *others = (one._replace(groups=every, knows_groups=knows_groups) for one in tallies)
+    return (first_tally._replace(ids=ids), *others)
+
+
+def _groups(evaluator: Evaluator, part: Part, found: Sequence[Case | Problem]) -> tuple[set[str], bool]:
+    """Return the groups of all cases of a part, those with problems too, and whether all could be read."""
+    groups = {group for one in found if not isinstance(one, Problem) for group in one.groups}
+    if not isinstance(part, blocks.Part) or not any(isinstance(one, Problem) for one in found):
+        return groups, True
+    more = recorded.groups_of(evaluator, part)
+    return groups | (more or set()), more is not None
+
+
+def _too_many(scoring: Scoring, most: int) -> Tally:
+    """Return a tally of no cases, because one has too many tags."""
+    by = own_rules.made(scoring.evaluator, scoring.recipe)
+    return Tally(EVALUATORS[scoring.evaluator].totals((), by), problems=(too_many_tags(most),))
+
+
+def _tallied(
+    scoring: Scoring, found: Iterable[Case | Problem], texts: Mapping[int, bytes], *, is_scored: bool
+) -> Tally:
+    """Return what cases come to by a scoring; `texts` are their lines by number, if they are wanted."""
+    evaluator, by = EVALUATORS[scoring.evaluator], own_rules.made(scoring.evaluator, scoring.recipe)
+    keeps, text = scoring.keeps, scoring.settings["text"]
+    problems = list[Problem]()
+    scored = list[tuple[Case, JsonObject]]()
+    unsound = list[Problem]()
+    asked = list[JsonObject]()
+
+    def fresh(case: Case) -> JsonObject:
+        return _told(evaluator.name, evaluator.score(case, by), text)
+
+    def recounted(case: Any, entry: JsonObject) -> JsonObject:
+        cluster = _told(evaluator.name, {"cluster": case.cluster}, text)["cluster"]
+        again = evaluator.recounted(entry, replace(case, cluster=cluster), by)
+        return fresh(case) if again is None else again
+
+    left_out = list[str]()
+    count = 0
+    for case in found:
+        if isinstance(case, Problem):
+            problems.append(case)
+            continue
+        if not evaluator.is_wanted(case, scoring.settings):
+            continue
+        if keeps.facts:
+            asked.append(facts_of(case))
+        if not selects(scoring.settings, case.groups):
+            left_out.append(case.id)
+            continue
+        misfit = evaluator.misfit(case, by)
+        if misfit and scoring.passes_over:
+            continue
+        count += 1
+        if misfit and problems[-1:] != [misfit]:  # which all turns of a conversation share
+            problems.append(misfit)
+        if problems or not is_scored:
+            continue
+        entry = scoring.source(evaluator.name, case.id, partial(fresh, case), partial(recounted, case))
+        if isinstance(entry, Problem):
+            unsound.append(entry)
+        elif entry is not None:
+            scored.append((case, entry))
+    return Tally(
+        evaluator.totals(scored, by),
+        lines(entry for _, entry in scored),
+        lines(_texts(evaluator, case, entry, keeps) for case, entry in scored) if keeps.texts else b"",
+        lines(_columns(evaluator, scored, texts)) if keeps.columns else b"",
+        lines(asked),
+        count,
+        problems=(*problems, *unsound),
+        left_out=tuple(left_out),
+    )
+
+
+def facts_of(case: Case) -> JsonObject:
+    """Return what is asked of a case as a JSON value, with its id and digest."""
+    asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
+    return {"id": case.id, "digest": case.digests()["case"], "asks": asks}
+
+
+def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:
+    """Return a case's entry as it may be shown. All that is added up from entries holds no more than they do."""
+    return entry if text == "full" else without_texts(evaluator, entry)
