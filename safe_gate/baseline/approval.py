@@ -186,7 +186,8 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
     if strangers := [one for one in ids if one not in failed]:
         words = "does not name a case that fails unexpectedly"
         raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
-    content = _waivers(target)
+    known = checked.waivers(target) if disk.exists(Path(target)) else None
+    content: JsonObject = known[1] if known else {"waivers": []}
     there = {Waivable.read(waiver): waiver for waiver in content["waivers"]}
     new = [one for one in failures if one not in there and (not ids or one.case_id in wanted)]
     said = {name: getattr(grounds, name).strip() for name in ("reason", "owner", "expires")}
@@ -208,12 +209,6 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
         {**content, "waivers": sorted((*content["waivers"], *added), key=Waivable.read)} if new else None,
         f"a waiver needs {enumerated(missing)}" if new and missing else "",
     )
-
-
-def _waivers(target: str) -> JsonObject:
-    """Return what a file of waivers holds, none if it is not there. Raises CannotJudge for what no run would read."""
-    known = checked.waivers(target) if disk.exists(Path(target)) else None
-    return known[1] if known else {"waivers": []}
 
 
 # --- both ---------------------------------------------------------------------------------------

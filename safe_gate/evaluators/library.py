@@ -45,7 +45,8 @@ def score_reply(
     False
     """
     _texts(user=user, assistant=assistant)
-    rules = _rules(_one_of("profile", profile, ("standard", packs.SPEC)), _sensitivity(sensitivity))
+    of_profile = _one_of("profile", profile, ("standard", packs.SPEC))
+    rules = _rules(of_profile, _one_of("sensitivity", sensitivity, packs.LEAST_PRECISION))
     wanted = _several("checks", checks, rules.checks)
     return reply_score.score_case(reply_score.Case("", user, assistant, wanted, {}, (), _NOWHERE), rules)
 
@@ -103,10 +104,6 @@ _NOWHERE = Place("")
 @cache
 def _rules(profile: str, sensitivity: str) -> Rules:
     return packs.as_shipped(shipped(synthesis.__name__), profile, sensitivity)
-
-
-def _sensitivity(name: str) -> str:
-    return _one_of("sensitivity", name, packs.LEAST_PRECISION)
 
 
 def _one_of(argument: str, name: str, known: Collection[str]) -> str:

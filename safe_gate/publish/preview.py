@@ -75,7 +75,9 @@ def lost_reports(options: Options, context: Context) -> str:
 def channels(options: Options, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
     skipped = no_comment(options, context)
-    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {_subject(context)}"
+    number = context.subject.pull_request
+    subject = "the open pull request with this head, if any" if number is None else f"pull request #{number}"
+    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {subject}"
     if not skipped and context.is_read_only:
         comment += "; GitHub will refuse it unless you set your own token"
     dry = "no: this is a dry run" if options.dry_run else ""
@@ -114,11 +116,6 @@ def github_facts(options: Options, context: Context, folder: str) -> Facts:
         ("API", Untrusted(context.api_url)),
         ("token", token),
     ]
-
-
-def _subject(context: Context) -> str:
-    number = context.subject.pull_request
-    return "the open pull request with this head, if any" if number is None else f"pull request #{number}"
 
 
 def _pull_request(context: Context) -> str:

@@ -112,6 +112,8 @@ def rules(
     `own` are a team's packs, whose checks are there whatever is switched off.
     """
     spelling, named = _spelling(data), classes(data)
+    checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
+    checks |= definitions.defined(own)
     ready = Known(Automata(known.network), known.phrases) if known else None
     shelves: dict[tuple[str, bool], list[Rule]] = {(one, late): [] for late in (False, True) for one in FIELDS}
     for pack in packs:
@@ -124,7 +126,7 @@ def rules(
         patterns=tuple(_patterns(pack, data) for pack in packs if _has_patterns(pack)),
         spelling=spelling,
         languages=_languages(data),
-        checks=_checks(profile, own),
+        checks={name: Check.of(name, one) for name, one in checks.items()},
         fields=definitions.fields((*packs, *own)),
         by_clause=profile != SPEC,
         words=Vocabulary(packs, named),
@@ -163,12 +165,6 @@ def _counts(rule: JsonObject, group: str, profile: str, sensitivity: str) -> boo
         return False
     inside, total = origin["learned"]
     return bool(inside / total >= LEAST_PRECISION[sensitivity][group not in IN_FAVOUR])
-
-
-def _checks(profile: str, own: Sequence[Pack]) -> dict[str, Check]:
-    """Return the checks of a profile and those that a team's packs define; `spec` ships those of the specification."""
-    shipped = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
-    return {name: Check.of(name, one) for name, one in {**shipped, **definitions.defined(own)}.items()}
 
 
 def _has_patterns(pack: Pack) -> bool:

@@ -137,7 +137,10 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
             "by_check": {
                 name: {verdict: totals.verdicts[name, verdict] for verdict in _VERDICTS.values()} for name in checks
             },
-            "by_tag": _by_tag(totals.by_tag),
+            "by_tag": Lookup(
+                sorted({tag for tag, _ in totals.by_tag}),
+                lambda tag: _tagged(Counter({what: totals.by_tag[tag, what] for what in _OF_A_TAG})),
+            ),
             "label_accuracy": _accuracy(totals.labels, checks),
             "label_accuracy_by_check": {
                 name: _accuracy(totals.labels, [name])
@@ -150,12 +153,6 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
         "failures": View(failing),
         "results": results,
     }
-
-
-def _by_tag(counts: Counter[tuple[str, str]]) -> Lookup[dict[str, Any]]:
-    """Return by tag what became of its cases, and how far the checks agree with their labels."""
-    tags = sorted({tag for tag, _ in counts})
-    return Lookup(tags, lambda tag: _tagged(Counter({what: counts[tag, what] for what in _OF_A_TAG})))
 
 
 _OF_A_TAG = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes", "labels", "matched")
