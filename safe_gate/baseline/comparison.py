@@ -13,7 +13,7 @@ from safe_gate import __version__
 from safe_gate.baseline.source import Baseline
 from safe_gate.core.compared import Against, Comparison
 from safe_gate.core.digests import digest
-from safe_gate.core.model import CannotJudge, Parts, Place, Problem
+from safe_gate.core.model import CannotJudge, JsonObject, Parts, Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
@@ -131,12 +131,12 @@ def sound_parts(found: Mapping[str, measure.Measured]) -> Parts:
     return {name: found[name].part if name in found else None for name in EVALUATORS}
 
 
-def _not_new(found: Mapping[str, measure.Measured], options: Options) -> dict[str, measure.Measured]:
+def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dict[str, measure.Measured]:
     """Return what was found but for where a concern or a filter leaves no case of a baseline: it may be new."""
     left: dict[str, measure.Measured] = {}
     for name, one in found.items():
-        no_case = refusals.no_case(EVALUATORS[name], asked.settings(options), one.groups, one.left_out)
-        if not (no_case and one.problems == refusals.as_shown([no_case], options)):
+        no_case = refusals.no_case(EVALUATORS[name], settings, one.groups, one.left_out)
+        if not (no_case and one.problems == refusals.as_shown([no_case], settings["text"])):
             left[name] = one
     return left
 
@@ -185,50 +185,50 @@ def _past(there: Snapshot, head: Side, run: Snapshot, generated_at: str, *, text
         if today[one.name] == head.rules[one.name]
     }
     found = measured(there, generated_at, again=again, texts=texts)
-    old = side(sound_parts(_not_new(found, there.options)), there)
+    old = side(sound_parts(_not_new(found, there.settings)), there)
     scored_again = {name: one.again for name, one in found.items() if one.again}
-    by_today = sound_parts(_not_new(scored_again, there.options))
+    by_today = sound_parts(_not_new(scored_again, there.settings))
     is_same = {name: before[name] == head.rules[name] for name in EVALUATORS}
     parts = {name: part if is_same[name] else by_today[name] for name, part in old.parts.items()}
     return Past(old, replace(old, parts=parts), found)
 
 
 def against(
-    base: Baseline | None,
+    baseline: Against,
     past: Past | None,
     head: Side,
-    options: Options,
-    generated_at: str,
+    guards: drops.Guards,
+    cluster_key: str,
     *,
     waived: Mapping[str, Set[str]] | None = None,
 ) -> Comparison:
     """Return the comparison of a run with its baseline.
 
-    `options` are the run's own; `waived` is that of `drops.judge`. Raises CannotJudge for settings that name nothing.
+    `guards` and `cluster_key` are the run's own; `waived` is that of `drops.judge`. Raises CannotJudge for settings
+    that name nothing.
     """
-    against = named(base, options.baseline, generated_at)
-    none = Comparison(against, drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
+    none = Comparison(baseline, drops.Status.NONE.value, [], dict.fromkeys(EVALUATORS))
     if past is None or not any(past.old.parts.values()):
         return none
     today = past.today
     old, head = alike(past.old, head)
     if today and head.is_withheld:
         today = _withheld(today)
-    if problems := tuple(_named_nothing(old, head, options)):
+    if problems := tuple(_named_nothing(old, head, guards.protect, cluster_key)):
         raise CannotJudge(*problems)
     same_rules = {name: old.rules[name] == head.rules[name] for name in EVALUATORS}
     compared = regression.compare(
         old.parts,
         today.parts if today else None,
         head.parts,
-        guards(options),
+        guards,
         same_rules,
         same_clusters=old.cluster_key == head.cluster_key,
         counts=lambda outcome: asked.selects(head.filters, outcome.groups),
     )
     without = [name for name in EVALUATORS if head.parts[name] and not old.parts[name]]
-    outcomes = drops.judge(compared, guards(options), waived)
-    status = drops.status(compared, outcomes, guards(options)).value
+    outcomes = drops.judge(compared, guards, waived)
+    status = drops.status(compared, outcomes, guards).value
     return replace(none, status=status, without_baseline=without, parts=compared, cluster_key=head.cluster_key)
 
 
@@ -250,19 +250,19 @@ def texts_key(evaluator: str, case_id: str) -> str:
     return f"{evaluator} {case_id}"
 
 
-def _named_nothing(old: Side, head: Side, options: Options) -> Iterator[Problem]:
+def _named_nothing(old: Side, head: Side, protect: Sequence[str], cluster_key: str) -> Iterator[Problem]:
     """Yield a problem for each setting that names what no case has: it would guard nothing."""
-    if any(head.filters.values()) or not (options.protect or options.cluster_key):
+    if any(head.filters.values()) or not (protect or cluster_key):
         return  # what is named may be of a case that the filters leave out
     results = [one for run in (old, head) for name, part in run.parts.items() for one in outcomes_of(name, part)]
     known = {name for outcome in results for name in (outcome.id, *outcome.groups)}
-    for name in options.protect:
+    for name in protect:
         if name not in known:
             words = "which is no case's id, tag or archetype"
             shown = f"names {name[:LONGEST_QUOTE]!r}, {words}{suggestion(name, list(known))}"
             yield Problem(Place("protect"), shown, text_free=f"names {masked(name)}, {words}")
-    if options.cluster_key and not any(outcome.cluster for outcome in results):
-        key, words = options.cluster_key, "a field that no case has a value for"
+    if cluster_key and not any(outcome.cluster for outcome in results):
+        key, words = cluster_key, "a field that no case has a value for"
         shown, hidden = (f"names {name}, {words}" for name in (repr(key[:LONGEST_QUOTE]), masked(key)))
         yield Problem(Place("cluster-key"), shown, text_free=hidden)
 

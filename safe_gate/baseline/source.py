@@ -93,21 +93,22 @@ def opened(
     patterns: Sequence[Pattern],
     context: Context,
     connect: Callable[[], Api],
-    options: Options,
+    token: str,
     *,
+    is_required: bool,
     folder: str,
 ) -> Iterator[Baseline | None]:
     """Give the baseline that `spec` names, with the files that patterns name; its folder is gone afterwards.
 
     `spec` is the path of a report, `base` (the base commit of the event), `.` (the working folder as it
     is) or a git ref. None stands for no baseline yet: an event that has no base commit, or a missing
-    report that the options do not require. `folder` is the working folder's path in the repository, as in
+    report unless it `is_required`. `token` is GitHub's. `folder` is the working folder's path in the repository, as in
     `effects.Effects`. A pattern that names nothing at the commit is no error: what the files are compared to
     may be new. Raises CannotJudge for all that cannot be read, or not in full.
     """
     if spec == "base" and (unknown := unknown_base(context)):
         raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
-    if options.baseline_required and is_missing(spec):
+    if is_required and is_missing(spec):
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
         raise CannotJudge(Problem(Place(spec), f"does not exist{matching.close_to(spec)}; {advice}"))
     if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
@@ -131,7 +132,7 @@ def opened(
             for passed in selection.left:  # nothing in them may be fetched
                 with suppress(OSError, ValueError):  # a name that no folder can have names nothing
                     top.joinpath(*passed[:-1]).mkdir(parents=True, exist_ok=True)
-            commit = _fetched(spec, ref, selection, top, _sources(context, connect, options))
+            commit = _fetched(spec, ref, selection, top, _sources(context, connect, token))
             yield Baseline(spec, commit.sha, commit.made_at, root=root)
 
 
@@ -161,10 +162,10 @@ def names_commit(spec: str) -> bool:
     return bool(spec) and not (_is_report(spec) or is_missing(spec))
 
 
-def is_replaced(options: Options) -> bool:
+def is_replaced(spec: str, report_dir: str) -> bool:
     """Tell a baseline that a run writes its own report over: the next run is compared with that."""
-    own = Path(options.report_dir) / "safe-gate.json"
-    return disk.exists(own) and disk.is_among(options.baseline, (own,))
+    own = Path(report_dir) / "safe-gate.json"
+    return disk.exists(own) and disk.is_among(spec, (own,))
 
 
 def committed(spec: str) -> str:
@@ -260,13 +261,13 @@ def _ref(spec: str) -> str:
     return spec
 
 
-def _sources(context: Context, connect: Callable[[], Api], options: Options) -> Mapping[str, Callable[[], Repository]]:
+def _sources(context: Context, connect: Callable[[], Api], token: str) -> Mapping[str, Callable[[], Repository]]:
     """Return who is asked for a commit, in order: the clone, then GitHub."""
 
     def github() -> Repository:
         if not context.repository:
             raise Missing("this is not a job of GitHub Actions")
-        if not options.github_token:
+        if not token:
             raise Missing("there is no token: set github-token, which needs contents: read")
         return Contents(connect(), context.repository)
 

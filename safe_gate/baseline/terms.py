@@ -44,9 +44,9 @@ def held_against(
     )
 
 
-def held_against_nothing(options: Options) -> Weakened:
+def held_against_nothing(on_weakened: str) -> Weakened:
     """Return the same where there is no base commit."""
-    return weakening.section((), None, partial=False, fails=options.on_weakened == "fail", texts=True)
+    return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
 
 
 def of_report(report: Report) -> Terms:
@@ -74,7 +74,7 @@ def at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = None) -> 
     if cases is None:
         cases = {one.name: facts.read(one, options, root)[0] for one in asked.given(options)}
     return Terms(
-        settings=_settings(options, _baseline(options, root, head)),
+        settings=_settings(options, _baseline(options.baseline, root, head)),
         cases=cases,
         rules=rules.facts(side.rules),
         packs_sha256=side.rules_digest(),
@@ -88,8 +88,8 @@ def _settings(options: Options, baseline: str) -> Mapping[str, Any]:
     return {name: getattr(options, name) for name in WEAKER if name not in left_out} | {"baseline": baseline}
 
 
-def _baseline(options: Options, *folders: Path) -> str:
+def _baseline(spec: str, *folders: Path) -> str:
     """Return the baseline that the settings name, nothing where that is a report which is in none of the folders."""
-    path = committed(options.baseline)
+    path = committed(spec)
     is_there = not path or any(disk.exists(folder / path) for folder in folders)
-    return options.baseline if is_there else ""
+    return spec if is_there else ""

@@ -11,7 +11,6 @@ from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.settings.judging import WAIVERS_FILE
-from safe_gate.settings.options import Options
 
 COMMAND = Command(
     place=10,
@@ -64,7 +63,7 @@ def main(call: Call) -> int:
     Returns 0, 1 if it is refused, or 3.
     """
     options, effects, arguments = call.options(), call.effects, call.arguments
-    waivers = _waiver_file(call, options)
+    waivers = _waiver_file(call, options.waivers or WAIVERS_FILE)
     grounds = approval.Grounds(arguments["reason"], arguments["owner"], arguments["expires"])
     report = arguments["report"] or (Path(options.report_dir) / "safe-gate.json").as_posix()
     target = waivers or options.baseline
@@ -91,14 +90,16 @@ def main(call: Call) -> int:
     return EXIT_CODES[Verdict.PASS]
 
 
-def _waiver_file(call: Call, options: Options) -> str:
-    """Return the file of waivers to write, "" to write a baseline. Raises CannotJudge for flags that do not fit."""
+def _waiver_file(call: Call, known: str) -> str:
+    """Return the file of waivers to write, `known` by default, "" to write a baseline.
+
+    Raises CannotJudge for flags that do not fit.
+    """
     arguments = call.arguments
     for_waivers = [
         f"--{name}" for name, value in (("id", arguments["ids"]), ("expires", arguments["expires"])) if value
     ]
     waivers = arguments["waiver_file"]  # None without the flag, "" of a shell's variable that is not set
-    known = options.waivers or WAIVERS_FILE
     if waivers is True:
         waivers = known
     if waivers is not None and not waivers.strip():

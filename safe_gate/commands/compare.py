@@ -54,19 +54,21 @@ def main(call: Call) -> int:
             raise CannotJudge(*problems)
         try:
             run, at = sides.snapshot(new.root), effects.generated_at
-            settings = run.options
+            settings, guards = run.options, comparison.guards(run.options)
             side, known, cases = _head(new, run, sides, effects)
         except CannotJudge as error:
             raise comparison.at_baseline(new, error) from None
         if old is None:
             raise CannotJudge(_nothing_in(base))
         past = comparison.past(old, sides.side_of, side, run, at)
-        found = comparison.against(old, past, side, settings, at, waived=known)
+        found = comparison.against(
+            comparison.named(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
+        )
         now, before = terms_of(new, run.root, sides, cases), terms_of(old, run.root, sides, past.cases)
         weakened = terms.held_against(old, before, now, run, at)
     if found.status == drops.Status.NONE:
         raise CannotJudge(_nothing_in(base))
-    outcomes = drops.judge(found.parts, comparison.guards(settings), known) + weakening.judge(weakened)
+    outcomes = drops.judge(found.parts, guards, known) + weakening.judge(weakened)
     if all(outcome.passed for outcome in outcomes) and not any(part.cases.both for _, part in parts_of(found.parts)):
         words = f"has no case in common with {head}, by id: there is nothing to compare; name another run"
         raise CannotJudge(Problem(Place(base), words))

@@ -106,13 +106,13 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     counts, found = _cases(options)
     facts += counts
     problems += (one for one in found if one not in problems)
-    problems += refusals.as_shown(tuple(_unfit(options, effects)), options)
-    judged_by = () if options.shard else (partial(_waivers, options), partial(_baseline, options, effects))
+    problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
+    judged_by = () if options.shard else (partial(_waivers, options.waivers), partial(_baseline, options, effects))
     for facts_of in judged_by:  # a shard has no verdict
         try:
             facts += facts_of()
         except CannotJudge as error:
-            problems += refusals.as_shown(error.problems, options)
+            problems += refusals.as_shown(error.problems, options.text)
     return facts, problems
 
 
@@ -151,7 +151,7 @@ def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
     if options.shard:
         checks.append(lambda: shards.Shard.named(options.shard))
     else:
-        checks.append(lambda: policy.refuse_itself(options))
+        checks.append(lambda: policy.refuse_itself(options.baseline))
     if options.mode == "merge":
         checks.append(lambda: shards.read(options.shards))
     elif options.engine == "dask" and any(isinstance(one.input, Lines) for one in asked.given(options)):
@@ -163,9 +163,9 @@ def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:
             yield from error.problems
 
 
-def _waivers(options: Options) -> Facts:
+def _waivers(path: str) -> Facts:
     """Return what is in the file of waivers, nothing if there is none. Raises CannotJudge."""
-    known = checked.waivers(options.waivers)
+    known = checked.waivers(path)
     if known is None:
         return []
     file, content = known
@@ -186,12 +186,20 @@ def _baseline(options: Options, effects: Effects) -> Facts:
 
     patterns, context = source.patterns_of(options), effects.context
     try:
-        with source.opened(options.baseline, patterns, context, connect, options, folder=effects.folder) as base:
+        with source.opened(
+            options.baseline,
+            patterns,
+            context,
+            connect,
+            options.github_token,
+            is_required=options.baseline_required,
+            folder=effects.folder,
+        ) as base:
             if base is None:
                 words = "no baseline yet"
             else:
                 words = "a report" if base.report is not None else f"commit {base.commit[:7]}, in the clone"
-            if source.is_replaced(options):
+            if source.is_replaced(options.baseline, options.report_dir):
                 words += ", which the run's own replaces"
     except _NotAsked:
         words = "not in the clone; a run would ask GitHub for it"

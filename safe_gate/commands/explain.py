@@ -47,7 +47,7 @@ def main(call: Call) -> int:
             effects.out(line(as_json(one)) if call.arguments["json"] else shown(one))
             count += 1
     if problems := wanted.unmet(evaluators):
-        return complain(refusals.as_shown(problems, options), effects)
+        return complain(refusals.as_shown(problems, options.text), effects)
     if not count and not call.arguments["json"]:
         effects.out("No case fails that should not.")
     return EXIT_CODES[Verdict.PASS]

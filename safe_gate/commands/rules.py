@@ -9,7 +9,7 @@ from pathlib import Path
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Case
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, recorded, writing
@@ -52,7 +52,7 @@ def main(call: Call) -> int:
     if words[0] == "test" and words[1:]:
         return _test(words[1:], effects)
     if words[0] == "train" and words[1:]:
-        return _train(words[1:], options, effects, out=out)
+        return _train(words[1:], asked.settings(options), effects, out=out)
     raise CannotJudge(Problem(Place("command line"), "expected: rules, rules test PACK..., or rules train CASES..."))
 
 
@@ -72,12 +72,11 @@ def _test(paths: Sequence[str], effects: Effects) -> int:
     return EXIT_CODES[Verdict.PASS]
 
 
-def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
+def _train(patterns: Sequence[str], settings: JsonObject, effects: Effects, *, out: str) -> int:
     """Learn rules from marked cases, show them and what they gain, and write them as packs into the folder `out`.
 
     Without a folder nothing is written. Returns 0 or 3.
     """
-    settings = asked.settings(options)
     lesson = _BOOK.taught(
         _cases(patterns), settings, recipe(_EVALUATOR, settings, read(settings)), shipped(_EVALUATOR.name)
     )

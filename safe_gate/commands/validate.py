@@ -11,7 +11,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, InputFile, Problem, Verdict
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
@@ -117,13 +117,12 @@ def _under(
         yield from measured.problems
         yield measured.cases
     elif packs and options:
-        yield from _of_rules(evaluator, own)
+        yield from _of_rules(evaluator, asked.settings(own))
 
 
-def _of_rules(evaluator: Evaluator, options: Options) -> Iterator[Problem]:
+def _of_rules(evaluator: Evaluator, settings: JsonObject) -> Iterator[Problem]:
     """Yield what is wrong with the rules that options name, and with what they say of rules."""
     try:
-        settings = asked.settings(options)
         own_rules.load(evaluator, settings, own_rules.read(settings))
     except CannotJudge as error:
         yield from error.problems
@@ -141,7 +140,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         else:
             options = read({"config": path}, {}, config_file.read_config)
             with_rules = [one for one in EVALUATORS.values() if one.rule_files]
-            yield from (problem for one in with_rules for problem in _of_rules(one, options))
+            yield from (problem for one in with_rules for problem in _of_rules(one, asked.settings(options)))
             yield from unknown_names.misnamed(options, EVALUATORS, own_rules.read(asked.settings(options)))
     except CannotJudge as error:
         yield from error.problems

@@ -38,14 +38,14 @@ def finished(
     options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None
 ) -> tuple[Report, Sequence[Problem]]:
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
-    begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options))
+    begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options.report_dir, options.reports))
     report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
     return _concluded(report, problems, options, effects, recorded)
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
-    problems = refusals.as_shown(problems, options)
+    problems = refusals.as_shown(problems, options.text)
     if options.mode == "publish":
         delivery.tell_of_refusal(problems, options, effects)
         return complain(problems, effects)
@@ -88,7 +88,7 @@ def _concluded(
     report: Report, problems: Sequence[Problem], options: Options, effects: Effects, recorded: Recorded
 ) -> tuple[Report, Sequence[Problem]]:
     """Conclude a run; return its report with its problems, which are others where the report cannot be written."""
-    drawn, written = _reports(options), []
+    drawn, written = _reports(options.report_dir, options.reports), []
     try:
         run = formats.Run(ReportView(report, problems), effects.folder, recorded)
         writing.write_all({path: draw(run) for path, draw in drawn.items()})
@@ -113,7 +113,7 @@ def _concluded(
     return report, problems
 
 
-def _reports(options: Options) -> dict[Path, Draw]:
+def _reports(report_dir: str, reports: Sequence[str]) -> dict[Path, Draw]:
     """Return what draws each of a run's reports, by its path."""
-    folder = Path(options.report_dir)
-    return {folder / name: draw for name, draw in formats.files(options.reports)}
+    folder = Path(report_dir)
+    return {folder / name: draw for name, draw in formats.files(reports)}

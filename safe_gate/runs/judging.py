@@ -71,11 +71,11 @@ def made(
         ruling, base = ruling_of(options, effects, sides), None
         if recorded is None and ruling.options.baseline:
             try:
-                refuse_itself(ruling.options)
+                refuse_itself(ruling.options.baseline)
                 base = sides.at(ruling.options.baseline, ruling.options)
             except CannotJudge as error:
                 _, problems, inputs = _measured(ruling, sides, effects, tally.unscored)
-                problems = (*problems, *refusals.as_shown(error.problems, options))
+                problems = (*problems, *refusals.as_shown(error.problems, options.text))
                 return Made(error_report(problems, ruling.options, effects, inputs), problems)
         begin(ruling.options)
         return _judged(ruling, base, effects, sides, recorded, merged)
@@ -114,7 +114,7 @@ def _measured(
     With `keeps_facts`, what is asked of the cases is kept.
     """
     side, at, run = ruling.side, effects.generated_at, sides.snapshot(HERE)
-    keeps = _kept(run.options)._replace(facts=keeps_facts)
+    keeps = _kept(run.options.reports, run.options.text)._replace(facts=keeps_facts)
     measured: dict[str, measure.Measured | None] = dict.fromkeys(EVALUATORS)
     for evaluator in asked.given(side.options):
         recipe = ruling.recipes.get(evaluator.name, "")
@@ -164,7 +164,7 @@ def _judged(
 ) -> Made:
     """Return the report of a run; `base` is its baseline."""
     judging, run = ruling.options, sides.snapshot(HERE)
-    is_weakening_sought = recorded is None and _seeks_weakening(base, ruling, run.options, effects)
+    is_weakening_sought = recorded is None and _seeks_weakening(base, ruling, run.options.on_weakened, effects)
     measured, problems, inputs = _measured(
         ruling, sides, effects, merged.source if merged else tally.scored, keeps_facts=is_weakening_sought
     )
@@ -191,14 +191,14 @@ def _judged(
             if ruling.base and found.waivers:
                 found = replace(found, waivers=_without_dropped(found.waivers, run))
             if judging.baseline:
-                found, past = _compared(found, ruling, base, run.options, effects, sides)
+                found, past = _compared(found, ruling, base, effects, sides)
             if is_weakening_sought:
                 cases = _own_cases(measured, inputs, ruling, run)
                 found = replace(found, weakened=weakened(base, past, cases, ruling, effects, sides))
     except CannotJudge as error:
-        problems = refusals.as_shown(error.problems, run.options)
+        problems = refusals.as_shown(error.problems, run.options.text)
         return Made(error_report(problems, judging, effects, inputs), problems)
-    texts = _recorded(measured, found.comparison, past, run.options)
+    texts = _recorded(measured, found.comparison, past, _kept(run.options.reports, run.options.text).texts)
     outcomes = gate_rules.judge(found, gate_policy(judging))
     verdict = gate_rules.verdict(outcomes)
     if verdict is Verdict.ERROR:
@@ -211,19 +211,16 @@ def _judged(
     return Made(differences.with_digests(report), (), texts)
 
 
-def _kept(options: Options) -> Keeps:
+def _kept(reports: Sequence[str], text: str) -> Keeps:
     """Return what is kept: the page shows the texts of all cases, the comment a line of those that fail."""
-    columns = formats.show_columns(options.reports)
-    if options.text != "full":
+    columns = formats.show_columns(reports)
+    if text != "full":
         return Keeps("", columns)
-    return Keeps("all" if formats.show_texts(options.reports) else "failing", columns)
+    return Keeps("all" if formats.show_texts(reports) else "failing", columns)
 
 
-def _recorded(
-    measured: _Measured, found: Comparison | None, past: comparison.Past | None, options: Options
-) -> Recorded:
-    """Return the texts that a run recorded, and those of its baseline, if the run's own options show them."""
-    kept = _kept(options).texts
+def _recorded(measured: _Measured, found: Comparison | None, past: comparison.Past | None, kept: str) -> Recorded:
+    """Return the texts that a run recorded, and those of its baseline, as far as they are `kept` (`Keeps.texts`)."""
     columns = {name: one.columns for name, one in measured.items() if one}
     if not kept:
         return Recorded(columns=columns)
@@ -271,7 +268,6 @@ def _compared(
     found: Found,
     ruling: Ruling,
     base: source.Baseline | None,
-    options: Options,
     effects: Effects,
     sides: Sides,
 ) -> tuple[Found, comparison.Past | None]:
@@ -279,18 +275,20 @@ def _compared(
     judging, at, past = ruling.options, effects.generated_at, None
     side = comparison.side(found.parts, ruling.side)
     if base is not None:
-        texts = _kept(options).texts == "all"
+        run = sides.snapshot(HERE).options
+        texts = _kept(run.reports, run.text).texts == "all"
         past = comparison.past(base, sides.side_of, side, ruling.side, at, texts=texts)
-    compared = comparison.against(base, past, side, judging, at, waived=waivers.let_pass(found))
-    if source.is_replaced(judging):
+    named, guards = comparison.named(base, judging.baseline, at), comparison.guards(judging)
+    compared = comparison.against(named, past, side, guards, judging.cluster_key, waived=waivers.let_pass(found))
+    if source.is_replaced(judging.baseline, judging.report_dir):
         compared = replace(compared, replaces_baseline=True)
     return replace(found, comparison=compared), past
 
 
-def _seeks_weakening(base: source.Baseline | None, ruling: Ruling, options: Options, effects: Effects) -> bool:
+def _seeks_weakening(base: source.Baseline | None, ruling: Ruling, on_weakened: str, effects: Effects) -> bool:
     """Tell whether a run is to find where the gate is weaker than before."""
     has_base = base or ruling.base or (ruling.options.baseline and effects.context.subject.base_sha)
-    return bool(has_base) or ruling.breaks_on_weakened(options)
+    return bool(has_base) or ruling.breaks_on_weakened(on_weakened)
 
 
 def _own_cases(measured: _Measured, inputs: Sequence[InputFile], ruling: Ruling, run: Snapshot) -> Mapping[str, Facts]:

@@ -56,9 +56,9 @@ class Ruling:
         """The settings that judge."""
         return self.side.options
 
-    def breaks_on_weakened(self, own: Options) -> bool:
+    def breaks_on_weakened(self, own: str) -> bool:
         """Tell whether a weaker gate breaks the run, by the settings that judge or by the run's own."""
-        return "fail" in (self.options.on_weakened, own.on_weakened)
+        return "fail" in (self.options.on_weakened, own)
 
 
 _HEAD_HERE = "head here"
@@ -95,9 +95,9 @@ def ruling_of(options: Options, effects: Effects, sides: Sides) -> Ruling:
     return Ruling(side, recipes, base)
 
 
-def refuse_itself(options: Options) -> None:
+def refuse_itself(baseline: str) -> None:
     """Raise CannotJudge for a baseline that is what a run is about."""
-    if options.baseline == ".":
+    if baseline == ".":
         words = "is the working folder, which the run itself is about; name a commit or an earlier report"
         raise CannotJudge(Problem(Place("baseline"), words))
 

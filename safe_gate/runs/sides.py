@@ -81,7 +81,15 @@ class Sides:
     ) -> AbstractContextManager[source.Baseline | None]:
         effects = self._effects
         connect = partial(effects.connect, effects.context.api_url, options, effects.out, "fetch_timeout")
-        return source.opened(spec, patterns, effects.context, connect, options, folder=effects.folder)
+        return source.opened(
+            spec,
+            patterns,
+            effects.context,
+            connect,
+            options.github_token,
+            is_required=options.baseline_required,
+            folder=effects.folder,
+        )
 
 
 @contextmanager

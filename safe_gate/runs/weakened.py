@@ -37,7 +37,7 @@ def weakened(
     read already. What cannot be read is an error where a weaker gate breaks the run, else it is not known.
     """
     run = sides.snapshot(HERE)
-    options, is_needed = run.options, ruling.breaks_on_weakened(run.options)
+    options, is_needed = run.options, ruling.breaks_on_weakened(run.options.on_weakened)
     head, left_out = terms.at(run, run.root, cases), tuple(_left_out(ruling, options))
     for base_of in _bases(compared, ruling, options, effects, sides):
         try:
@@ -49,7 +49,7 @@ def weakened(
         except CannotJudge:
             if is_needed or is_needed_by_base(options, effects, sides):
                 raise
-    return terms.held_against_nothing(options)
+    return terms.held_against_nothing(options.on_weakened)
 
 
 def terms_of(
@@ -108,7 +108,7 @@ def _bases(
     That is the event's base commit if it has one: what to compare outputs with may be named by a config file
     that came with the change.
     """
-    is_needed, has_base = ruling.breaks_on_weakened(options), bool(effects.context.subject.base_sha)
+    is_needed, has_base = ruling.breaks_on_weakened(options.on_weakened), bool(effects.context.subject.base_sha)
     is_commit = compared is not None and compared.report is None
     if ruling.base:
         yield lambda: ruling.base

@@ -50,5 +50,5 @@ def read(evaluator: Evaluator, options: Options, root: Path) -> tuple[Facts, lis
     for case in taken.cases():
         found.take(lines([facts_of(case)]))
     if taken.problems:
-        raise CannotJudge(*refusals.as_shown(taken.problems, options))
+        raise CannotJudge(*refusals.as_shown(taken.problems, options.text))
     return Facts(found), taken.inputs

@@ -88,7 +88,7 @@ def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
         if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(settings(options))):
             found = (lacking,)
         problems += found
-    return counts, as_shown(problems, options)
+    return counts, as_shown(problems, options.text)
 
 
 def tell_skipped(skipped: Sequence[str], setting: str, tell: Callable[[str], None]) -> None:

@@ -122,7 +122,7 @@ def part(
         progress.scored(tallies[0].cases)
         if len(sums[0].groups) > bounds.tags:
             raise CannotJudge(too_many_tags(bounds.tags))
-    first, *others = (one.measured(options, generated_at, problems) for one in sums)
+    first, *others = (one.measured(settings(options), generated_at, problems) for one in sums)
     first = replace(first, inputs=tuple(inputs), skipped=tuple(skipped))
     return replace(first, again=others[0]) if others else first
 
@@ -152,17 +152,17 @@ class _Sums:
         self._facts.take(tally.facts)
         self._totals.add(tally.totals)
 
-    def measured(self, options: Options, generated_at: str, problems: Sequence[Problem]) -> Measured:
+    def measured(self, settings: JsonObject, generated_at: str, problems: Sequence[Problem]) -> Measured:
         """Return what they come to with problems that were found before, but for files."""
         evaluator, by, total = self._evaluator, self._by, self._totals.total()
         problems = (*problems, *self.problems.kept(), *evaluator.unserved(total, by))
         if not (problems or self._count):
-            lacking = no_case(evaluator, settings(options), self.groups, self._left_out)
+            lacking = no_case(evaluator, settings, self.groups, self._left_out)
             problems = (lacking,) if lacking else ()
         is_whole = not problems and 0 < self._count == len(self._entries)
         return Measured(
             part=evaluator.report(total, self._entries, by, generated_at) if is_whole else None,
-            problems=as_shown(problems, options),
+            problems=as_shown(problems, settings["text"]),
             entries=self._entries,
             cases=self._count,
             groups=self.groups,

@@ -9,7 +9,6 @@ from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.spool import Store
-from safe_gate.settings.options import Options
 
 
 def too_many_tags(most: int) -> Problem:
@@ -58,6 +57,6 @@ def missing(what: str, expected: str) -> Problem:
     return Problem(Place(what), f"is not set, so there is nothing to judge; expected {expected}")
 
 
-def as_shown(problems: Sequence[Problem], options: Options) -> tuple[Problem, ...]:
+def as_shown(problems: Sequence[Problem], text: str) -> tuple[Problem, ...]:
     """Return problems as they may be shown: with `text: none` they quote no recorded text."""
-    return tuple(problems if options.text == "full" else (problem.without_texts() for problem in problems))
+    return tuple(problems if text == "full" else (problem.without_texts() for problem in problems))

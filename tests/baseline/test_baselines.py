@@ -59,7 +59,8 @@ def open_(
     options: Options = OPTIONS,
     folder: str = "evals",
 ) -> AbstractContextManager[Baseline | None]:
-    return opened(spec, patterns_of(options), where, connect, options, folder=folder)
+    patterns, is_required = patterns_of(options), options.baseline_required
+    return opened(spec, patterns, where, connect, options.github_token, is_required=is_required, folder=folder)
 
 
 def refusal(baseline: AbstractContextManager[Baseline | None]) -> str:
