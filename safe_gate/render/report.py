@@ -75,12 +75,6 @@ def broken_rules(report: Report) -> dict[str, list[RuleOutcome]]:
     return broken
 
 
-def _finds(evaluator: Evaluator) -> dict[str, Set[Severity]]:
-    """Return which cases to look at the rules of an evaluator count where they name none, by severity."""
-    rules = {rule.name: rule.finds for rule in (*evaluator.rules, *evaluator.group_rules)}
-    return {**rules, **dict.fromkeys(("min-drop", "max-score-drop"), ALL)}
-
-
 @dataclass(frozen=True, slots=True)
 class _Counted:
     """Which cases to look at broken rules of an evaluator count: by name, by group and severity, or by that alone."""
@@ -93,7 +87,8 @@ class _Counted:
     def of(cls, parts: Parts, evaluator: Evaluator, broken: Sequence[RuleOutcome]) -> _Counted:
         """Return what some broken rules of an evaluator count."""
         by_group: dict[str, set[Severity]] = {}
-        finds = _finds(evaluator)
+        finds = {rule.name: rule.finds for rule in (*evaluator.rules, *evaluator.group_rules)}
+        finds |= dict.fromkeys(("min-drop", "max-score-drop"), ALL)
         for rule in broken:
             if not rule.names:
                 by_group.setdefault(rule.group, set()).update(finds.get(rule.rule, ()))

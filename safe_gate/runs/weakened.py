@@ -74,7 +74,8 @@ def _left_out(ruling: Ruling, options: Options) -> Iterator[Weakening]:
     What they add is judged once it is merged, as a new limit is. Other patterns for the same files leave out none.
     """
     for name in OF_INPUTS if ruling.base else ():
-        judged, own = (_listed(getattr(one, name)) for one in (ruling.options, options))
+        values = (getattr(one, name) for one in (ruling.options, options))
+        judged, own = (value if isinstance(value, tuple) else (value,) for value in values)
         gone = [one for one in judged if one not in own]
         if gone and _files_of(name, ruling.options) - _files_of(name, options):
             new = [one for one in own if one not in judged]
@@ -90,10 +91,6 @@ def _files_of(name: str, options: Options) -> set[Path]:
             return set(map(disk.location, named.expanded(one, options, outputs=outputs).paths))
     paths, _ = matching.expand(getattr(options, name))
     return set(map(disk.location, paths))
-
-
-def _listed(value: str | tuple[str, ...]) -> tuple[str, ...]:
-    return value if isinstance(value, tuple) else (value,)
 
 
 def _bases(
