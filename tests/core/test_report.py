@@ -11,6 +11,8 @@ import pytest
 
 from safe_gate.core.model import Verdict
 from safe_gate.core.report import Report
+from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.inputs import checked
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.render.jsonreport import to_json
 from tests.support.cases import BAD, DATA, REPOSITORY, Ran, turn, write_cases
@@ -28,7 +30,13 @@ def assert_read_and_written_alike(path: Path) -> Report:
     held = Report.from_json(value)
     assert held.to_json() == value
     assert to_json(held.to_json()) == text
+    assert_part_read_and_written_alike(held)
     return held
+
+
+def assert_part_read_and_written_alike(held: Report) -> None:
+    if part := held.parts["safe_v0"]:
+        assert Part.from_json(part).to_json() == part
 
 
 BOTH = ("--safe-batch", str(EXAMPLES / "clinical/*_batch_*"), "--synthesis-cases", str(EXAMPLES / "empathy.jsonl"))
@@ -99,3 +107,4 @@ def test_a_baseline_and_an_earlier_report_are_read_as_they_were_written(safe_gat
     shutil.copy(DATA / "earlier/safe-gate.json", "earlier.json")
     value = json.loads(Path("earlier.json").read_text("utf-8"))
     assert Report.from_json(value).to_json() == value
+    assert_part_read_and_written_alike(Report.from_json(checked.report("earlier.json")))

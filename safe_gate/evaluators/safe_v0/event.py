@@ -7,6 +7,7 @@ from typing import Any
 
 from safe_gate.core.model import JsonObject, Judgement, Label
 from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.part import Part
 
 RESULT = "safe.v0.result"
 """The type of the event of a case."""
@@ -29,13 +30,13 @@ def result(entry: JsonObject, _judgements: Sequence[Judgement], *, with_text: bo
 
 def batches(part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
     """Yield the type, the batch id and the data of an event for each batch, in the order of the ids."""
-    for batch, figures in part["by_batch"].items():
-        labels = figures["label_distribution"]
+    for batch, figures in Part.from_json(part).by_batch.items():
+        labels = figures.rates.labels
         summary = {
-            "total_cases": figures["total_cases"],
+            "total_cases": figures.total_cases,
             "pass": labels[Label.PASS],
             "review": labels[Label.REVIEW],
             "fail": labels[Label.FAIL],
-            "overall_pass_rate": figures["pass_rates"]["overall"],
+            "overall_pass_rate": figures.rates.passes["overall"],
         }
-        yield BATCH, batch, {"concern_id": figures["concern_id"], "batch_id": batch, "summary": summary}
+        yield BATCH, batch, {"concern_id": figures.concern_id, "batch_id": batch, "summary": summary}

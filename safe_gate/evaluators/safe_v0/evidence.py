@@ -8,6 +8,7 @@ from safe_gate.core.figures import plural, score
 from safe_gate.core.model import JsonObject, Phrase
 from safe_gate.core.shown import Mark, Side
 from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.score import recorded_thresholds
 
 FIELDS = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
 
@@ -54,7 +55,7 @@ def _places(needle: str, text: str) -> Iterator[tuple[int, int]]:
 def decisions(part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
     """Return for each metric how it came to its score and label."""
     policy = part["policy"]
-    thresholds = policy["archetype_thresholds"].get(result["archetype"], policy["thresholds"])
+    thresholds = recorded_thresholds(policy, result["archetype"])
     told: dict[str, Phrase] = {}
     for metric in METRICS:
         details, limits = result["details"][metric], thresholds[metric]
@@ -66,6 +67,6 @@ def decisions(part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
             noun = "signal" if metric == "CR" else "phrase"
             counted = f"{found} of {plural(total, f'required {noun}')} found" if total else f"no {noun} is required"
         shown = score(result["scores"][metric])
-        limited = f"Pass from {score(limits['pass'])}, Review from {score(limits['review'])}."
+        limited = f"Pass from {score(limits.pass_)}, Review from {score(limits.review)}."
         told[metric] = (f"{counted[0].upper()}{counted[1:]}: {shown}. {limited}",)
     return told

@@ -15,7 +15,8 @@ from safe_gate.core.figures import ExactSum, add_up, share
 from safe_gate.core.model import Failure, JsonObject, Label
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold
+from safe_gate.evaluators.safe_v0.part import Archetype, Batch, Interval, Part, Rates, Vacuous
+from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold, recorded_thresholds
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
@@ -61,24 +62,20 @@ class Tally:
         """Return the share of cases with the label Pass."""
         return share(self.labels[Label.PASS], self.count)
 
-    def pass_rate_interval(self) -> dict[str, float]:
+    def pass_rate_interval(self) -> Interval:
         """Return the 95 % Wilson interval of the pass rate, of at least one case."""
         return _interval(self.labels[Label.PASS], self.count)
 
-    def rates(self) -> dict[str, Any]:
-        """Return what the whole and each batch report alike: means, pass rates and labels."""
-        return {
-            "mean_scores": {name: self.mean(name) for name in _SCORES},
-            "pass_rates": {
-                **{metric: share(self.passes[metric], self.count) for metric in METRICS},
-                "overall": self.pass_rate(),
-            },
-            "pass_rate_intervals": {
-                **{metric: _interval(self.passes[metric], self.count) for metric in METRICS},
-                "overall": self.pass_rate_interval(),
-            },
-            "label_distribution": {label.value: self.labels[label] for label in Label},
-        }
+    def rates(self) -> Rates:
+        """Return what the whole and each batch report alike."""
+        shares = {metric: share(self.passes[metric], self.count) for metric in METRICS}
+        intervals = {metric: _interval(self.passes[metric], self.count) for metric in METRICS}
+        return Rates(
+            means={name: self.mean(name) for name in _SCORES},
+            passes={**shares, "overall": self.pass_rate()},
+            intervals={**intervals, "overall": self.pass_rate_interval()},
+            labels={label.value: self.labels[label] for label in Label},
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -161,52 +158,34 @@ def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, genera
     are fractions in [0, 1], not rounded.
     """
     whole = totals.all
-    return {
-        "report_type": "SAFE_v0",
-        "generated_at": generated_at,
-        "batch_id": ",".join(sorted(totals.by_batch)),
-        "concern_id": ",".join(sorted(frozenset().union(*totals.concerns.values()))),
-        "policy": policy.as_json(),
-        "total_cases": whole.count,
-        "summary": {
-            "total_cases": whole.count,
-            "pass": whole.labels[Label.PASS],
-            "review": whole.labels[Label.REVIEW],
-            "fail": whole.labels[Label.FAIL],
-            "overall_pass_rate": whole.pass_rate(),
-        },
-        **whole.rates(),
-        "by_archetype": {
-            archetype: {
-                "count": tally.count,
-                **{f"mean_{metric}": tally.mean(metric) for metric in METRICS},
-                "passed": tally.labels[Label.PASS],
-                "pass_rate": tally.pass_rate(),
-                "pass_rate_interval": tally.pass_rate_interval(),
-            }
-            for archetype, tally in sorted(totals.by_archetype.items())
-        },
-        "by_batch": {
-            batch: {
-                "concern_id": ",".join(sorted(totals.concerns[batch])),
-                "total_cases": tally.count,
-                **tally.rates(),
-            }
+    return Part(
+        generated_at=generated_at,
+        batch_id=",".join(sorted(totals.by_batch)),
+        concern_id=",".join(sorted(frozenset().union(*totals.concerns.values()))),
+        policy=policy.as_json(),
+        total_cases=whole.count,
+        rates=whole.rates(),
+        by_archetype={name: _archetype(tally) for name, tally in sorted(totals.by_archetype.items())},
+        by_batch={
+            batch: Batch(",".join(sorted(totals.concerns[batch])), tally.count, tally.rates())
             for batch, tally in sorted(totals.by_batch.items())
         },
-        "vacuity": _vacuity(totals.vacuous, whole.count),
-        "no_reply": totals.no_reply,
-        "near_misses": totals.near_misses,
-        "unused_expectations": {name: totals.unused[name] for name in UNUSED},
-        "results": results,
-        "failure_analysis": {
-            "worst_performers": list(totals.worst),
-            "common_CR_misses": _common(totals.misses["CR"], "signal", "miss_count"),
-            "common_AH_violations": _common(totals.misses["AH"], "term", "count"),
-            "common_AC_misses": _common(totals.misses["AC"], "phrase", "miss_count"),
-            "total_AH_violations": totals.violations,
-        },
-    }
+        vacuous=_vacuous(sum(totals.vacuous.values()), len(METRICS) * whole.count),
+        vacuous_by_metric={metric: _vacuous(totals.vacuous.get(metric, 0), whole.count) for metric in METRICS},
+        no_reply=totals.no_reply,
+        near_misses=totals.near_misses,
+        unused={name: totals.unused[name] for name in UNUSED},
+        results=results,
+        worst=totals.worst,
+        common={metric: _common(totals.misses[metric]) for metric in METRICS},
+        violations=totals.violations,
+    ).to_json()
+
+
+def _archetype(tally: Tally) -> Archetype:
+    means = {metric: tally.mean(metric) for metric in METRICS}
+    passed = tally.labels[Label.PASS]
+    return Archetype(tally.count, means, passed, tally.pass_rate(), tally.pass_rate_interval())
 
 
 def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
@@ -214,30 +193,23 @@ def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
     policy = part["policy"]
     for result in part["results"]:
         if result["label"] != Label.PASS:
-            thresholds = policy["archetype_thresholds"].get(result["archetype"], policy["thresholds"])
-            low = frozenset(metric for metric in METRICS if result["scores"][metric] < thresholds[metric]["pass"])
+            thresholds = recorded_thresholds(policy, result["archetype"])
+            low = frozenset(metric for metric in METRICS if result["scores"][metric] < thresholds[metric].pass_)
             yield Failure(result["test_id"], low, result)
 
 
-def _interval(part: int, whole: int) -> dict[str, float]:
-    low, high = wilson(part, whole)
-    return {"low": low, "high": high}
+def _interval(part: int, whole: int) -> Interval:
+    return Interval(*wilson(part, whole))
 
 
-def _vacuity(vacuous: Mapping[str, int], cases: int) -> dict[str, Any]:
-    """Return how many scores are 1.0 because nothing was expected: of all, and of each metric."""
-
-    def counted(number: int, total: int) -> dict[str, Any]:
-        return {"total": total, "vacuous": number, "share": share(number, total)}
-
-    by_metric = {metric: counted(vacuous.get(metric, 0), cases) for metric in METRICS}
-    return {"scores": counted(sum(vacuous.values()), len(METRICS) * cases), "by_metric": by_metric}
+def _vacuous(number: int, total: int) -> Vacuous:
+    return Vacuous(total, number, share(number, total))
 
 
 def _merge(first: Mapping[str, Tally], second: Mapping[str, Tally]) -> dict[str, Tally]:
     return {key: first.get(key, Tally()) + second.get(key, Tally()) for key in {**first, **second}}
 
 
-def _common(counts: Counter[str], needle: str, count: str) -> list[dict[str, Any]]:
+def _common(counts: Counter[str]) -> list[tuple[str, int]]:
     """Return needles with their counts, the most common first, ties by code point."""
-    return [{needle: text, count: n} for text, n in sorted(counts.items(), key=lambda item: (-item[1], item[0]))]
+    return sorted(counts.items(), key=lambda item: (-item[1], item[0]))

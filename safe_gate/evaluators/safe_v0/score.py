@@ -40,6 +40,12 @@ class Threshold:
         return Label.REVIEW if score >= self.review else Label.FAIL
 
 
+def recorded_thresholds(policy: JsonObject, archetype: str) -> dict[str, Threshold]:
+    """Return the threshold of each metric for an archetype, of the policy that a report records."""
+    found = policy["archetype_thresholds"].get(archetype, policy["thresholds"])
+    return {metric: Threshold(found[metric]["pass"], found[metric]["review"]) for metric in METRICS}
+
+
 @dataclass(frozen=True, slots=True)
 class Policy:
     """How cases are scored: a threshold and a weight for each of `METRICS`, in that order.

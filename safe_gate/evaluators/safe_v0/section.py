@@ -5,7 +5,7 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.model import JsonObject, Judgement, Label, Phrase, Place, Severity, Untrusted, Words
@@ -13,7 +13,8 @@ from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.views import View
 from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.score import Threshold
+from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous
+from safe_gate.evaluators.safe_v0.score import recorded_thresholds
 
 _TOP_ISSUES = 3
 _MOST_QUOTED = 20  # of what one case lacks: hundreds would leave no room for others
@@ -23,10 +24,10 @@ _EXPECTED = {"CR": "signals to find", "AH": "forbidden terms", "AC": "phrases to
 
 def section(report: JsonObject) -> Section:
     """Return the scorecard of a SAFE v0 report as values, for any renderer to draw."""
-    total = report["total_cases"]
-    labels = report["label_distribution"]
+    part = Part.from_json(report)
+    total, labels, results = part.total_cases, part.rates.labels, part.results
     return Section(
-        title=("SAFE v0 Scorecard - ", Untrusted(report["concern_id"])),
+        title=("SAFE v0 Scorecard - ", Untrusted(part.concern_id)),
         headline=f"{plural(total, 'case')}: " + ", ".join(f"{labels[label]} {label}" for label in Label),
         counts=(
             f"Total Cases: {total}",
@@ -35,27 +36,27 @@ def section(report: JsonObject) -> Section:
         metrics=Table(
             header=("Metric", "Mean Score", "Pass Rate", "Status"),
             align="^^^<",
-            rows=tuple(_metric_row(metric, report) for metric in METRICS),
+            rows=tuple(_metric_row(metric, part) for metric in METRICS),
             min_widths=(6, 10, 9, 35),
         ),
-        footer=f"Composite: {score(report['mean_scores']['composite'])}",
+        footer=f"Composite: {score(part.rates.means['composite'])}",
         cases_title="Per-Case Breakdown",
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
             align="<<^^^<",
-            rows=View(lambda: map(_case_row, report["results"])),
+            rows=View(lambda: map(_case_row, results)),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
-        issues=tuple(_issues(report["failure_analysis"])),
-        findings=View(lambda: map(finding, filter(_is_to_be_seen, report["results"]))),
+        issues=tuple(_issues(part.common)),
+        findings=View(lambda: map(finding, filter(_is_to_be_seen, results))),
         notes=(
-            *without_reply(report["no_reply"], "test_id", report["results"]),
-            *_near(report["near_misses"], report["results"]),
-            *_unused(report["unused_expectations"]),
-            *_own_thresholds(report),
-            *_vacuous(report["vacuity"]["by_metric"]),
+            *without_reply(part.no_reply, "test_id", results),
+            *_near(part.near_misses, results),
+            *_unused(part.unused),
+            *_own_thresholds(part),
+            *_vacuous(part.vacuous_by_metric),
         ),
-        details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(report["by_archetype"])),),
+        details=(("Pass rate by archetype, with its 95 % interval", _by_archetype(part.by_archetype)),),
     )
 
 
@@ -77,51 +78,50 @@ def _near(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
         yield (f"{cases} {words}: ", *named, ". safe-match: normalised ignores typography.")
 
 
-def _unused(counts: JsonObject) -> Iterator[Phrase]:
+def _unused(counts: Mapping[str, int]) -> Iterator[Phrase]:
     """Yield a sentence on the expectations of cases that have no effect."""
     used = [f"{name} ({plural(count, 'case')})" for name, count in counts.items() if count]
     if used:
         yield (f"SAFE v0 accepts {' and '.join(used)}, but does not check {'it' if len(used) == 1 else 'them'}.",)
 
 
-def _own_thresholds(report: JsonObject) -> Iterator[Phrase]:
+def _own_thresholds(part: Part) -> Iterator[Phrase]:
     """Yield a sentence that names the archetypes of the run whose labels follow thresholds of their own."""
-    own = [name for name in report["policy"]["archetype_thresholds"] if name in report["by_archetype"]]
+    own = [name for name in part.policy["archetype_thresholds"] if name in part.by_archetype]
     if own:
         yield ("Labelled by its own thresholds: archetype ", *first_few(own, len(own)), ".")
 
 
-def _by_archetype(by_archetype: JsonObject) -> Table:
+def _by_archetype(by_archetype: Mapping[str, Archetype]) -> Table:
     rows: tuple[tuple[Words, ...], ...] = tuple(
         (
             Untrusted(name),
-            str(group["count"]),
-            *(score(group[f"mean_{metric}"]) for metric in METRICS),
-            with_interval(group["pass_rate"], **group["pass_rate_interval"]),
+            str(group.cases),
+            *(score(group.means[metric]) for metric in METRICS),
+            with_interval(group.pass_rate, *group.interval),
         )
         for name, group in by_archetype.items()
     )
     return Table(("Archetype", "Cases", *METRICS, "Pass rate"), "<>>>>>", rows)
 
 
-def _vacuous(by_metric: JsonObject) -> Iterator[Phrase]:
+def _vacuous(by_metric: Mapping[str, Vacuous]) -> Iterator[Phrase]:
     """Yield a sentence for each metric of which most scores say nothing: a green that nobody earned."""
     for metric, expected in _EXPECTED.items():
-        vacuous, total = by_metric[metric]["vacuous"], by_metric[metric]["total"]
+        vacuous, total = by_metric[metric].vacuous, by_metric[metric].total
         if 2 * vacuous > total:
             cases = f"{vacuous} of {plural(total, 'case names', 'cases name')}"
             yield (f"{metric}: {cases} no {expected}, so 1.00 there proves nothing.",)
 
 
-def _metric_row(metric: str, report: JsonObject) -> tuple[str, str, str, str]:
-    mean = report["mean_scores"][metric]
-    return metric, score(mean), percent(report["pass_rates"][metric]), _status(metric, mean, report)
+def _metric_row(metric: str, part: Part) -> tuple[str, str, str, str]:
+    mean = part.rates.means[metric]
+    return metric, score(mean), percent(part.rates.passes[metric]), _status(metric, mean, part)
 
 
-def _status(metric: str, mean: float, report: JsonObject) -> str:
+def _status(metric: str, mean: float, part: Part) -> str:
     """Hold a mean against its thresholds; AH warns at any violation (decision 29)."""
-    limits = report["policy"]["thresholds"][metric]
-    violations = report["failure_analysis"]["total_AH_violations"]
+    limits, violations = part.policy["thresholds"][metric], part.violations
     if mean < limits["review"]:
         return "FAIL (below review threshold)"
     if metric == "AH" and violations:
@@ -129,17 +129,13 @@ def _status(metric: str, mean: float, report: JsonObject) -> str:
     return "OK" if mean >= limits["pass"] else "WARN (review threshold)"
 
 
-def _issues(analysis: JsonObject) -> Iterator[tuple[str, Phrase]]:
-    for title, key, needle, count in (
-        ("CR Misses", "common_CR_misses", "signal", "miss_count"),
-        ("AH Violations", "common_AH_violations", "term", "count"),
-        ("AC Misses", "common_AC_misses", "phrase", "miss_count"),
-    ):
-        entries = analysis[key]
+def _issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[str, Phrase]]:
+    for metric, title in (("CR", "CR Misses"), ("AH", "AH Violations"), ("AC", "AC Misses")):
+        entries = common[metric]
         if entries:
             phrase: list[str | Untrusted] = []
-            for entry in entries[:_TOP_ISSUES]:
-                phrase += [", " if phrase else "", Untrusted(entry[needle]), f" ({plural(entry[count], 'case')})"]
+            for needle, count in entries[:_TOP_ISSUES]:
+                phrase += [", " if phrase else "", Untrusted(needle), f" ({plural(count, 'case')})"]
             more = len(entries) - _TOP_ISSUES
             yield title, (*phrase, f", and {more} more" if more > 0 else "")
 
@@ -168,20 +164,21 @@ def finding(result: JsonObject) -> Finding:
     )
 
 
-def rates(part: JsonObject) -> Iterator[Rate]:
+def rates(report: JsonObject) -> Iterator[Rate]:
     """Yield the cases labelled Pass, those that pass each metric, then those of each archetype labelled Pass."""
-    total = part["total_cases"]
-    yield Rate("Labelled Pass", "all cases", part["label_distribution"][Label.PASS], total, "min-pass-rate")
+    part = Part.from_json(report)
+    total = part.total_cases
+    yield Rate("Labelled Pass", "all cases", part.rates.labels[Label.PASS], total, "min-pass-rate")
     for metric in METRICS:
-        yield Rate("Passes by metric", metric, round(part["pass_rates"][metric] * total), total)
-    for name, group in sorted(part["by_archetype"].items(), key=lambda one: -one[1]["count"]):
-        passed, count = group["passed"], group["count"]
-        yield Rate("Labelled Pass, by archetype", Untrusted(name), passed, count, "min-pass-rate", name)
+        yield Rate("Passes by metric", metric, round(part.rates.passes[metric] * total), total)
+    for name, group in sorted(part.by_archetype.items(), key=lambda one: -one[1].cases):
+        yield Rate("Labelled Pass, by archetype", Untrusted(name), group.passed, group.cases, "min-pass-rate", name)
 
 
-def labels(part: JsonObject) -> dict[str, int]:
+def labels(report: JsonObject) -> dict[str, int]:
     """Return how many cases have each label."""
-    return {label.value: part["label_distribution"][label] for label in Label}
+    counts = Part.from_json(report).rates.labels
+    return {label.value: counts[label] for label in Label}
 
 
 EXPLAINED = {
@@ -208,11 +205,10 @@ EXPLAINED = {
 
 def judgements(part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
     """Yield what each metric says of a case, by the thresholds of its archetype."""
-    policy = part["policy"]
-    thresholds = policy["archetype_thresholds"].get(result["archetype"], policy["thresholds"])
+    thresholds = recorded_thresholds(part["policy"], result["archetype"])
     for metric in METRICS:
-        found, limits = result["scores"][metric], thresholds[metric]
-        label = Threshold(limits["pass"], limits["review"]).label(found)
+        found = result["scores"][metric]
+        label = thresholds[metric].label(found)
         noun, key = _COUNTED[metric]
         evidence = () if label is Label.PASS else _quoted(noun, result["details"][metric][key])
         yield Judgement(metric, label.value, _SEVERITIES[label], found, tuple(evidence))
