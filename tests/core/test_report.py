@@ -11,7 +11,8 @@ import pytest
 
 from safe_gate.core.model import Verdict
 from safe_gate.core.report import Report
-from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.evaluators.safe_v0 import part as safe_v0
+from safe_gate.evaluators.synthesis.report import part as synthesis
 from safe_gate.inputs import checked
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.render.jsonreport import to_json
@@ -35,8 +36,9 @@ def assert_read_and_written_alike(path: Path) -> Report:
 
 
 def assert_part_read_and_written_alike(held: Report) -> None:
-    if part := held.parts["safe_v0"]:
-        assert Part.from_json(part).to_json() == part
+    for name, read in (("safe_v0", safe_v0.Part.from_json), ("synthesis", synthesis.Part.from_json)):
+        if part := held.parts[name]:
+            assert read(part).to_json() == part
 
 
 BOTH = ("--safe-batch", str(EXAMPLES / "clinical/*_batch_*"), "--synthesis-cases", str(EXAMPLES / "empathy.jsonl"))

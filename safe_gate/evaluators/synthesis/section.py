@@ -5,7 +5,7 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, share, with_interval
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Place, Severity, Untrusted, Words
@@ -18,31 +18,33 @@ from safe_gate.evaluators.synthesis.deciding.reasons import causes, evidence, hi
 from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.report import failed_checks, is_as_expected
+from safe_gate.evaluators.synthesis.report.part import Part, Quality, Summary, Tagged, Verdicts
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 
 
 def section(report: JsonObject) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
-    summary = report["summary"]
-    unexpected = View(lambda: filter(_is_to_be_seen, report["results"]))
+    part = Part.from_json(report)
+    summary, results = part.summary, part.results
+    unexpected = View(lambda: filter(_is_to_be_seen, results))
     return Section(
         title=("Synthesis Scorecard",),
-        headline=f"{plural(summary['cases'], 'case')}: "
-        f"{plural(summary['unexpected_failures'], 'unexpected failure')}, {summary['expected_failures']} expected, "
-        + _labels(report),
+        headline=f"{plural(summary.cases, 'case')}: "
+        f"{plural(summary.unexpected_failures, 'unexpected failure')}, {summary.expected_failures} expected, "
+        + _labels(part),
         counts=(
-            f"Total Cases: {summary['cases']}",
-            f"Passed: {summary['passed']} ({percent(share(summary['passed'], summary['cases']))})",
-            f"Expected failures: {summary['expected_failures']}",
-            f"Unexpected failures: {summary['unexpected_failures']}",
+            f"Total Cases: {summary.cases}",
+            f"Passed: {summary.passed} ({percent(share(summary.passed, summary.cases))})",
+            f"Expected failures: {summary.expected_failures}",
+            f"Unexpected failures: {summary.unexpected_failures}",
         ),
         metrics=Table(
             header=("Check", "Passed", "Failed", "N/A", "Labels", "False alarms", "Misses"),
             align="<>>><>>",
-            rows=tuple(_check_row(name, summary) for name in in_order(summary["by_check"])),
+            rows=tuple(_check_row(name, summary) for name in in_order(summary.by_check)),
         ),
-        footer=f"Negative examples that pass: {summary['unexpected_passes']}    {_labels(report)}",
+        footer=f"Negative examples that pass: {summary.unexpected_passes}    {_labels(part)}",
         cases_title="Cases to look at",
         cases=Table(
             header=("Case", "Result", "Checks"),
@@ -52,23 +54,23 @@ def section(report: JsonObject) -> Section:
         issues=(),
         findings=View(lambda: map(finding, unexpected)),
         notes=(
-            *without_reply(summary["no_reply"], "id", report["results"]),
-            *_disguised(summary["disguised"], report["results"]),
-            *_foreign(summary["not_english"], report["results"]),
-            *_vacuous(summary["by_check"]),
+            *without_reply(summary.no_reply, "id", results),
+            *_disguised(summary.disguised, results),
+            *_foreign(summary.not_english, results),
+            *_vacuous(summary.by_check),
         ),
-        details=(*_by_tag(summary["by_tag"]), *_quality(summary["label_quality"])),
+        details=(*_by_tag(summary.by_tag), *_quality(summary)),
     )
 
 
-def _by_tag(by_tag: JsonObject) -> Iterator[tuple[str, Table]]:
+def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
     """Yield the share of each tag's cases that pass or fail as they are expected to, the largest tags first."""
-    sizes = {tag: group["cases"] for tag, group in by_tag.items() if group["cases"] >= _LEAST}
+    sizes = {tag: group.cases for tag, group in by_tag.items() if group.cases >= _LEAST}
 
     def row(tag: str) -> tuple[Words, ...]:
         group = by_tag[tag]
-        rate = with_interval(group["pass_rate"], **group["pass_rate_interval"])
-        return Untrusted(tag), str(group["cases"]), str(group["unexpected_failures"]), rate
+        rate = with_interval(group.pass_rate, group.low, group.high)
+        return Untrusted(tag), str(group.cases), str(group.unexpected_failures), rate
 
     if sizes:
         tags = sorted(sizes, key=lambda tag: -sizes[tag])
@@ -97,61 +99,58 @@ def _disguised(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
         yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
 
 
-def _vacuous(by_check: JsonObject) -> Iterator[Phrase]:
+def _vacuous(by_check: Mapping[str, Verdicts]) -> Iterator[Phrase]:
     """Yield a sentence for each check of which most verdicts say nothing: a green that nobody earned."""
     for name, counts in by_check.items():
-        idle, total = counts["not_applicable"], sum(counts.values())
+        idle, total = counts.not_applicable, sum(counts)
         if 2 * idle > total:
             verdicts = f"{idle} of {plural(total, 'verdict is', 'verdicts are')}"
             yield (f"{title(name)}: {verdicts} not applicable, which passes but proves nothing.",)
 
 
-def _labels(report: JsonObject) -> str:
-    accuracy, without = report["summary"]["label_accuracy"], report["vacuity"]["cases"]["without_labels"]
-    if not accuracy["total"]:
+def _labels(part: Part) -> str:
+    total, matched, _ = part.summary.label_accuracy
+    without = part.unlabelled.part
+    if not total:
         return "no labels"
-    matched, total = accuracy["matched"], accuracy["total"]
     cases = f", {plural(without, 'case')} without" if without else ""
     return f"labels {matched} of {total}, {with_interval(matched / total, *wilson(matched, total))}{cases}"
 
 
-def _check_row(name: str, summary: JsonObject) -> tuple[str, ...]:
-    counts = summary["by_check"][name]
-    labels = summary["label_accuracy_by_check"].get(name)
-    verdicts = (str(counts[key]) for key in ("passed", "failed", "not_applicable"))
+def _check_row(name: str, summary: Summary) -> tuple[str, ...]:
+    verdicts = map(str, summary.by_check[name])
+    labels = summary.label_accuracy_by_check.get(name)
     if not labels:
         return title(name), *verdicts, "none", "", ""
-    rates = summary["label_quality"]["by_check"][name]
-    alarms, misses = (str(rates[key]) for key in ("false_positives", "false_negatives"))
-    return title(name), *verdicts, f"{labels['matched']} of {labels['total']}", alarms, misses
+    rates = summary.quality[name]
+    alarms, misses = str(rates.false_positives), str(rates.false_negatives)
+    return title(name), *verdicts, f"{labels.matched} of {labels.total}", alarms, misses
 
 
-def _quality(quality: JsonObject) -> tuple[tuple[str, Table], ...]:
+def _quality(summary: Summary) -> tuple[tuple[str, Table], ...]:
     """Return how the checks agree with labels as a table: over all cases, then tag by tag, the largest first."""
-    whole = quality["by_check"]
+    whole, by_tag = summary.quality, summary.quality_by_tag
     sizes = {
-        (tag, check): rates["labels"]
-        for tag, by_check in quality["by_tag"].items()
+        (tag, check): rates.labels
+        for tag, by_check in by_tag.items()
         for check, rates in by_check.items()
-        if rates["labels"] >= _LEAST
+        if rates.labels >= _LEAST
     }
     tagged = sorted(sizes, key=lambda group: -sizes[group])
 
     def rows() -> Iterator[tuple[Words, ...]]:
         yield from ((title(check), "all", *_quality_cells(whole[check])) for check in in_order(whole))
         for tag, check in tagged:
-            yield title(check), Untrusted(tag), *_quality_cells(quality["by_tag"][tag][check])
+            yield title(check), Untrusted(tag), *_quality_cells(by_tag[tag][check])
 
     header = ("Check", "Tag", "Labels", "TP", "FP", "TN", "FN", "Precision", "Recall", "Accuracy", "N/A")
     heading = f"Agreement with labels by check, and by tag from {_LEAST} labels on (positive: fails the reply)"
     return ((heading, Table(header, "<<" + ">" * 9, View(rows))),) if whole else ()
 
 
-def _quality_cells(rates: JsonObject) -> Iterator[str]:
-    for name in ("labels", "true_positives", "false_positives", "true_negatives", "false_negatives"):
-        yield str(rates[name])
-    for name in ("precision", "recall", "accuracy", "not_applicable"):
-        yield with_interval(**rates[name]) if rates[name] else "-"
+def _quality_cells(rates: Quality) -> Iterator[str]:
+    yield from map(str, rates.counts)
+    yield from (with_interval(*one) if one else "-" for one in rates.estimates)
 
 
 def _is_to_be_seen(result: JsonObject) -> bool:
@@ -194,22 +193,22 @@ def finding(result: JsonObject) -> Finding:
     )
 
 
-def rates(part: JsonObject) -> Iterator[Rate]:
+def rates(report: JsonObject) -> Iterator[Rate]:
     """Yield the cases that end as expected, the verdicts of each check, the agreement with labels, then tags."""
-    summary = part["summary"]
-    expected = summary["strict_passed"] + summary["expected_failures"]
-    yield Rate("As expected", "all cases", expected, summary["cases"], "min-synthesis-pass-rate")
-    for check in in_order(summary["by_check"]):
-        counts = summary["by_check"][check]
-        judged = counts["passed"] + counts["failed"]
-        yield Rate("Passes where the check applies, negative examples too", title(check), counts["passed"], judged)
-    for check in in_order(summary["label_accuracy_by_check"]):
-        counts = summary["label_accuracy_by_check"][check]
+    summary = Part.from_json(report).summary
+    expected = summary.strict_passed + summary.expected_failures
+    yield Rate("As expected", "all cases", expected, summary.cases, "min-synthesis-pass-rate")
+    for check in in_order(summary.by_check):
+        counts = summary.by_check[check]
+        judged = counts.passed + counts.failed
+        yield Rate("Passes where the check applies, negative examples too", title(check), counts.passed, judged)
+    for check in in_order(summary.label_accuracy_by_check):
+        agreed = summary.label_accuracy_by_check[check]
         rule = f"min-label-accuracy-{check.replace('_', '-')}"
-        yield Rate("Agreement with human labels", title(check), counts["matched"], counts["total"], rule)
-    sizes = {tag: group["cases"] for tag, group in summary["by_tag"].items() if group["cases"] >= _LEAST}
+        yield Rate("Agreement with human labels", title(check), agreed.matched, agreed.total, rule)
+    sizes = {tag: group.cases for tag, group in summary.by_tag.items() if group.cases >= _LEAST}
     for tag in sorted(sizes, key=lambda tag: -sizes[tag]):
-        passed = summary["by_tag"][tag]["passed_as_expected"]
+        passed = summary.by_tag[tag].passed_as_expected
         yield Rate("As expected, by tag", Untrusted(tag), passed, sizes[tag], "min-pass-rate", tag)
 
 

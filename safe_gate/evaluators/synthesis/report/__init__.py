@@ -6,7 +6,7 @@ Pure. `Totals` is a value: totals of parts add up, in any order, to the totals o
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -16,6 +16,16 @@ from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import in_order
+from safe_gate.evaluators.synthesis.report.part import (
+    Accuracy,
+    Estimate,
+    Part,
+    Quality,
+    Share,
+    Summary,
+    Tagged,
+    Verdicts,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,55 +131,56 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
                 }
 
     failed = cases["expected_failures"] + cases["unexpected_failures"]
-    return {
-        "summary": {
-            "cases": cases.total(),
-            "passed": cases.total() - failed,
-            "failed": failed,
-            "strict_passed": cases["strict_passed"],
-            "strict_failed": cases["unexpected_failures"],
-            "expected_failures": cases["expected_failures"],
-            "unexpected_failures": cases["unexpected_failures"],
-            "unexpected_passes": cases["unexpected_passes"],
-            "not_english": totals.not_english,
-            "no_reply": totals.no_reply,
-            "disguised": totals.disguised,
-            "by_check": {
-                name: {verdict: totals.verdicts[name, verdict] for verdict in _VERDICTS.values()} for name in checks
-            },
-            "by_tag": Lookup(
-                sorted({tag for tag, _ in totals.by_tag}),
-                lambda tag: _tagged(Counter({what: totals.by_tag[tag, what] for what in _OF_A_TAG})),
-            ),
-            "label_accuracy": _accuracy(totals.labels, checks),
-            "label_accuracy_by_check": {
-                name: _accuracy(totals.labels, [name])
-                for name in checks
-                if totals.labels[name, True] + totals.labels[name, False]
-            },
-            "label_quality": _quality(totals.confusion),
+    quality = _quality(totals.confusion)
+    summary = Summary(
+        cases=cases.total(),
+        passed=cases.total() - failed,
+        failed=failed,
+        strict_passed=cases["strict_passed"],
+        strict_failed=cases["unexpected_failures"],
+        expected_failures=cases["expected_failures"],
+        unexpected_failures=cases["unexpected_failures"],
+        unexpected_passes=cases["unexpected_passes"],
+        not_english=totals.not_english,
+        no_reply=totals.no_reply,
+        disguised=totals.disguised,
+        by_check={name: Verdicts(*(totals.verdicts[name, verdict] for verdict in _WORDS)) for name in checks},
+        by_tag=Lookup(
+            sorted({tag for tag, _ in totals.by_tag}),
+            lambda tag: _tagged(Counter({what: totals.by_tag[tag, what] for what in _OF_A_TAG})),
+        ),
+        label_accuracy=_accuracy(totals.labels, checks),
+        label_accuracy_by_check={
+            name: _accuracy(totals.labels, [name])
+            for name in checks
+            if totals.labels[name, True] + totals.labels[name, False]
         },
-        "vacuity": _vacuity(totals),
-        "failures": View(failing),
-        "results": results,
-    }
+        quality=quality(""),
+        quality_by_tag=Lookup(sorted({tag for _, tag, _, _ in totals.confusion} - {""}), quality),
+    )
+    idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
+    return Part(
+        summary,
+        _share(idle, totals.verdicts.total()),
+        _share(totals.unlabelled, cases.total()),
+        View(failing),
+        results,
+    ).to_json()
+
+
+def _share(part: int, whole: int) -> Share:
+    return Share(whole, part, share(part, whole))
 
 
 _OF_A_TAG = ("strict_passed", "expected_failures", "unexpected_failures", "unexpected_passes", "labels", "matched")
 
 
-def _tagged(found: Counter[str]) -> dict[str, Any]:
+def _tagged(found: Counter[str]) -> Tagged:
     as_expected = found["strict_passed"] + found["expected_failures"]
     cases = as_expected + found["unexpected_failures"] + found["unexpected_passes"]
     low, high = wilson(as_expected, cases)
-    return {
-        "cases": cases,
-        "passed_as_expected": as_expected,
-        "unexpected_failures": found["unexpected_failures"],
-        "pass_rate": as_expected / cases,
-        "pass_rate_interval": {"low": low, "high": high},
-        "labels": {"total": found["labels"], "matched": found["matched"]},
-    }
+    rate, labels = as_expected / cases, (found["labels"], found["matched"])
+    return Tagged(cases, as_expected, found["unexpected_failures"], rate, low, high, *labels)
 
 
 def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
@@ -184,41 +195,31 @@ def failed_checks(result: JsonObject) -> list[str]:
     return [name for name, check in result["checks"].items() if not check["pass"]]
 
 
-def _vacuity(totals: Totals) -> dict[str, Any]:
-    """Return how many verdicts pass because there is nothing to judge, and how many cases no person has labelled."""
-    verdicts, cases = totals.verdicts.total(), totals.cases.total()
-    idle = sum(number for (_, verdict), number in totals.verdicts.items() if verdict == _VERDICTS[None])
-    return {
-        "verdicts": {"total": verdicts, "not_applicable": idle, "share": share(idle, verdicts)},
-        "cases": {"total": cases, "without_labels": totals.unlabelled, "share": share(totals.unlabelled, cases)},
-    }
-
-
-def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> dict[str, Any]:
+def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accuracy:
     matched = sum(labels[name, True] for name in checks)
     total = matched + sum(labels[name, False] for name in checks)
-    return {"total": total, "matched": matched, "accuracy": 100 * matched / total if total else None}
+    return Accuracy(total, matched, 100 * matched / total if total else None)
 
 
-def _quality(confusion: Counter[tuple[str, str, str, str]]) -> dict[str, Any]:
-    """Return how the checks agree with people, by check and by tag and check, counted three ways."""
+def _quality(confusion: Counter[tuple[str, str, str, str]]) -> Callable[[str], dict[str, Quality]]:
+    """Return how the checks agree with people: a function from a tag, "" for all cases, to the figures by check."""
     checks: dict[str, set[str]] = {}
     for check, tag, _, _ in confusion:
         checks.setdefault(tag, set()).add(check)
 
-    def rates(tag: str) -> dict[str, Any]:
+    def rates(tag: str) -> dict[str, Quality]:
         return {
             check: _rates({said: {found: confusion[check, tag, said, found] for found in _WORDS} for said in _WORDS})
             for check in sorted(checks.get(tag, ()))
         }
 
-    return {"by_check": rates(""), "by_tag": Lookup(sorted(checks.keys() - {""}), rates)}
+    return rates
 
 
 _WORDS = tuple(_VERDICTS.values())
 
 
-def _rates(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
+def _rates(counts: Mapping[str, Mapping[str, int]]) -> Quality:
     """Return the counts and rates of one check; a positive is a verdict of `failed`."""
     total = sum(sum(row.values()) for row in counts.values())
     caught = counts["failed"]["failed"]
@@ -227,23 +228,22 @@ def _rates(counts: Mapping[str, Mapping[str, int]]) -> dict[str, Any]:
     # Not applicable is an automatic pass: it agrees with a label of pass as with its own.
     agreed = caught + counts["passed"]["passed"] + counts["passed"]["not_applicable"]
     agreed += counts["not_applicable"]["not_applicable"]
-    return {
-        "labels": total,
-        "confusion": {said: dict(row) for said, row in counts.items()},
-        "true_positives": caught,
-        "false_positives": alarms,
-        "true_negatives": total - caught - alarms - misses,
-        "false_negatives": misses,
-        "accuracy": _interval(agreed, total),
-        "precision": _interval(caught, caught + alarms),
-        "recall": _interval(caught, caught + misses),
-        "not_applicable": _interval(sum(row["not_applicable"] for row in counts.values()), total),
-    }
+    return Quality(
+        labels=total,
+        confusion=counts,
+        true_positives=caught,
+        false_positives=alarms,
+        true_negatives=total - caught - alarms - misses,
+        false_negatives=misses,
+        accuracy=_interval(agreed, total),
+        precision=_interval(caught, caught + alarms),
+        recall=_interval(caught, caught + misses),
+        not_applicable=_interval(sum(row["not_applicable"] for row in counts.values()), total),
+    )
 
 
-def _interval(part: int, whole: int) -> dict[str, float] | None:
+def _interval(part: int, whole: int) -> Estimate | None:
     """Return a share with its 95 % Wilson interval, None of nothing."""
     if not whole:
         return None
-    low, high = wilson(part, whole)
-    return {"value": part / whole, "low": low, "high": high}
+    return Estimate(part / whole, *wilson(part, whole))
