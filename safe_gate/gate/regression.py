@@ -116,7 +116,6 @@ def _compared(
     before, rescored, after = (
         {one.id: one for one in outcomes_of(name, part) if part is new or counts(one)} for part in (old, again, new)
     )
-    results = {result[evaluator.id_key]: result for result in old["results"]} if old else {}
     triples, unseparated = [], 0
     for case_id in sorted(before.keys() & after.keys()):
         was, now = before[case_id], after[case_id]
@@ -139,7 +138,10 @@ def _compared(
         removed=[Removed(i, _is_protected(before[i], guards)) for i in removed],
     )
     metrics = [one for name in names for one in _metric(name, evaluator.metric(name).test, triples)]
-    return Compared(cases, metrics, [_change(t, results[t.head.id], guards) for t in triples if t.is_news])
+    news = {triple.head.id: triple for triple in triples if triple.is_news}
+    every = ((result[evaluator.id_key], result) for result in (old["results"] if old and news else ()))
+    results = {case_id: result for case_id, result in every if case_id in news}  # few of all that a run has
+    return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
 
 
 def _shared_cluster(was: Outcome, now: Outcome) -> str:

@@ -18,7 +18,8 @@ from safe_gate.core.model import CannotJudge
 from safe_gate.core.views import HELD, View
 from safe_gate.inputs import spool
 from safe_gate.inputs.spool import Spool, Store
-from tests.support.cases import SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, git
 
 SafeGate = Callable[..., Ran]
 
@@ -58,6 +59,22 @@ def test_ten_times_the_replies_take_no_more_memory(command: list[str]) -> None:
     assert few == many != "0"
     assert least < most + 4096  # both were measured
     assert most < min(1.2 * least, _MOST)
+
+
+@pytest.mark.soak
+@on_linux
+@pytest.mark.usefixtures("safe_gate")
+def test_a_baseline_takes_little_memory_for_a_case_that_is_no_news() -> None:
+    git("init", "--quiet")
+    for reply in (GOOD, f"{GOOD} Take your time."):
+        for count in (_FEW, _MANY):
+            write_cases(Path(f"{count}.jsonl"), *(turn(f"case-{n}", assistant=reply) for n in range(count)))
+        commit()
+    (few, least), (many, most) = (
+        peak("run", "--baseline", "HEAD~1", "--synthesis-cases", f"{count}.jsonl") for count in (_FEW, _MANY)
+    )
+    assert few == many == "0"
+    assert most - least < 8 * (_MANY - _FEW)  # KiB; 14 a case when the baseline's results were held
 
 
 @pytest.mark.soak
