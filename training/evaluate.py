@@ -130,13 +130,14 @@ def applied(label: Label) -> Label:
 
 def grouped(found: Sequence[Label], title: str, key: Callable[[Label], str]) -> list[str]:
     """Return a table of agreement, a row for each value of a key, the most labels first."""
+    checks = [check for check in CHECKS if any(label.check == check for label in found)]
     rows = [
-        f"| {title} | labels | most common verdict | spec | default | {' | '.join(map(words, CHECKS))} |",
-        "|:--|--:|--:|--:|--:|" + "--:|" * len(CHECKS),
+        f"| {title} | labels | most common verdict | spec | default | {' | '.join(map(words, checks))} |",
+        "|:--|--:|--:|--:|--:|" + "--:|" * len(checks),
     ]
     for name, _ in sorted(Counter(map(key, found)).items(), key=lambda item: (-item[1], item[0])):
         some = [label for label in found if key(label) == name]
-        cells = [share(label.default == label.expected for label in some if label.check == check) for check in CHECKS]
+        cells = [share(label.default == label.expected for label in some if label.check == check) for check in checks]
         rows.append(f"| {name} | {figures(some)} | {' | '.join(cells)} |")
     return rows
 
@@ -183,13 +184,14 @@ def confusions(found: Sequence[Label]) -> list[str]:
 def robustness(rows: Sequence[Row], rules: Rules) -> list[str]:
     """Return the table of how many verdicts change when a reply is typed otherwise or neutral sentences are added."""
     table = ["| change of the reply | verdicts | changed |", "|:--|--:|--:|"]
+    checks = [check for check in CHECKS if any(check in row["expected"] for row in rows)]
     before = [verdicts(row, rules) for row in rows]
     for name, change in CHANGES.items():
         after = (verdicts({**row, "assistant": change(row["assistant"])}, rules) for row in rows)
         changed = [
             old[check] != new[check]
             for old, new in zip(before, after, strict=True)
-            for check in CHECKS
+            for check in checks
             if not (change in ADDING and check == "topic_pivot")
         ]
         table.append(f"| {name} | {len(changed)} | {share(changed)} |")
