@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from functools import partial
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, Config, Place, Problem
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
@@ -48,6 +48,7 @@ def unknown_groups(
     an evaluator no case is a problem already.
     """
     present = [found for found in measured.values() if found]
+    file = cache(partial(_file, options.config, root))
     every = {group for found in present for group in found.groups}
     is_whole = all(found.knows_groups and found.cases for found in present)
     for words in refusals.unknown_tags(options.tag, every) if is_whole else ():
@@ -63,27 +64,33 @@ def unknown_groups(
                 known = {one.casefold(): one for one in sorted(found.groups)}
                 words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
-                yield Problem(_set_at(options.config, root, setting, name), words, field=f"{setting}.{name}")
+                yield Problem(_set_at(file(), setting, name), words, field=f"{setting}.{name}")
 
 
 def misnamed(
     options: Options, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
+    file = cache(partial(_file, options.config, root))
     every = {field.name: getattr(options, field.name) for field in fields(options)}
     for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], asked.settings(options), own)
         with suppress(CannotJudge):  # of rules that cannot be read, whose names nobody knows
             for one in EVALUATORS[name].misnamed(every, by):
                 setting = one.setting.replace("_", "-")
-                place = _set_at(options.config, root, setting, one.name)
+                place = _set_at(file(), setting, one.name)
                 yield Problem(place, one.message, field=f"{setting}.{one.name}" if place.line else one.name)
 
 
-def _set_at(config: str, root: Path, setting: str, name: str) -> Place:
-    """Return where a config file names a group, or the setting that does if the file does not."""
+def _file(config: str, root: Path) -> Config | None:
+    """Return a config file, None if there is none that can be read."""
     with suppress(CannotJudge):
-        found = config_file.read_config(config, root=root)
-        if found and isinstance(named := found.content.get(setting), Mapping) and name in named:
-            return Place(found.path, found.line_of((setting, name)))
+        return config_file.read_config(config, root=root)
+    return None
+
+
+def _set_at(file: Config | None, setting: str, name: str) -> Place:
+    """Return where a config file names a group, or the setting that does if the file does not."""
+    if file and isinstance(named := file.content.get(setting), Mapping) and name in named:
+        return Place(file.path, file.line_of((setting, name)))
     return Place(setting)

@@ -18,6 +18,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
 from safe_gate.evaluators.synthesis.report import Totals, report
+from safe_gate.inputs import config_file
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView
 from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
@@ -163,6 +164,27 @@ def test_a_group_that_no_case_is_in_keeps_a_run_from_a_verdict(
     assert f"safe.config.json:2: {said}" in ran.err
 
 
+def test_however_many_groups_are_unknown_the_config_is_read_as_often(
+    run: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    reads: list[str] = []
+    read_config = config_file.read_config
+
+    def counted(path: str, **options: Any) -> Any:
+        reads.append(path)
+        return read_config(path, **options)
+
+    monkeypatch.setattr(config_file, "read_config", counted)
+    found = []
+    for number in (1, 20):
+        configure(tags={f"unknown {n}": {"min-pass-rate": 1} for n in range(number)})
+        reads.clear()
+        assert run().code == 3
+        assert len(judged()["problems"]) == number
+        found.append(len(reads))
+    assert found[0] == found[1] > 0
+
+
 def test_names_of_groups_are_those_of_cases_that_a_concern_or_a_shard_leaves_out(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -229,6 +251,7 @@ def test_a_misspelt_group_is_named_with_the_faults_of_cases(safe_gate: SafeGate,
     assert "tags.work" not in ran.err
 
 
+@pytest.mark.no_cover
 def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
     names = [f"{i} " + "@." * 75 for i in range(200)]
     own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}, "optional": True}
