@@ -26,8 +26,8 @@ test: lint $(TABLE) ## the test suite, but for what takes long
 	$(BIN)/python -m pytest --numprocesses=auto -m 'not soak' --cov --cov-report=term-missing
 	$(BIN)/coverage report --fail-under=100 --include='safe_gate/gate/rules.py,safe_gate/evaluators/*'
 
-soak: $(READY) ## the tests that take long, or need containers, act or a browser
-	$(BIN)/python -m pytest --numprocesses=auto -m soak
+soak: $(READY) ## the tests that take long or need containers, act or a browser; properties with all examples
+	$(BIN)/python -m pytest --numprocesses=auto --hypothesis-profile=thorough -m 'soak or thorough'
 
 lint: $(READY) ## style, types, import floors
 	$(BIN)/ruff check .

@@ -11,9 +11,11 @@ from hypothesis import settings
 
 from safe_gate import cli
 from tests.support.cases import Ran
+from tests.support.examples import THOROUGH
 from tests.support.github import gate, github, in_actions, start, waits  # noqa: F401 - fixtures for every test
 
 settings.register_profile("untimed", deadline=None)  # how fast a busy machine is proves nothing
+settings.register_profile(THOROUGH, deadline=None)
 settings.load_profile("untimed")
 
 

@@ -12,6 +12,8 @@ import pytest
 
 from tests.support.cases import REPOSITORY
 
+pytestmark = pytest.mark.no_cover
+
 TABLE = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["tool"]["safe-gate"]
 LATE: Mapping[str, str] = TABLE["late-imports"]
 LATE_IMPORTERS: Mapping[str, str] = TABLE["late-importers"]

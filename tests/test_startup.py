@@ -20,6 +20,7 @@ from safe_gate.settings import sources
 from safe_gate.settings.options import Setting
 from safe_gate.settings.options import settings as every_setting
 from tests.support.cases import safe_case, turn, write_batch, write_cases
+from tests.support.examples import examples
 
 _CHOICES = sorted({choice for setting in every_setting() for choice in setting.choices})
 _TEXTS = st.sampled_from(
@@ -43,6 +44,9 @@ _CONFIG = st.sampled_from(
 )
 
 
+@pytest.mark.no_cover
+@pytest.mark.thorough
+@examples(few=40, many=100)
 @given(flags=_FLAGS, environ=_ENVIRON, config=_CONFIG)
 @example(flags={}, environ={}, config={})
 @example(flags={"safe_batch": ["a", " b\n"], "strict_ah": True}, environ={"SAFE_GATE_COMMENT": " never "}, config={})

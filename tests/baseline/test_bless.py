@@ -9,7 +9,7 @@ from typing import Any
 
 import jsonschema
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.baseline import approval
@@ -17,6 +17,7 @@ from safe_gate.baseline.approval import Grounds
 from tests.proof.test_verify import BAD, FAILING, REPORT, read, with_altered, write
 from tests.render.test_hostile import commands_in
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.examples import examples
 
 SafeGate = Callable[..., Ran]
 BASELINE = Path("evals/baseline.json")
@@ -388,11 +389,12 @@ def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate, te
     assert read()["verdict"] == "fail"
 
 
+@pytest.mark.thorough
 def test_whatever_ids_are_each_is_waived_once_and_shown_without_acting(safe_gate: SafeGate) -> None:
     ids = st.lists(st.text(min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=4, unique=True)
 
     @given(ids)
-    @settings(max_examples=15)
+    @examples(few=6, many=15)
     def check(names: list[str]) -> None:
         WAIVERS.unlink(missing_ok=True)
         run(safe_gate, [turn(name, assistant=BAD, checks=["agency_language"]) for name in names])

@@ -5,12 +5,14 @@ from __future__ import annotations
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
-from hypothesis import example, given, settings
+import pytest
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.inputs import batches, matching
 from safe_gate.inputs.trees import Entry, Kind, Pattern, Selection
 from tests.support.cases import SAFE
+from tests.support.examples import examples
 
 NAMES = st.sampled_from(["a", "b", "a.b", "[a]", ".a"])
 SEGMENTS = st.sampled_from(["a", "b", "*", "**", "?", "[ab]", "a*", "..", ".", "**.b", "[a]", "[[]a]", "a.b", ".*"])
@@ -25,7 +27,8 @@ PATTERNS = st.tuples(st.lists(SEGMENTS, min_size=1, max_size=4), SUFFIXES).map(l
 @given(st.sets(FILES, max_size=8), PATTERNS, st.lists(NAMES, max_size=2))
 @example({"a/b.json", "a/b.outputs.jsonl"}, "a/b", [])
 @example({"a/a/a.jsonl"}, "**/a.jsonl", ["a"])
-@settings(max_examples=300)
+@pytest.mark.thorough
+@examples(few=100, many=300)
 def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: str, folder: list[str]) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary).resolve()
@@ -50,7 +53,8 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
 
 @given(st.lists(NAMES, min_size=1, max_size=3), PATTERNS)
 @example(["a", "b"], "a/**/a.jsonl")
-@settings(max_examples=300)
+@pytest.mark.thorough
+@examples(few=100, many=300)
 def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> None:
     with TemporaryDirectory() as temporary:
         top = Path(temporary).resolve() / "top"

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate import __version__
@@ -22,12 +22,13 @@ from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.options import Options
 from tests.evaluators.synthesis.test_packs import OWN
 from tests.support.cases import Ran, safe_case, signed, turn, write_batch, write_cases
+from tests.support.examples import examples
 
 SafeGate = Callable[..., Ran]
 REPORT = Path("reports/safe-gate.json")
 BAD = "You should just move on. I promise it will all work out."
 FAILING = safe_case("x")["output"] | {"signals": [], "followup_questions": ["Which policy?"]}
-modest = settings(max_examples=20)
+modest = examples(few=8, many=20)
 
 
 def read(path: Path = REPORT) -> Any:
@@ -181,6 +182,7 @@ def with_altered(report: Any, path: tuple[str | int, ...]) -> Any:
     return copy
 
 
+@pytest.mark.thorough
 def test_no_value_can_be_altered_unseen(safe_gate: SafeGate, made: dict[str, Any]) -> None:
     free = {("source", "path"), ("source", "line"), ("provenance", "commit")}  # and generated_at: when and where
 
@@ -366,6 +368,7 @@ def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: Sa
     assert safe_gate("verify", write(signed(held))).code == 1
 
 
+@pytest.mark.thorough
 def test_digests_know_no_order_of_cases_and_no_files(safe_gate: SafeGate, tmp_path: Path) -> None:
     turns = [turn(f"t{i}", assistant=BAD if i % 2 else turn("")["assistant"], tags=[f"g{i % 3}"]) for i in range(5)]
     cases = [safe_case(f"s{i}", archetype=f"A{i % 2}", **({"output": FAILING} if i % 3 else {})) for i in range(5)]

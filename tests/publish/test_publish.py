@@ -520,7 +520,10 @@ def file(untrusted: Callable[..., None]) -> dict[str, Any]:
     return found
 
 
-def test_no_text_of_an_untrusted_report_can_act(file: dict[str, Any], publish: Publish, github: GitHub) -> None:
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.soak)])
+def test_no_text_of_an_untrusted_report_can_act(
+    file: dict[str, Any], publish: Publish, github: GitHub, step: int
+) -> None:
     report = file["report"]
     variants = [(path, replaced(report, path, lambda _: EVIL)) for path in places(report, str)]
     variants += [
@@ -528,7 +531,7 @@ def test_no_text_of_an_untrusted_report_can_act(file: dict[str, Any], publish: P
         for path in places(report, dict)
     ]
     refused = shown = 0
-    for path, variant in variants:
+    for path, variant in variants[::step]:
         FILE.write_text(json.dumps(file | {"report": variant}), "utf-8")
         github.comments.clear()
         published = publish()
@@ -546,14 +549,15 @@ def test_no_text_of_an_untrusted_report_can_act(file: dict[str, Any], publish: P
         for sign in ("octocat", "fixes", "evil.example", "<img", "\u202e"):
             assert sign not in outside, (path, sign)
         assert body.count("<!--") == 1, path
-    assert min(refused, shown) > 5, "some must be refused and some shown"
+    assert min(refused, shown) > 5 / step, "some must be refused and some shown"
 
 
+@pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("number", [-1, 10**30])
 def test_no_number_of_an_untrusted_report_breaks_the_trusted_run(
-    file: dict[str, Any], publish: Publish, number: float
+    file: dict[str, Any], publish: Publish, number: float, step: int
 ) -> None:
-    for path in places(file["report"], (int, float)):
+    for path in [*places(file["report"], (int, float))][::step]:
         FILE.write_text(json.dumps(file | {"report": replaced(file["report"], path, lambda _: number)}), "utf-8")
         published = publish("--comment", "never")
         assert published.code in (0, 3)

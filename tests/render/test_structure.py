@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import example, given, settings
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place, Problem
@@ -23,11 +23,13 @@ from safe_gate.render.view import ReportView
 from tests.render.test_hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
 from tests.render.test_untrusted import any_text, as_the_runner_reads, hides, utf16_units
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.examples import examples
 
 MARK = "kanari"  # in every recorded text; what a text is replaced by takes its whole place
 WORDS = MARK  # a harmless text
 hostile_text = st.one_of(any_text, st.sampled_from([*ATTACKS.values(), *SHORT_ATTACKS]))
-modest = settings(max_examples=30)
+modest = examples(few=6, many=30)
+pytestmark = pytest.mark.thorough
 
 
 @pytest.fixture

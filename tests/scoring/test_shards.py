@@ -13,12 +13,13 @@ from tempfile import TemporaryDirectory
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate import cli
 from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import BAD, GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.examples import examples
 from tests.support.git import commit, git
 from tests.support.github import PULL_REQUEST, GitHub, outputs
 
@@ -139,7 +140,8 @@ def ran(*arguments: str) -> tuple[int, str]:
     return code, out.getvalue()
 
 
-@settings(max_examples=30)
+@pytest.mark.thorough
+@examples(few=8, many=30)
 @given(SETS, SETS, SETTINGS, st.sampled_from([2, 3, 5, 4, 1]))
 def test_a_run_in_shards_gives_every_byte_of_one_run(
     before: tuple[Any, Any], cases: tuple[Any, Any], chosen: dict[str, Any], of: int

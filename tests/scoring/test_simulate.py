@@ -14,6 +14,8 @@ from hypothesis import strategies as st
 
 from tests.support.cases import REPOSITORY
 
+pytestmark = pytest.mark.no_cover
+
 SCRIPT = REPOSITORY / "benchmarks" / "simulate.py"
 RELIABLE = replace(sim.COSTS, failures=0.0)
 plans = st.sampled_from(sim.PLANS)

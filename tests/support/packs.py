@@ -15,7 +15,7 @@ from safe_gate.inputs import rules as of_evaluators
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 
-__all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "shipped"]
+__all__ = ["SPEC", "broken_promises", "check", "classes", "digest", "load", "rules", "selected", "shipped"]
 
 DATA = of_evaluators.shipped("synthesis")
 
@@ -35,6 +35,11 @@ def rules(some: Sequence[Pack], profile: str = "standard", sensitivity: str = "b
 def shipped() -> tuple[Pack, ...]:
     """Return the packs that ship."""
     return packs.shipped(DATA)
+
+
+def selected(off: Sequence[str] = (), weights: Mapping[str, float] | None = None) -> list[Pack]:
+    """Return the packs that ship, less what is switched off."""
+    return packs.selected((), off, weights, DATA)
 
 
 def classes() -> Mapping[str, Sequence[str]]:

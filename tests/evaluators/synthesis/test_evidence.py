@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Hit, Place
@@ -21,6 +21,9 @@ from safe_gate.evaluators.synthesis.names import CHECKS
 from safe_gate.evaluators.synthesis.result import Result
 from tests.support import packs
 from tests.support.cases import REPOSITORY
+from tests.support.examples import examples
+
+pytestmark = [pytest.mark.no_cover, pytest.mark.thorough]
 
 LABELLED = [
     json.loads(line)
@@ -68,7 +71,7 @@ ALIKE = {
     '"': ("\u201c", "\u201d", "\u201e", "\u00ab", "\u00bb"),
     " ": ("\u00a0", "  ", " \u00a0 ", "\u200b ", " \u200b", "  \u200b", "\u00a0\u200b", "\u2009", "\u3000", "\t"),
 }
-modest = settings(max_examples=120)
+modest = examples(few=40, many=120)
 
 
 RULES = packs.load()

@@ -19,7 +19,7 @@ from safe_gate.evaluators.synthesis.matching import patterns, rules
 from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import GOOD, REPOSITORY, Ran, turn, write_cases
-from tests.support.packs import SPEC, broken_promises, shipped
+from tests.support.packs import SPEC, broken_promises, selected, shipped
 from tests.support.packs import load as load_rules
 from tests.support.packs import rules as rules_of
 
@@ -474,6 +474,15 @@ def test_a_weight_is_on_or_off_and_another_one_is_told(safe_gate: SafeGate) -> N
 
 
 @pytest.mark.parametrize("pack", PACKS)
+def test_a_pack_that_weighs_nothing_is_left_out_as_one_that_is_off(pack: str) -> None:
+    assert selected(weights={pack: 0}) == selected(off=[pack]) == [one for one in shipped() if one["pack"] != pack]
+
+
+@pytest.mark.no_cover
+@pytest.mark.parametrize(
+    "pack",
+    ["agency-negative", *(pytest.param(one, marks=pytest.mark.soak) for one in PACKS if one != "agency-negative")],
+)
 def test_a_rule_that_weighs_nothing_is_as_one_that_is_off(pack: str) -> None:
     turns = map(json.loads, (REPOSITORY / "data/synthesis/dev_a.jsonl").read_text("utf-8").splitlines())
     cases = [Case(one["id"], one["user"], one["assistant"], tuple(CHECKS), {}, (), Place("")) for one in turns]
@@ -564,11 +573,15 @@ def test_a_dead_rule_is_found() -> None:
     ]
 
 
-@pytest.mark.parametrize("rule", [rule for _, rule in RULES], ids=lambda rule: str(rule["id"]))
-def test_a_phrase_can_be_read_at_a_glance(rule: dict[str, Any]) -> None:
+def test_a_phrase_can_be_read_at_a_glance() -> None:
     """What is longer is a word class (`classes.json`) or two rules."""
-    unless = [one for name in ("unless", "unless_before", "unless_after") for one in rule.get(name, ())]
-    assert all(len(phrase) <= 1_500 for phrase in (*rule.get("phrases", ()), rule.get("phrase", ""), *unless))
+    lists = ("phrases", "unless", "unless_before", "unless_after")
+    phrases = [
+        (rule["id"], phrase)
+        for _, rule in RULES
+        for phrase in (rule.get("phrase", ""), *(one for name in lists for one in rule.get(name, ())))
+    ]
+    assert [(id_, phrase) for id_, phrase in phrases if len(phrase) > 1_500] == []
 
 
 def test_rules_that_can_each_run_but_not_together_are_refused(

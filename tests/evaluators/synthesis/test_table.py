@@ -7,6 +7,7 @@ import os
 import subprocess
 import sys
 from collections.abc import Mapping, Sequence
+from functools import cache
 from typing import Any
 
 import pytest
@@ -16,16 +17,23 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.matching import network
-from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, table
+from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS, LATE
+from safe_gate.evaluators.synthesis.packs import TABLE, made, recipe, stored_table, table
 from safe_gate.inputs.rules import shipped
 from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 from tests.support.cases import REPOSITORY
 
+pytestmark = pytest.mark.no_cover
+
 SHIPPED = shipped("synthesis")
-BYTES = table(SHIPPED)
 SETTINGS = settings(Options())
+
+
+@cache
+def compiled() -> bytes:
+    """Return the table of the packs that ship."""
+    return table(SHIPPED)
 
 
 class Files:
@@ -54,8 +62,11 @@ def texts() -> list[str]:
     return [" ".join(said[at : at + 10]) for at in range(0, len(said), 40)]
 
 
+IN_TABLE = tuple(check for check in CHECKS if check not in {GROUPS[group][0] for group in LATE})
+
+
 def results(rules: Rules, some: Sequence[str]) -> list[Mapping[str, Any]]:
-    cases = (Case("a", one, one, tuple(CHECKS), {}, (), Place("")) for one in some)
+    cases = (Case("a", one, one, IN_TABLE, {}, (), Place("")) for one in some)
     return [EVALUATORS["synthesis"].score(case, rules) for case in cases]
 
 
@@ -68,13 +79,13 @@ def reads_table(rules: Rules) -> bool:
     [
         {},
         {"profile": "spec"},
-        {"sensitivity": "strict"},
         {"sensitivity": "lenient", "rules_off": ["agency-negative", "agency-positive/your-call"]},
-        {"rule_weights": {"reassurance-guarantee": 0}},
+        pytest.param({"sensitivity": "strict"}, marks=pytest.mark.soak),
+        pytest.param({"rule_weights": {"reassurance-guarantee": 0}}, marks=pytest.mark.soak),
     ],
 )
 def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
-    with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: BYTES}, {}))
+    with_table, without = (rules(some, {**SETTINGS, **others}) for some in ({TABLE: compiled()}, {}))
     assert reads_table(with_table)
     assert not reads_table(without)
     some = texts()
@@ -87,21 +98,27 @@ def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     pack["rules"].insert(1, {"id": "agency-negative/gargle", "phrase": "gargle twice", "origin": "hand"})
     changed = {name: json.dumps(pack).encode()}
     some = ["Now gargle twice. Then you must gargle twice.", *texts()]
-    found = results(rules({TABLE: BYTES, **changed}), some)
+    found = results(rules({TABLE: compiled(), **changed}), some)
     assert found == results(rules(changed), some)
     assert "gargle twice" in json.dumps(found[0])
 
 
 @pytest.mark.parametrize("name", ["classes.json", "matching/network.py", "matching/notation.py"])
 def test_a_table_of_other_classes_or_other_code_is_not_read(name: str) -> None:
-    changed = {name: SHIPPED.read(name) + b"\n"}
-    assert not reads_table(rules({TABLE: BYTES, **changed}))
-    assert reads_table(rules({TABLE: table(Files(changed)), **changed}))
+    assert not stored_table(Files({TABLE: compiled(), name: SHIPPED.read(name) + b"\n"}))
 
 
-@pytest.mark.parametrize("content", [b"", BYTES[:100], BYTES[:-4], BYTES + b"\0\0\0\0"], ids=range(4))
-def test_a_table_that_is_cut_is_not_read(content: bytes) -> None:
-    assert not reads_table(rules({TABLE: content}))
+def test_a_table_is_read_beside_the_classes_and_the_code_that_it_was_made_of() -> None:
+    files = ("classes.json", "matching/network.py", "matching/notation.py")
+    changed = {name: SHIPPED.read(name) + b"\n" for name in files}
+    assert stored_table(Files({TABLE: table(Files(changed)), **changed}))
+
+
+@pytest.mark.parametrize(("end", "more"), [(0, b""), (100, b""), (-4, b""), (None, b"\0\0\0\0")])
+def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes) -> None:
+    assert stored_table(Files({TABLE: compiled()}))
+    assert not stored_table(Files({}))
+    assert not stored_table(Files({TABLE: compiled()[:end] + more}))
 
 
 def test_a_table_is_the_network_that_was_written() -> None:
@@ -121,7 +138,7 @@ def test_a_table_does_not_depend_on_the_order_of_sets() -> None:
     )
     environ = {**os.environ, "PYTHONHASHSEED": "7"}
     ran = subprocess.run([sys.executable, "-c", code], env=environ, cwd=REPOSITORY, capture_output=True, check=True)
-    assert ran.stdout == BYTES
+    assert ran.stdout == compiled()
 
 
 def test_the_labels_of_a_list_are_those_of_all_places_that_its_beginnings_lead_to() -> None:
