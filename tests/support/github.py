@@ -13,8 +13,8 @@ from functools import cache
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
 from pathlib import Path
+from select import select
 from threading import Thread
-from time import sleep  # the real one, whatever a test puts in its place
 from typing import TYPE_CHECKING, Any
 from urllib.parse import parse_qsl, unquote, urlsplit
 
@@ -240,7 +240,7 @@ def serve(github: GitHub) -> ThreadingHTTPServer:
                 while body and answer.pause:
                     self.wfile.write(body[:1])
                     body = body[1:]
-                    sleep(answer.pause)
+                    select([self.connection], (), (), answer.pause)  # until the client hangs up, at most
                 self.wfile.write(body)
 
         do_GET = do_POST = do_PATCH = do_DELETE = do_PUT = _answer  # noqa: N815 - the names are http.server's

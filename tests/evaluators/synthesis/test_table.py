@@ -24,8 +24,6 @@ from safe_gate.scoring.asked import settings
 from safe_gate.settings.options import Options
 from tests.support.cases import REPOSITORY
 
-pytestmark = pytest.mark.no_cover
-
 SHIPPED = shipped("synthesis")
 SETTINGS = settings(Options())
 
@@ -74,6 +72,7 @@ def reads_table(rules: Rules) -> bool:
     return rules.books["user"]._known is not None
 
 
+@pytest.mark.no_cover
 @pytest.mark.parametrize(
     "others",
     [
@@ -92,6 +91,7 @@ def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
     assert results(with_table, some) == results(without, some)
 
 
+@pytest.mark.no_cover
 def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     name = "packs/agency-negative.json"
     pack = json.loads(SHIPPED.read(name))
