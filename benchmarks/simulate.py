@@ -175,7 +175,7 @@ def decides(plan: Plan, costs: Costs = COSTS) -> str:
     """Return a sentence: from how many workers on who decides."""
     path = Path.of(plan, costs)
     tightest = max(path.shared, key=path.seconds)
-    return f"{plan.name}. From {math.ceil(enough(path)):,} workers on, the {tightest} decides:"
+    return f"{plan.name}. From {math.ceil(enough(path)):,} workers on, the {tightest} is the bottleneck:"
 
 
 def table(plan: Plan, counts: Sequence[int], costs: Costs = COSTS) -> Iterator[str]:

@@ -1,4 +1,4 @@
-"""The command line: argv and environ in, an exit code out. The only place that catches everything.
+"""The command line: argv and environ in, an exit code out. The only place that catches all exceptions.
 
 It imports the rest inside its `try`, so an interrupt or a broken installation shows no traceback either.
 """

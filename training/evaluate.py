@@ -105,7 +105,7 @@ def band(reply: str) -> str:
 def by_check(found: Sequence[Label]) -> list[str]:
     """Return the table of each check: agreement three ways, precision and recall of the rarer verdict."""
     rows = [
-        "| check | labels | most common verdict | spec | default | of its | precision | recall |",
+        "| check | labels | most common verdict | spec | default | for verdict | precision | recall |",
         "|:--|--:|--:|--:|--:|:--|--:|--:|",
     ]
     for check in CHECKS:

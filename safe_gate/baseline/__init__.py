@@ -1,1 +1,1 @@
-"""What a run is compared with: an earlier report or a commit."""
+"""Baselines: the earlier report or the commit that a run is compared with."""

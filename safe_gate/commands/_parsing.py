@@ -84,7 +84,8 @@ def _parser(first: str) -> argparse.ArgumentParser:
     """Return the parser for a first word: of one command with its flags, or of all commands without flags."""
     parser = _Parser(
         prog="safe-gate",
-        description="Decides before a merge whether recorded outputs of a language-model application got worse.",
+        description="Judges recorded outputs of a language-model application before a merge: are they good enough, and "
+        "did they get worse?",
         epilog="New here? `safe-gate init` adds sample cases, a config file and a workflow to your repository.",
         allow_abbrev=False,
     )

@@ -11,8 +11,8 @@ from safe_gate.settings.options import Options
 
 COMMAND = Command(
     place=15,
-    summary="post the result of a run without write access, from a trusted workflow_run",
-    exit_codes="0 the comment is as it should be, 3 it is not",
+    summary="post the comment of a run that had no write access, from a trusted workflow_run",
+    exit_codes="0 the comment is up to date, 3 it is not",
     meanings={
         "report_dir": "The folder with the result of the run.",
         "dry_run": "Print the comment instead of posting it.",
@@ -27,7 +27,7 @@ def main(call: Call) -> int:
 
 
 def published(options: Options, effects: Effects) -> int:
-    """Post what a run left behind. Returns 0 if the comment is as it should be, 3 if not."""
+    """Post what a run left behind. Returns 0 if the comment is up to date, 3 if not."""
     try:
         return EXIT_CODES[Verdict.PASS if delivery.post_later(options, effects) else Verdict.ERROR]
     except CannotJudge as error:

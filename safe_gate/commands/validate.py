@@ -23,7 +23,7 @@ from safe_gate.settings.sources import read
 
 COMMAND = Command(
     place=13,
-    summary="check input files, nothing else",
+    summary="check input files without scoring them",
     exit_codes="0 valid, 3 not valid",
     arguments={
         "files": {

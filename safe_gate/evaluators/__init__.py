@@ -1,4 +1,4 @@
-"""The evaluators: each measures recorded outputs and shows what it measured; none judges.
+"""The evaluators: each measures recorded outputs and shows the results; none decides the verdict.
 
 An evaluator is one folder here, or a package of its own, and implements `core.evaluator.Evaluator`. What scores is
 imported once it has cases. The names below are those of `registry`, which looks for installed packages. It is imported

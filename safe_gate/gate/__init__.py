@@ -1,1 +1,1 @@
-"""What decides a verdict: rules, regressions, weakened settings, waivers and groups. Pure."""
+"""Decides the verdict: rules, regressions, weakened settings, waivers and groups. Pure."""

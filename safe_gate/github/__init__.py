@@ -1,4 +1,4 @@
-"""Shell: GitHub's side of a run. Touches the runner's files and GitHub's REST API.
+"""Shell: talks to GitHub: the runner's files and the REST API.
 
 One job a module: `event` what happened, `repository` which checkout a path lies in, `checkout` whose code that
 is, `client` HTTP, `pulls` which pull request a commit belongs to, `comment` the gate's comment on it, `contents`

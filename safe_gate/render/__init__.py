@@ -1,4 +1,4 @@
-"""Renderers: a report in, text out; one module a format.
+"""Renderers: a report in, text out; one module per format.
 
 Pure. They know only the report and the sections evaluators make of it; recorded text passes one
 door, `untrusted.py`.

@@ -1,1 +1,1 @@
-"""Cases read, scored and added up: in one process, in several, in shards or on a cluster."""
+"""Reads, scores and adds up cases: in one process, in several, in shards or on a cluster."""

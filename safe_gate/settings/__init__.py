@@ -1,1 +1,1 @@
-"""What the user may set, and where they set it."""
+"""The settings: their names, types and defaults, and the sources they come from."""

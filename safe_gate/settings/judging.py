@@ -111,14 +111,14 @@ class Judging:
     )
     policy_ref: str = option(
         "gate",
-        "Whose config, rule packs and waivers judge: the checkout's (`head`) or the base commit's (`base`).",
+        "Where the config, rule packs and waivers come from: the checkout (`head`) or the base commit (`base`).",
         "head",
         choices=("head", "base"),
         key=(),
     )
     waivers: str = option(
         "gate",
-        f"Known failures to let pass, as in schemas/waivers.schema.json. Default: {WAIVERS_FILE} if there is one.",
+        f"The file of waivers, which let known failures pass. Default: {WAIVERS_FILE} if there is one.",
         "",
     )
     min_group: int = option(

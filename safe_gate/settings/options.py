@@ -77,7 +77,7 @@ class General(Judging):
     )
     publish_timeout: float = option(
         "GitHub",
-        "Seconds for all publishing to GitHub. After that, the comment is missing, with a warning.",
+        "Seconds for all publishing to GitHub. After that, the run warns and posts no comment.",
         120.0,
         limits=(0, 86_400),
         excluded=True,
@@ -172,7 +172,7 @@ class General(Judging):
     )
     sink_timeout: float = option(
         "reports",
-        "Sink: seconds for sending all events. After that, the rest is not sent, with a warning.",
+        "Sink: seconds for sending all events. After that, the run warns and sends no more.",
         60.0,
         limits=(0, 86_400),
         excluded=True,

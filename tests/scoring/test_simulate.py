@@ -91,7 +91,9 @@ def test_the_table_is_the_same_each_time_and_follows_its_arguments() -> None:
 
     assert said() == said()
     assert said("--score", "100") != said()
-    assert "From 6 workers on, the client decides" in said("--score", "7620", "--collect", "1270", "--send", "1")
+    assert "From 6 workers on, the client is the bottleneck" in said(
+        "--score", "7620", "--collect", "1270", "--send", "1"
+    )
 
 
 def test_failures_are_as_many_as_the_formula_expects() -> None:
