@@ -13,6 +13,7 @@ from functools import lru_cache
 from itertools import accumulate, islice
 from typing import Any, NamedTuple
 
+from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place, Problem
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.normalising import normalise
@@ -72,10 +73,10 @@ def unreadable(words: Mapping[str, JsonObject]) -> Iterator[Problem]:
 def as_asked(value: Mapping[str, Any]) -> dict[str, Any]:
     """Return what a case asks for in words, in no order of its own; None for what it does not ask.
 
-    One entry more of `must_contain_any` asks for less: as a tuple it is compared as a whole.
+    One entry more of `must_contain_any` asks for less, so its digest stands there: it is compared as a whole.
     """
     found = {kind: sorted(map(_named, map(_form, value.get(kind, ())))) for kind in KINDS}
-    return {kind: (tuple(names) if kind == _ANY else names) or None for kind, names in found.items()}
+    return {kind: (digest(names) if kind == _ANY else names) if names else None for kind, names in found.items()}
 
 
 def _named(entry: tuple[str, str]) -> str:
