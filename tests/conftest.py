@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -42,6 +43,19 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
         return Ran(code, captured.out, captured.err)
 
     return run
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
+    """Leave a test that is marked `untraced` out of coverage."""
+    tracer = sys.gettrace()
+    if is_left_out := item.get_closest_marker("untraced") is not None:
+        sys.settrace(None)
+    try:
+        yield
+    finally:
+        if is_left_out:
+            sys.settrace(tracer)
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -12,7 +12,7 @@ import pytest
 
 from tests.support.cases import REPOSITORY
 
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.untraced
 
 TABLE = tomllib.loads((REPOSITORY / "pyproject.toml").read_text("utf-8"))["tool"]["safe-gate"]
 LATE: Mapping[str, str] = TABLE["late-imports"]

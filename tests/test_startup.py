@@ -44,7 +44,7 @@ _CONFIG = st.sampled_from(
 )
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.thorough
 @examples(few=40, many=100)
 @given(flags=_FLAGS, environ=_ENVIRON, config=_CONFIG)

@@ -18,7 +18,7 @@ _VALUES = st.recursive(
 )
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @given(st.dictionaries(st.text(), _VALUES), st.lists(_VALUES), st.booleans(), st.none() | st.integers(0, 3))
 def test_items_stand_where_every_value_is_found(
     around: dict[str, Any], items: list[Any], is_first: bool, indent: int | None

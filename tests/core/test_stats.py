@@ -121,7 +121,7 @@ def enumerated(values: Iterable[float]) -> float:
     return sum(total <= sum(exact) for total in sums) / len(sums)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @settings(max_examples=50)
 @given(st.lists(differences, max_size=12))
 def test_the_sign_flip_test_counts_every_way_to_flip(values: list[float]) -> None:
@@ -245,7 +245,7 @@ def trinomial(cases: int, worse: float, better: float, fires: Callable[[int, int
     )
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @settings(max_examples=40)
 @given(st.integers(5, 40), alphas, st.sampled_from([0.0, 0.02, 0.05]), st.sampled_from([0.0, 0.15]), st.integers(0, 5))
 def test_the_smallest_drop_has_the_power_and_a_smaller_one_has_not(
@@ -271,7 +271,7 @@ def test_the_false_alarms_are_the_published_ones(cases: int, count: int, net: in
     assert 100 * stats.false_alarm(cases, 0.05, 0.0, 1) == pytest.approx(sign, abs=0.05)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @settings(max_examples=40)
 @given(
     st.integers(0, 40), alphas, st.sampled_from([0.0, 0.02, 0.1]), st.integers(0, 5), st.sampled_from([0.02, 0.05, 0.3])
@@ -296,7 +296,7 @@ def test_the_least_net_is_the_first_whose_share_is_a_drop(cases: int, hundredths
     assert net == 1 or (net - 1) / cases < hundredths / 100
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize("fixed", [0.0, 0.05])
 def test_far_from_the_line_nothing_underflows(fixed: float) -> None:
     drop = stats.smallest_drop(100_000, 0.05, fixed=fixed, min_drop=0.3)

@@ -148,7 +148,7 @@ def recorded(draw: st.DrawFn, sentence: str) -> str:
     return "".join(parts[:-1])
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @given(st.data())
 @modest
 def test_however_a_sentence_was_typed_it_becomes_the_same_text(data: st.DataObject) -> None:

@@ -78,7 +78,7 @@ def test_rows_score_as_the_same_lines_do(safe_gate: SafeGate, rows: int) -> None
     assert safe_gate("validate", "c.parquet").out == f"1 file valid, {len(cases)} cases\n"
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(safe_gate: SafeGate) -> None:
     cases = [turn(f"c{number}", user=f"{number} {'I feel low. ' * 20}") for number in range(1_000)]
     reports, sizes = [], []
@@ -92,7 +92,7 @@ def test_rows_of_a_column_with_a_dictionary_carry_no_more_than_their_own_values(
     assert sizes[1] < 1.1 * sizes[0]
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_a_dictionary_is_not_copied_for_every_few_rows(monkeypatch: pytest.MonkeyPatch) -> None:
     copied, batches = [], pq.ParquetFile.iter_batches
 

@@ -47,7 +47,7 @@ def test_outputs_and_batches_have_the_same_bound(safe_gate: SafeGate) -> None:
     refused(safe_gate("run", "--safe-batch", "b.json", "--max-line", "900"), words)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_a_line_of_more_than_a_million_objects_and_lists_exits_3(safe_gate: SafeGate) -> None:
     brackets = "[" * 1_000_001  # in a text they are none
     write_cases(Path("c.jsonl"), turn("a", x_empty=[[]] * 500_000 + [{}] * 499_000, x_text=brackets))

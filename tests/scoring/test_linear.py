@@ -33,7 +33,7 @@ from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.examples import is_thorough
 
-pytestmark = [pytest.mark.no_cover, pytest.mark.thorough]
+pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
 LIMIT, TIME_LIMIT, ROUNDS = 2.2, 2.9, 10
 DOUBLINGS = 3 if is_thorough() else 2

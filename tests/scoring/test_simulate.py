@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from tests.support.cases import REPOSITORY
 
-pytestmark = pytest.mark.no_cover
+pytestmark = pytest.mark.untraced
 
 SCRIPT = REPOSITORY / "benchmarks" / "simulate.py"
 RELIABLE = replace(sim.COSTS, failures=0.0)

@@ -23,7 +23,7 @@ from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.examples import examples
 
-pytestmark = [pytest.mark.no_cover, pytest.mark.thorough]
+pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
 LABELLED = [
     json.loads(line)

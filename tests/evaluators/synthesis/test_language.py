@@ -39,7 +39,7 @@ def test_slang_names_typos_lists_and_a_few_words_are_not_another_language(text: 
     assert language(text) is not Language.OTHER
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_no_labelled_text_is_taken_for_another_language() -> None:
     files = sorted((REPOSITORY / "data/synthesis").glob("*.jsonl"))
     lines = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]

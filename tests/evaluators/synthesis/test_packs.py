@@ -478,7 +478,7 @@ def test_a_pack_that_weighs_nothing_is_left_out_as_one_that_is_off(pack: str) ->
     assert selected(weights={pack: 0}) == selected(off=[pack]) == [one for one in shipped() if one["pack"] != pack]
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "pack",
     ["agency-negative", *(pytest.param(one, marks=pytest.mark.soak) for one in PACKS if one != "agency-negative")],

@@ -72,7 +72,7 @@ def reads_table(rules: Rules) -> bool:
     return rules.books["user"]._known is not None
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "others",
     [
@@ -91,7 +91,7 @@ def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
     assert results(with_table, some) == results(without, some)
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 def test_phrases_that_a_table_does_not_hold_count_too() -> None:
     name = "packs/agency-negative.json"
     pack = json.loads(SHIPPED.read(name))

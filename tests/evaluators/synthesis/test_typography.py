@@ -87,7 +87,7 @@ def verdicts(case: dict[str, Any], reply: str) -> list[bool | None]:
     return [check.actual for check in found.checks.values()]
 
 
-@pytest.mark.no_cover
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", WAYS)
 def test_no_verdict_of_a_labelled_reply_hangs_on_typography(name: str) -> None:
     assert len(SAMPLE) >= 300
