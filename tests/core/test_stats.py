@@ -47,7 +47,7 @@ def test_a_share_of_none_or_all_is_within_its_wilson_interval(whole: int) -> Non
 
 @pytest.mark.parametrize(("part", "whole"), [(0, 0), (2, 1), (-1, 3)])
 def test_nothing_has_no_interval(part: int, whole: int) -> None:
-    with pytest.raises(ValueError, match="is no share"):
+    with pytest.raises(ValueError, match="is not a share"):
         stats.wilson(part, whole)
 
 
@@ -71,7 +71,7 @@ def test_the_newcombe_interval_holds_the_difference_and_mirrors(both: int, worse
 
 
 def test_no_cases_have_no_newcombe_interval_and_no_bound() -> None:
-    with pytest.raises(ValueError, match="is no share"):
+    with pytest.raises(ValueError, match="is not a share"):
         stats.newcombe(0, 0, 0, 0)
     with pytest.raises(ValueError, match="no cases"):
         stats.zero_failures(0)
