@@ -257,15 +257,21 @@ class _Held:
         self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is open as long as a command runs
         finalize(self, _close, self._file)
         self._places: dict[Path, tuple[int, int]] = {}
-        self._size = 0
+        self._size, self._is_full = 0, False
         self.others: set[tuple[Path, int]] = set()
 
     def add(self, path: Path, data: bytes) -> None:
-        """Hold a document, if there is room for it."""
-        with suppress(OSError):
+        """Hold a document. Where there is no room for it, hold none: a file that could not grow may have lost some."""
+        if self._is_full:
+            return
+        try:
             self._file.seek(self._size)
             self._file.write(data)
             self._file.flush()
+        except OSError:
+            self._is_full = True
+            self._places.clear()
+        else:
             self._places[path] = self._size, len(data)
             self._size += len(data)
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import errno
 import json
+import os
 import subprocess
 import sys
 import tempfile
@@ -16,7 +18,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.model import CannotJudge
 from safe_gate.core.views import HELD, View
-from safe_gate.inputs import spool
+from safe_gate.inputs import disk, spool
 from safe_gate.inputs.spool import Spool, Store
 from tests.support.cases import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
@@ -130,6 +132,27 @@ def test_ten_times_the_batches_take_no_more_memory() -> None:
     (few, least), (many, most) = (peak("run", "--safe-batch", f"{count}/*.json") for count in (_FEW, _MANY))
     assert few == many == "1"
     assert most < min(1.2 * least, _MOST)
+
+
+class _NoRoom(tempfile.SpooledTemporaryFile[bytes]):
+    """A file in memory that loses what it holds when it has to go to a full disk."""
+
+    def rollover(self) -> None:
+        super().rollover()
+        self.truncate(100)
+        raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+
+def test_documents_that_find_no_room_in_the_temporary_folder_are_read_again(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for number in range(3):
+        write_batch(Path(f"{number}.json"), safe_case(f"case-{number}"))
+    monkeypatch.setattr(disk, "SpooledTemporaryFile", _NoRoom)
+    monkeypatch.setattr(disk, "_IN_MEMORY", 1_000)
+    ran = safe_gate("score", "--safe-batch", "*.json")
+    assert ran.code == 0, ran.err
+    assert all(f"case-{number}" in ran.out for number in range(3))
 
 
 def test_an_id_is_known_again_after_thousands(safe_gate: SafeGate) -> None:
