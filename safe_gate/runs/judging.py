@@ -193,7 +193,7 @@ def _judged(
             if judging.baseline:
                 found, past = _compared(found, ruling, base, effects, sides)
             if is_weakening_sought:
-                cases = _own_cases(measured, inputs, ruling, run)
+                cases = _own_cases(measured, inputs, ruling, sides.narrowed(HERE))
                 found = replace(found, weakened=weakened(base, past, cases, ruling, effects, sides))
     except CannotJudge as error:
         problems = refusals.as_shown(error.problems, run.options.text)

@@ -38,7 +38,8 @@ def weakened(
     """
     run = sides.snapshot(HERE)
     options, is_needed = run.options, ruling.breaks_on_weakened(run.options.on_weakened)
-    head, left_out = terms.at(run, run.root, cases), tuple(_left_out(ruling, options))
+    head = terms.at(sides.narrowed(HERE), run.root, cases)
+    left_out = tuple(_left_out(ruling, options))
     for base_of in _bases(compared, ruling, options, effects, sides):
         try:
             if (base := base_of()) is None:

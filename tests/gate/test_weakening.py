@@ -1101,6 +1101,17 @@ def test_the_base_commits_policy_judges_the_cases_at_hand(
     assert found["weakened"]["on_weakened"] == "warn"
 
 
+@pytest.mark.parametrize(("setting", "pattern"), [("synthesis-cases", "later/*.jsonl"), ("rules", "later/*.json")])
+def test_a_pattern_of_the_change_that_names_no_file_yet_stops_no_judgement_by_the_base(
+    setting: str, pattern: str, safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    put({**CONFIG, setting: [*CONFIG[setting], pattern]}, turn("a"), cases=(safe_case("s"),))
+    in_actions(payload=pull_request(base))
+    assert safe_gate("run").code == 3  # by its own settings
+    ran = safe_gate("run", "--policy-ref", "base")
+    assert ran.code == 0, ran.log
+
+
 def test_names_of_groups_are_held_to_the_cases_whoever_judges(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:
