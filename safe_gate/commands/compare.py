@@ -14,6 +14,7 @@ from safe_gate.evaluators import parts_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules
 from safe_gate.inputs import writing
+from safe_gate.inputs.disk import HERE
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.render.comparison import comparison_section, headline
@@ -50,7 +51,8 @@ def main(call: Call) -> int:
         if new is None:
             raise CannotJudge(_nothing_in(head))
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
-        if len(roots) == 2 and (problems := [*comparison.named_nowhere(options_at(new.root), roots)]):
+        is_ours = len(roots) == 2 or roots == [HERE]  # a commit alone may lack files that were added since
+        if is_ours and (problems := [*comparison.named_nowhere(options_at(new.root), roots)]):
             raise CannotJudge(*problems)
         try:
             run, at = sides.snapshot(new.root), effects.generated_at

@@ -328,6 +328,17 @@ def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: 
         assert safe_gate("run", *ALL, "--baseline", name).code == 3
 
 
+@pytest.mark.parametrize("sides", [(".", "old/safe-gate.json"), ("old/safe-gate.json", ".")])
+def test_a_pattern_of_the_working_folder_that_names_no_file_is_refused(
+    sides: tuple[str, str], safe_gate: Callable[..., Ran]
+) -> None:
+    write()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    ran = safe_gate("compare", *sides, *ALL, "--rules", "nope/*.json")
+    assert ran.code == 3
+    assert "nope/*.json: matches no file" in ran.log
+
+
 def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: Callable[..., Ran]) -> None:
     write()
     good = commit()
