@@ -91,15 +91,15 @@ def part(
         problems, recipe = error.problems, own_rules.recipe(evaluator, settings(Options()), own_rules.NO_FILES)
         by = own_rules.made(evaluator.name, recipe)
     scorings = [Scoring(evaluator.name, recipe, settings(options), source, keeps, passes_over or bool(problems))]
-    sums = [_Sums(evaluator, by)]
+    bounds = blocks.Bounds.of(options)
+    sums = [_Sums(evaluator, by, bounds.tags)]
     if again:
         scorings.append(Scoring(evaluator.name, again, settings(options), source, passes_over=True))
-        sums.append(_Sums(evaluator, own_rules.made(evaluator.name, again)))
+        sums.append(_Sums(evaluator, own_rules.made(evaluator.name, again), bounds.tags))
     seen, found = Store(), sums[0].problems
     inputs: list[InputFile] = []
     skipped: list[str] = []
     mapped, size = _engine(options) if isinstance(evaluator.input, Lines) else (map, blocks.PART_LINES)
-    bounds = blocks.Bounds.of(options)
 
     def parts() -> Iterator[tuple[Part, bool]]:
         for item in parts_of(evaluator, options, output, root, size):
@@ -120,8 +120,6 @@ def part(
             if twin := recorded.twin_of(seen, case_id, place, evaluator.id_key):
                 found.add(twin)
         progress.scored(tallies[0].cases)
-        if len(sums[0].groups) > bounds.tags:
-            raise CannotJudge(too_many_tags(bounds.tags))
     first, *others = (one.measured(settings(options), generated_at, problems) for one in sums)
     first = replace(first, inputs=tuple(inputs), skipped=tuple(skipped))
     return replace(first, again=others[0]) if others else first
@@ -130,8 +128,8 @@ def part(
 class _Sums:
     """What the tallies of all cases come to."""
 
-    def __init__(self, evaluator: Evaluator, by: Any) -> None:
-        self._evaluator, self._by = evaluator, by
+    def __init__(self, evaluator: Evaluator, by: Any, most_groups: int) -> None:
+        self._evaluator, self._by, self._most_groups = evaluator, by, most_groups
         self._totals = Sum(evaluator.totals((), by))
         self._entries, self._texts, self._columns, self._facts = Spool(), Spool(), Spool(), Spool()
         self._left_out, self._count = Store(), 0
@@ -142,8 +140,12 @@ class _Sums:
         for problem in tally.problems:
             self.problems.add(problem)
         self._count += tally.cases
-        self.groups.update(tally.groups)
         self.knows_groups = self.knows_groups and tally.knows_groups
+        if len(self.groups) <= self._most_groups:
+            self.groups.update(tally.groups)
+            if len(self.groups) > self._most_groups:
+                self.problems.add(too_many_tags(self._most_groups))
+                self.knows_groups = False
         for case_id in tally.left_out:
             self._left_out.setdefault(case_id, 1)
         self._entries.take(tally.entries)

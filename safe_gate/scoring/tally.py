@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import groupby, islice
 from typing import Any, Literal, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
@@ -22,7 +22,6 @@ from safe_gate.inputs.spool import lines
 from safe_gate.scoring.asked import selects
 from safe_gate.scoring.columns import deciding
 from safe_gate.scoring.intake import Part
-from safe_gate.scoring.refusals import too_many_tags
 
 Recount = Callable[[JsonObject], JsonObject]
 """What returns the entry of a case that follows from what an entry holds; the same unless that contradicts itself."""
@@ -103,7 +102,7 @@ class Tally(NamedTuple):
     `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `facts` are the `facts_of` of
     all cases, if they are kept. `ids` are of all cases of lines with their places, those with problems too; with a
     problem there may be fewer entries than `cases`. `groups` are of all cases, those without an entry too, as far as it
-    `knows_groups`; `left_out` are the ids of those that a filter leaves out.
+    `knows_groups`, and of too many one more than `max-tags`; `left_out` are the ids of those that a filter leaves out.
     """
 
     totals: Any
@@ -133,13 +132,12 @@ def tallied(scorings: Sequence[Scoring], item: tuple[Part, bool]) -> tuple[Tally
         texts = blocks.lines_of(part) if first.keeps.columns else {}
         found = [*recorded.cases_of(evaluator, part, first.settings)]
         ids = recorded.ids_of(evaluator, found)
-        most = part.bounds.tags
-        if any(not isinstance(one, Problem) and len(one.groups) > most < len(set(one.groups)) for one in found):
-            return tuple(_too_many(one, most) for one in scorings)
     else:
         found = part
     groups, knows_groups = _groups(evaluator, part, found)
     every = frozenset(groups)
+    if isinstance(part, blocks.Part) and len(every) > part.bounds.tags:
+        every, is_scored = frozenset(islice(every, part.bounds.tags + 1)), False  # enough to see that they are too many
     tallies = (_tallied(one, found, texts, is_scored=is_scored) for one in scorings)
     first_tally, *others = (one._replace(groups=every, knows_groups=knows_groups) for one in tallies)
     return (first_tally._replace(ids=ids), *others)
@@ -152,12 +150,6 @@ def _groups(evaluator: Evaluator, part: Part, found: Sequence[Case | Problem]) -
         return groups, True
     more = recorded.groups_of(evaluator, part)
     return groups | (more or set()), more is not None
-
-
-def _too_many(scoring: Scoring, most: int) -> Tally:
-    """Return a tally of no cases, because one has too many tags."""
-    by = own_rules.made(scoring.evaluator, scoring.recipe)
-    return Tally(EVALUATORS[scoring.evaluator].totals((), by), problems=(too_many_tags(most),))
 
 
 def _tallied(

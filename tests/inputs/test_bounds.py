@@ -108,6 +108,27 @@ def test_more_tags_than_max_tags_exit_3_and_name_the_setting(safe_gate: SafeGate
     refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-tags", "120"), words)
 
 
+@pytest.mark.parametrize("a_case", [1, 40])
+def test_too_many_tags_hide_no_other_problem(safe_gate: SafeGate, a_case: int) -> None:
+    tagged = (turn(f"c{n}", tags=[f"t{n}-{m}" for m in range(a_case)]) for n in range(31))
+    write_cases(Path("a.jsonl"), *tagged, turn("x", user=1))
+    write_cases(Path("b.jsonl"), turn("y", user=1), turn("x"))
+    Path("w.json").write_text('{"waivers": [{"id": "a"}]}', "utf-8")
+    settings = {"max-tags": 30, "synthesis-cases": ["a.jsonl", "b.jsonl"], "max-unexpected-failures": 0}
+    Path("my.json").write_text(json.dumps(settings), "utf-8")
+    words = ("max-tags: the cases have more than 30 distinct tags", "a.jsonl:32: x: user: is 1", "b.jsonl:1: y: user: ")
+    twin = "b.jsonl:2: x: id: appears at a.jsonl:32 too"
+    ran = safe_gate("validate", "a.jsonl", "w.json", "b.jsonl", "my.json")
+    assert (ran.code, ran.err.count("max-tags: ")) == (3, 1)
+    for one in (*words, twin, "w.json:1: waivers[0].owner: is missing"):
+        assert one in ran.err
+    Path("my.json").write_text(json.dumps(settings | {"rules": ["nope.json"]}), "utf-8")
+    ran = safe_gate("doctor", "--config", "my.json")
+    assert (ran.code, "A run would publish" in ran.out) == (3, True)
+    for one in (*words, twin, "nope.json: matches no file"):
+        assert one in ran.err
+
+
 @pytest.mark.parametrize("jobs", ["1", "2"])
 def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe_gate: SafeGate, jobs: str) -> None:
     Path("a.jsonl").write_text('{"checks": []}\n' * 700, "utf-8")  # each has four faults
