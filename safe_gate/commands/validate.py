@@ -104,20 +104,39 @@ def _under(
 
     Without options nobody knows what checks there are: packs are checked for their shape alone.
     """
-    own = replace(options or Options(), **{evaluator.input.setting: tuple(cases)})  # type: ignore[arg-type]
+    here = replace(options or Options(), **{evaluator.input.setting: tuple(cases)})  # type: ignore[arg-type]
+    own, problems = own_rules.read(asked.settings(here)), list[Problem]()
     if packs and evaluator.rule_files and options:
-        setting = evaluator.rule_files.setting
-        own = replace(own, **{setting: (*getattr(own, setting), *packs)})  # type: ignore[arg-type]
+        own, problems = _with_packs(evaluator, evaluator.rule_files.setting, packs, own)
     elif packs and evaluator.rule_files:
-        for path in packs:
-            yield from _document(path, evaluator.rule_files.kind)
+        problems = [problem for path in packs for problem in _document(path, evaluator.rule_files.kind)]
     if cases:
         progress.listen(lambda _: None)  # which says that cases are scored
-        measured = measure.part(evaluator, own, "", source=tally.unscored, passes_over=options is None)
-        yield from measured.problems
+        passes_over = options is None or bool(problems)
+        measured = measure.part(evaluator, here, "", own=own, source=tally.unscored, passes_over=passes_over)
+        problems += measured.problems
         yield measured.cases
-    elif packs and options:
-        yield from _of_rules(evaluator, asked.settings(own))
+    yield from dict.fromkeys(problems)
+
+
+def _with_packs(
+    evaluator: Evaluator, setting: str, packs: Sequence[str], own: own_rules.Own
+) -> tuple[own_rules.Own, list[Problem]]:
+    """Return a team's files with the names that sound packs define, and what is wrong with each pack by itself.
+
+    A pack may name what other packs define. It need not fit them, because another gate may use it.
+    """
+    name, settings = evaluator.name, asked.settings(Options())
+    given = own_rules.read({**settings, setting: tuple(packs)})
+    beside = [file._replace(only_names=True) for file in (*own.files[name], *given.files[name])]
+    sound, problems = list(own.files[name]), [*given.unmatched[name], *given.problems[name]]
+    for file in given.files[name]:
+        try:
+            own_rules.recipe(evaluator, settings, own_rules.NO_FILES._replace(files={name: (file, *beside)}))
+            sound.append(file._replace(only_names=True))
+        except CannotJudge as error:
+            problems += error.problems
+    return own._replace(files={**own.files, name: tuple(sound)}), problems
 
 
 def _of_rules(evaluator: Evaluator, settings: JsonObject) -> Iterator[Problem]:

@@ -176,7 +176,8 @@ class Shipped(Protocol):
 class OwnFile(NamedTuple):
     """A team's file of rules: its path as reports show it, its name, its bytes, and what it holds.
 
-    `line_of` tells on which line a value of it stands.
+    `line_of` tells on which line a value of it stands. A file with `only_names` is not checked and need not fit the
+    others: cases and the other files may name what it defines.
     """
 
     path: str
@@ -184,6 +185,7 @@ class OwnFile(NamedTuple):
     data: bytes
     content: Any
     line_of: LineOf = lambda _: 0
+    only_names: bool = False
 
     def place(self, *path: str | int) -> Place:
         """Return the place of a value, or of the object that lacks it."""

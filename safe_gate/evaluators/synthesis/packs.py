@@ -197,6 +197,9 @@ def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
     taken = {rule["id"] for pack in ships for rule in pack["rules"]} | {pack["pack"] for pack in ships}
     for file in own:
         pack = {"rules": [], **file.content}
+        found.append(pack)
+        if file.only_names:
+            continue
         ids: list[tuple[str, tuple[str | int, ...]]] = [(pack["pack"], ("pack",))]
         ids += [(rule["id"], ("rules", index, "id")) for index, rule in enumerate(pack["rules"])]
         ids += [(pack["check"], ("check",))] * ("defines" in pack and pack["check"] not in named)
@@ -209,7 +212,6 @@ def check(own: Sequence[OwnFile], data: Shipped) -> list[Pack]:
         broken = [Problem(file.place(*path), words, one, "id") for one, path in foreign]
         broken += _broken_promises(file, pack, data)
         problems += broken or (_too_large(file, pack, data) if _has_patterns(pack) else ())
-        found.append(pack)
     problems += definitions.problems(own)
     if problems:
         raise CannotJudge(*problems)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import csv
+import io
 import json
 import re
 from collections.abc import Callable
@@ -227,6 +228,23 @@ def test_validate_names_what_is_wrong_with_a_pack_once_and_with_its_line(safe_ga
         err = validated(safe_gate, *files)
         assert err.startswith(found)
         assert "could not judge: 1 problem;" in err
+
+
+def test_validate_checks_each_pack_by_itself(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = pack("acme-names", group=None, field=None, rules=None, check="acme/other")
+    other = pack(rules=[rule("acme-discount", "cheaper", "It is cheaper.")])
+    for name, one in (("one", pack()), ("two", other), ("names", names)):
+        Path(f"{name}.json").write_text(json.dumps(one), "utf-8")
+    write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=["acme/other"]))
+    for config in ("{}", '{"rules": ["one.json"]}'):
+        Path("safe-gate.config.json").write_text(config, "utf-8")
+        for files in (["one.json", "two.json"], ["two.json"], ["one.json", "two.json", "names.json", "c.jsonl"]):
+            assert validated(safe_gate, *files) == ""
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("one.json").read_bytes())))
+        assert validated(safe_gate, "-") == ""
+    assert validated(safe_gate, "names.json") == ""  # whose group is in a pack that the config names
+    Path("my.json").write_text('{"rules": ["one.json", "two.json"]}', "utf-8")
+    assert "defines acme/no-discounts, which one.json defines too" in validated(safe_gate, "my.json")
 
 
 def test_validate_finds_names_in_a_config_that_no_pack_has(safe_gate: SafeGate) -> None:

@@ -34,10 +34,13 @@ def fields(packs: Iterable[JsonObject]) -> dict[str, str]:
 
 def problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
     """Yield what is wrong with the checks and the groups of a team's packs."""
-    checks = defined(file.content for file in own)
+    packs = [file.content for file in own]
+    checks = defined(packs)
+    named = {pack["group"]: (pack["check"], pack["field"]) for pack in packs if "group" in pack}
+    checked = [file for file in own if not file.only_names]
     seen: dict[str, str] = {}
     groups = dict(GROUPS)
-    for file in own:
+    for file in checked:
         pack = file.content
         if "group" in pack:
             yield from _of_group(file, checks, groups)
@@ -49,9 +52,9 @@ def problems(own: Sequence[OwnFile]) -> Iterator[Problem]:
             yield Problem(file.place("defines"), words, pack["pack"], "defines")
         elif "defines" in pack:
             seen[pack["check"]] = file.path
-    for file in own:
+    for file in checked:
         if "defines" in file.content:
-            for field, words in _ill(file.content, groups):
+            for field, words in _ill(file.content, named | groups):
                 yield Problem(file.place(*field.split(".")), words, file.content["pack"], field)
 
 
