@@ -18,11 +18,10 @@ from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
 from safe_gate.gate import drops, regression
-from safe_gate.inputs import matching
-from safe_gate.inputs import named as named_files
+from safe_gate.inputs import case_files, expansion
 from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs.case_files import narrowed
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.named import narrowed
 from safe_gate.inputs.spool import Store
 from safe_gate.scoring import asked, measure, refusals
 from safe_gate.scoring.facts import Facts
@@ -144,10 +143,10 @@ def _not_new(found: Mapping[str, measure.Measured], settings: JsonObject) -> dic
 def named_nowhere(options: Options, roots: Sequence[Path]) -> Iterator[Problem]:
     """Yield a problem for each pattern of options that names no file below any of some folders."""
     left = [narrowed(options, root) for root in roots]
-    for name, suffix in named_files.settings():
+    for name, suffix in case_files.settings():
         for pattern in getattr(options, name):
             if not any(pattern in getattr(one, name) for one in left):
-                yield matching.no_match(pattern, suffix, roots[-1])
+                yield expansion.no_match(pattern, suffix, roots[-1])
 
 
 def past(

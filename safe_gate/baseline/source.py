@@ -22,11 +22,11 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
-from safe_gate.inputs import checked, disk, globs, leftovers, matching
+from safe_gate.inputs import checked, disk, expansion, folders, leftovers
+from safe_gate.inputs.case_files import settings
+from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.git import Clone
-from safe_gate.inputs.named import settings
-from safe_gate.inputs.trees import Commit, Entry, Kind, Missing, Pattern, Selection
 from safe_gate.proof import differences
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import Options, config_paths
@@ -45,7 +45,7 @@ class Baseline:
     `name` is what the user calls it (a path, a ref, `base` or `.`), `commit` the full id of the commit, or of
     the one that the report judged, `made_at` when the commit or the report was made (ISO 8601 in UTC); both ""
     where that is not known. `report` is as a run wrote it, None where there are files instead: then `root` is
-    the folder that stands for the working folder (see `matching.expand`) and holds those that were asked for.
+    the folder that stands for the working folder (see `expansion.expand`) and holds those that were asked for.
     """
 
     name: str
@@ -110,7 +110,7 @@ def opened(
         raise CannotJudge(Problem(Place("base"), f"is the base commit {unknown}; name a ref, such as main"))
     if is_required and is_missing(spec):
         advice = "correct the path, or set baseline-required: false for the first run of a new gate"
-        raise CannotJudge(Problem(Place(spec), f"does not exist{matching.close_to(spec)}; {advice}"))
+        raise CannotJudge(Problem(Place(spec), f"does not exist{expansion.close_to(spec)}; {advice}"))
     if (spec == "base" and not context.subject.base_sha) or is_missing(spec):
         yield None
     elif spec == ".":
@@ -121,11 +121,11 @@ def opened(
     else:
         ref = context.subject.base_sha if spec == "base" else _ref(spec)
         with leftovers.temporary_folder() as top:
-            (top / ".git").mkdir()  # the top of a repository, as `matching.outside` knows it
+            (top / ".git").mkdir()  # the top of a repository, as `expansion.outside` knows it
             root = top / folder
             root.mkdir(parents=True, exist_ok=True)
             paths = [pattern.path for pattern in patterns]
-            outside = (one for path in paths if (one := matching.outside(path, root)))
+            outside = (one for path in paths if (one := expansion.outside(path, root)))
             if refused := (*outside, *_strays(paths)):
                 raise CannotJudge(*refused)
             selection = Selection.of(patterns, folder)
@@ -140,7 +140,7 @@ def _strays(patterns: Sequence[str]) -> Iterator[Problem]:
     """Yield the checkouts that have files while the working folder is in none: a commit has other paths."""
     here = Path.cwd()
     if repository.root_in_sight(here) is None:
-        paths = [here / path for path in (*matching.expand(patterns)[0], *map(Path, patterns))]
+        paths = [here / path for path in (*expansion.expand(patterns)[0], *map(Path, patterns))]
         for root in sorted({root for path in paths if (root := repository.root_in_sight(path.parent))}):
             words = "is a checkout, but the working folder is in none: the paths in a commit differ"
             yield Problem(Place(disk.shown(root)), f"{words}; check out into the working folder itself")
@@ -154,7 +154,7 @@ def is_missing(spec: str) -> bool:
 def _is_report(spec: str) -> bool:
     """Tell the path of a file to read as a report. One that may be named as a ref is could come with the change."""
     path = Path(spec)
-    return path.suffix in (".json", ".jsonl") and disk.exists(path) and not globs.is_folder(path)
+    return path.suffix in (".json", ".jsonl") and disk.exists(path) and not folders.is_folder(path)
 
 
 def names_commit(spec: str) -> bool:

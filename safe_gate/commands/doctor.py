@@ -16,7 +16,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import checked, disk, matching, named
+from safe_gate.inputs import case_files, checked, disk, expansion
 from safe_gate.inputs import rules as own_rules
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
@@ -81,15 +81,15 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         outputs = getattr(options, form.outputs) if isinstance(form, Documents) else ()
         searches[form.setting] = getattr(options, form.setting), partial(_found, evaluator, options, outputs)
         if isinstance(form, Documents):
-            searches[form.outputs] = outputs, matching.expand
+            searches[form.outputs] = outputs, expansion.expand
     for evaluator in EVALUATORS.values() if searches else ():
         if evaluator.rule_files and (own := getattr(options, evaluator.rule_files.setting)):
-            searches[evaluator.rule_files.setting] = own, partial(matching.expand, suffix=".json")
+            searches[evaluator.rule_files.setting] = own, partial(expansion.expand, suffix=".json")
     if not searches:
         return [("nothing", "")], [refusals.nothing_to_judge()]
     problems = [problem for patterns, search in searches.values() for problem in search(patterns)[1]]
     if options.mode == "merge":  # whose problems `_unfit` names with all that is wrong with shards
-        searches["shards"] = options.shards, matching.expand
+        searches["shards"] = options.shards, expansion.expand
     facts: Facts = [
         (name.replace("_", "-"), Untrusted(f"{plural(len(search([pattern])[0]), 'file')} of {pattern}"))
         for name, (patterns, search) in searches.items()
@@ -99,7 +99,7 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         path
         for one in asked.given(options)
         if isinstance(one.input, Documents)
-        for path in named.expanded(one, options, outputs=getattr(options, one.input.outputs)).skipped
+        for path in case_files.expanded(one, options, outputs=getattr(options, one.input.outputs)).skipped
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
@@ -132,7 +132,7 @@ def _found(
 ) -> tuple[list[Path], list[Problem]]:
     """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
     own = replace(options, **{evaluator.input.setting: tuple(patterns)})  # type: ignore[arg-type]
-    return named.expanded(evaluator, own, outputs=outputs)[:2]
+    return case_files.expanded(evaluator, own, outputs=outputs)[:2]
 
 
 def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:

@@ -9,7 +9,7 @@ from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Phrase, Verdict
-from safe_gate.inputs import disk, matching, writing
+from safe_gate.inputs import disk, expansion, writing
 from safe_gate.publish import delivery
 from safe_gate.render import console, trends
 from safe_gate.runs.exit_codes import EXIT_CODES
@@ -58,7 +58,7 @@ def read(patterns: Sequence[str]) -> tuple[list[trends.Moment], int]:
 
     One report is held at a time. Raises CannotJudge.
     """
-    paths, problems = matching.expand(patterns, ".json")
+    paths, problems = expansion.expand(patterns, ".json")
     found: dict[tuple[str, str], trends.Moment] = {}
     copies = 0
     for path in paths:

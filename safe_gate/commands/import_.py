@@ -8,7 +8,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.importers import entries
-from safe_gate.inputs import conversion, disk, matching, writing
+from safe_gate.inputs import conversion, disk, expansion, writing
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 
@@ -65,7 +65,7 @@ def main(call: Call) -> int:
         tuple(checks) or entries.CHECKS,
         tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
     )
-    if disk.is_among(out, matching.expand(patterns)[0]):
+    if disk.is_among(out, expansion.expand(patterns)[0]):
         raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
     if not arguments["force"] and disk.holds_something(Path(out)):
         words = f"names {out}, which exists; set --force to replace it with all its labels, or name another file"

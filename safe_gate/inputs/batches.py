@@ -14,7 +14,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import disk, globs, kinds, matching
+from safe_gate.inputs import disk, expansion, folders, kinds
 from safe_gate.inputs.disk import HERE, shown
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import CONFIG_FILES
@@ -61,7 +61,7 @@ def expand(
 
     Globs pass over our own config, waivers and reports; outputs, which `NAME*` names too, are read with their
     batch, and without one a problem, as far as a glob's go unless other `outputs` are named. `base` is
-    the folder that patterns start from, `root` that of `matching.expand`.
+    the folder that patterns start from, `root` that of `expansion.expand`.
     """
     folder = root / base
     own = {shown(Path(name)) for name in leave_out if name}
@@ -70,17 +70,17 @@ def expand(
     skipped: list[Path] = []
     for pattern in patterns:
         named = str(base / pattern)
-        if refused := matching.outside(named, root):
+        if refused := expansion.outside(named, root):
             problems.append(refused)
             continue
         candidates = (pattern, f"{pattern}.json")
-        globbed, unread = globs.matches(candidates, folder)
+        globbed, unread = folders.matches(candidates, folder)
         alone = () if unread else candidates  # what cannot be looked for counts as there
-        literals = [path for one in alone if disk.exists(path := folder / one) and not globs.is_folder(path)]
-        listed = [path for path in globbed if not globs.is_folder(path)]
+        literals = [path for one in alone if disk.exists(path := folder / one) and not folders.is_folder(path)]
+        listed = [path for path in globbed if not folders.is_folder(path)]
         named_json = [path for path in listed if path.suffix.lower() == ".json"]
         are_ours = [_is_ours(form, path, is_named=shown(path, root) in own) for path in named_json]
-        ours = matching.distinct(compress(named_json, are_ours))
+        ours = expansion.distinct(compress(named_json, are_ours))
         batches = list(compress(named_json, map(not_, are_ours)))
         skipped += ours
         lone = [] if outputs else [path for path in listed if path.name.endswith(kinds.OUTPUTS)]
@@ -95,19 +95,19 @@ def expand(
             elsewhere = ", ".join(f"{one.plural} are named by {input_named(one.setting)}" for one in others)
             words = f"matches .jsonl files, but no batch (.json); {elsewhere}"
             is_other = any(path.suffix == ".jsonl" for path in listed)
-            problems.append(Problem(Place(named), words) if is_other else matching.no_match(named, ".json", root))
+            problems.append(Problem(Place(named), words) if is_other else expansion.no_match(named, ".json", root))
         found += meant
-    paths = matching.distinct(path for path in found if not path.name.endswith(kinds.OUTPUTS))
+    paths = expansion.distinct(path for path in found if not path.name.endswith(kinds.OUTPUTS))
     beside = {disk.location(outputs_beside(path)) for path in paths}
-    for path in matching.distinct(path for path in found if path.name.endswith(kinds.OUTPUTS)):
+    for path in expansion.distinct(path for path in found if path.name.endswith(kinds.OUTPUTS)):
         if disk.location(path) not in beside:
             words = f"is a file of recorded outputs whose batch, {batch_of(path).name}, is not among the batches"
             words += f"; name that too, or this file with --outputs or {input_named(form.outputs)}"
             problems.append(Problem(Place(shown(path, root)), words))
     if not paths and not problems:
-        problems.append(matching.no_match(" ".join(patterns), ".json", root))
+        problems.append(expansion.no_match(" ".join(patterns), ".json", root))
     is_read = {disk.location(path) for path in paths}
-    skipped = [path for path in matching.distinct(skipped) if disk.location(path) not in is_read]
+    skipped = [path for path in expansion.distinct(skipped) if disk.location(path) not in is_read]
     return Expanded(paths, list(dict.fromkeys(problems)), skipped)  # two patterns may have the same problem
 
 

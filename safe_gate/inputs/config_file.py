@@ -16,10 +16,10 @@ from safe_gate.core.jsontext import (
 )
 from safe_gate.core.model import CannotJudge, Config, Located, PathKind, Place, Problem
 from safe_gate.core.validate import Fault
-from safe_gate.inputs import globs
+from safe_gate.inputs import folders
 from safe_gate.inputs.checked import line_of, problems_of
 from safe_gate.inputs.disk import HERE, exists, location, parsed, text_of, unreadable
-from safe_gate.inputs.matching import named_or_default
+from safe_gate.inputs.expansion import named_or_default
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.settings.options import CONFIG_FILES, settings
 
@@ -85,7 +85,7 @@ def _not_the_config(root: Path) -> Iterator[Problem]:
         yield unreadable(root, error)
         return
     for name in names:
-        if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not globs.is_folder(root / name):
+        if _ALMOST_A_CONFIG.fullmatch(name) and name not in CONFIG_FILES and not folders.is_folder(root / name):
             right = next(one for one in CONFIG_FILES if ("gate" in one) == ("gate" in name.lower()))
             called = f"is not read: the config file is called {right}"
             words = f"{called}; rename it, remove it, or name it by the setting config"
@@ -174,7 +174,7 @@ def joined(folder: str, path: str) -> str:
 def _named(path: str, kind: PathKind, root: Path) -> Set[Path]:
     """Return where the files, or the folder, are that a path or a glob names; a batch may lack its suffix."""
     if kind is not PathKind.FILES:
-        return {Path(os.path.realpath(root / path))} if globs.is_folder(root / path) else frozenset()
+        return {Path(os.path.realpath(root / path))} if folders.is_folder(root / path) else frozenset()
     candidates = (path, f"{path}.json")
-    found = [*(root / one for one in candidates), *globs.matches(candidates, root)[0]]
-    return {location(one) for one in found if exists(one) and not globs.is_folder(one)}
+    found = [*(root / one for one in candidates), *folders.matches(candidates, root)[0]]
+    return {location(one) for one in found if exists(one) and not folders.is_folder(one)}

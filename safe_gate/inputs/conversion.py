@@ -23,7 +23,7 @@ from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
-from safe_gate.inputs import blocks, disk, matching, schemas, spool
+from safe_gate.inputs import blocks, disk, expansion, schemas, spool
 
 FORMATS = (AUTO, *formats())
 """What `--from` takes."""
@@ -71,7 +71,7 @@ def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
 def read(patterns: Sequence[str], request: Request) -> Imported:
     """Return what files hold, those that globs name in the order of their paths. Raises CannotJudge for the request."""
     schema, key = _schema(request), request.key
-    paths, problems = matching.expand(patterns, ".*")
+    paths, problems = expansion.expand(patterns, ".*")
     result = Imported(spool.Spool(), Problems(), [], Counter(), spool.Store(), spool.Store())
     for problem in problems:
         _break(result, problem)

@@ -22,7 +22,7 @@ from safe_gate.core.jsontext import (
     parse_bounded,
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.inputs import globs
+from safe_gate.inputs import folders
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
@@ -97,7 +97,7 @@ def exists(path: Path) -> bool:
     What cannot be looked for, as in a folder that cannot be read, counts as there: reading it says why not.
     """
     try:
-        return globs.is_there(path)
+        return folders.is_there(path)
     except OSError:
         return True
 

@@ -12,7 +12,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import item_places
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
-from safe_gate.inputs import blocks, checked, disk, kinds, matching, schemas
+from safe_gate.inputs import blocks, checked, disk, expansion, kinds, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
 from safe_gate.inputs.disk import HERE, shown
 from safe_gate.inputs.recorded import Skipped, cluster_of, id_of, recorded_outputs, twin, twin_of
@@ -36,13 +36,13 @@ def cases(
 
     Outputs come from `outputs` if given, else from `<stem>.outputs.jsonl` beside each batch, or
     inline. Every case must have exactly one output and every output a case. Globs pass over the files of
-    `leave_out`; `root` is that of `matching.expand`, `cluster_key` that of `recorded.cluster_of`.
+    `leave_out`; `root` is that of `expansion.expand`, `cluster_key` that of `recorded.cluster_of`.
     """
     form = documents_of(evaluator)
     paths, problems, skipped = expand(form, patterns, Path(folder), leave_out, outputs=outputs, root=root)
     yield from problems
     yield from (Skipped(shown(path, root)) for path in skipped)
-    output_paths, problems = matching.expand(outputs, root=root)
+    output_paths, problems = expansion.expand(outputs, root=root)
     yield from problems
     named = Store()
     are_read = yield from _read_outputs(evaluator, output_paths, named, root, bounds)
@@ -85,7 +85,7 @@ def cases(
 
 def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Problem | InputFile]:
     """Yield the problems of recorded outputs on their own, without the batch they belong to."""
-    paths, problems = matching.expand(patterns)
+    paths, problems = expansion.expand(patterns)
     yield from problems
     yield from _read_outputs(evaluator, paths, Store(), HERE, blocks.BOUNDS)
 

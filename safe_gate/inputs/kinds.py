@@ -18,10 +18,10 @@ from safe_gate.core.jsontext import (
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import globs
+from safe_gate.inputs import folders
 from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_columnar, numbered
 from safe_gate.inputs.disk import HERE, decode, open_regular, parsed, shown, text_of, unreadable
-from safe_gate.inputs.matching import no_match
+from safe_gate.inputs.expansion import no_match
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import CONFIG_FILES
 
@@ -58,7 +58,7 @@ def kind_of(path: Path) -> str:
 
     Raises CannotJudge if the file cannot be read or is not JSON at all.
     """
-    if globs.is_folder(path):
+    if folders.is_folder(path):
         raise CannotJudge(no_match(str(path), ".json*", HERE))
     if path.name.endswith(OUTPUTS) and _OF_OUTPUTS:
         return next(iter(_OF_OUTPUTS))

@@ -14,7 +14,7 @@ from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.shipped import Package
 from safe_gate.evaluators.shipped import shipped as of_module
-from safe_gate.inputs import checked, disk, matching
+from safe_gate.inputs import checked, disk, expansion
 from safe_gate.inputs.disk import HERE
 
 
@@ -45,13 +45,13 @@ NO_FILES = Own({}, {}, {})
 
 
 def read(settings: JsonObject, *, root: Path = HERE) -> Own:
-    """Return the files of rules that settings name below `root`, as by `matching.expand`."""
+    """Return the files of rules that settings name below `root`, as by `expansion.expand`."""
     files: dict[str, tuple[OwnFile, ...]] = {}
     problems: dict[str, tuple[Problem, ...]] = {}
     unmatched: dict[str, tuple[Problem, ...]] = {}
     for name, one in EVALUATORS.items():
         if one.rule_files:
-            paths, nothing = matching.expand(settings[one.rule_files.setting], ".json", root=root)
+            paths, nothing = expansion.expand(settings[one.rule_files.setting], ".json", root=root)
             own, wrong = _read(paths, one.rule_files.kind, root)
             files[name], problems[name], unmatched[name] = tuple(own), tuple(wrong), tuple(nothing)
     return Own(files, problems, unmatched)
@@ -76,7 +76,7 @@ def matched(own: Own, settings: JsonObject, *, root: Path) -> Own:
     """Return files of rules without the problems of patterns that settings do not have."""
     found = {name: one.rule_files for name, one in EVALUATORS.items() if one.rule_files}
     unmatched = {
-        name: tuple(matching.expand(settings[form.setting], ".json", root=root)[1]) for name, form in found.items()
+        name: tuple(expansion.expand(settings[form.setting], ".json", root=root)[1]) for name, form in found.items()
     }
     return own._replace(unmatched=unmatched)
 

@@ -14,7 +14,7 @@ from safe_gate.core.model import CannotJudge
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import weakening
 from safe_gate.gate.weakened_cases import What
-from safe_gate.inputs import disk, matching, named
+from safe_gate.inputs import case_files, disk, expansion
 from safe_gate.inputs.disk import HERE
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
@@ -89,8 +89,8 @@ def _files_of(name: str, options: Options) -> set[Path]:
     for one in EVALUATORS.values():
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
             outputs = getattr(options, one.input.outputs) if isinstance(one.input, Documents) else ()
-            return set(map(disk.location, named.expanded(one, options, outputs=outputs).paths))
-    paths, _ = matching.expand(getattr(options, name))
+            return set(map(disk.location, case_files.expanded(one, options, outputs=outputs).paths))
+    paths, _ = expansion.expand(getattr(options, name))
     return set(map(disk.location, paths))
 
 

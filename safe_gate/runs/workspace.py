@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github.checkout import foreign_checkout
-from safe_gate.inputs import disk, matching, named
+from safe_gate.inputs import case_files, disk, expansion
 from safe_gate.publish.effects import Effects
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import Options, config_paths
@@ -17,8 +17,8 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
     settings = (*config_paths(options), options.waivers or WAIVERS_FILE)
     yield from (Path(one) for one in ("", *settings, options.baseline))
-    yield from matching.expand(options.shards)[0]
-    yield from named.read_by(options, output)
+    yield from expansion.expand(options.shards)[0]
+    yield from case_files.read_by(options, output)
 
 
 def keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:

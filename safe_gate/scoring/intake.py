@@ -11,7 +11,7 @@ from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
 from safe_gate.core.model import InputFile, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.inputs import batches, blocks, disk, documents, matching, recorded
+from safe_gate.inputs import batches, blocks, disk, documents, expansion, recorded
 from safe_gate.inputs.disk import HERE
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring.asked import given, selects, settings
@@ -32,7 +32,7 @@ def parts_of(evaluator: Evaluator, options: Options, output: str, root: Path, si
     patterns = getattr(options, evaluator.input.setting)
     if isinstance(evaluator.input, Lines):
         yield from recorded.parts(evaluator, patterns, root=root, size=size, bounds=blocks.Bounds.of(options))
-        yield from (recorded.Skipped(disk.shown(path, root)) for path in matching.own_cases(patterns, root=root))
+        yield from (recorded.Skipped(disk.shown(path, root)) for path in expansion.own_cases(patterns, root=root))
         return
     some: list[Case] = []
     for item in _of_documents(evaluator, options, output, root):

@@ -76,7 +76,7 @@ def part(
 
     A glob passes over `output`, where the report will be, unless it holds cases.
 
-    Files are read below `root`, as by `matching.expand`; `own` are a team's files of rules, if they are read already.
+    Files are read below `root`, as by `expansion.expand`; `own` are a team's files of rules, if they are read already.
     `recipe` is that of what to score by, if not as the options say there; `again` is the recipe of what to score the
     same cases by once more. `keeps` says which texts and columns are there, too. `passes_over` leaves out cases that
     ask for what the rules do not have, as scoring once more does.

@@ -21,7 +21,7 @@ from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.report import Provenance
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.inputs import checked, disk, matching, schemas
+from safe_gate.inputs import checked, disk, expansion, schemas
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
 from safe_gate.scoring.tally import Recount
@@ -142,7 +142,7 @@ def read(patterns: Sequence[str]) -> Shards:
     if not patterns:
         words = "is not set, so there is nothing to merge; expected the files that runs with `shard` wrote"
         raise CannotJudge(Problem(Place("shards"), words))
-    paths, problems = matching.expand(patterns, ".json")
+    paths, problems = expansion.expand(patterns, ".json")
     parts: dict[str, JsonObject] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     entries = {name: Store() for name in EVALUATORS}

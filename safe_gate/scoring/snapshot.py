@@ -7,7 +7,7 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.report import Waiver
-from safe_gate.inputs import checked, disk, named
+from safe_gate.inputs import case_files, checked, disk
 from safe_gate.inputs import rules as own_rules
 from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
@@ -60,7 +60,7 @@ class Snapshot:
 
     def narrowed(self) -> Snapshot:
         """Return this side less the patterns that name no file."""
-        options = named.narrowed(self.options, self.root)
+        options = case_files.narrowed(self.options, self.root)
         rules = own_rules.matched(self.rules, asked.settings(options), root=self.root)
         return replace(self, options=options, rules=rules)
 

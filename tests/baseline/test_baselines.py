@@ -21,10 +21,10 @@ from safe_gate.core.report import Report
 from safe_gate.github import Api
 from safe_gate.github.client import Client
 from safe_gate.github.event import Context, Subject
-from safe_gate.inputs import matching
+from safe_gate.inputs import expansion
+from safe_gate.inputs.commit_files import Kind, Pattern, Selection
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.git import Clone
-from safe_gate.inputs.trees import Kind, Pattern, Selection
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
 from tests.support.cases import SAFE, SYNTHESIS, Ran, safe_case, turn, write_batch, write_cases
@@ -184,7 +184,7 @@ def test_a_commit_may_have_none_of_the_files(source: Callable[[Path], Open], wor
     with source(work)("main") as baseline:
         assert baseline
         assert (baseline.root.is_dir(), found(baseline.root)) == (True, [])
-        (problem,) = matching.expand(["chat.jsonl"], root=baseline.root)[1]
+        (problem,) = expansion.expand(["chat.jsonl"], root=baseline.root)[1]
         assert problem.message.startswith("matches no file")
 
 

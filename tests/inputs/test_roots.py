@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.inputs import config_file, documents, matching, rules
+from safe_gate.inputs import config_file, documents, expansion, rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import asked, measure
 from safe_gate.scoring.measure import Measured
@@ -151,7 +151,7 @@ def test_what_leads_out_of_the_repository_cannot_be_read_at_a_commit(work: Path,
 def test_a_root_that_no_git_marks_is_the_top_itself(tmp_path: Path) -> None:
     (tmp_path / "top").mkdir()
     write_cases(tmp_path / "x.jsonl", turn("out"))
-    (problem,) = matching.expand(["../x.jsonl"], root=tmp_path / "top")[1]
+    (problem,) = expansion.expand(["../x.jsonl"], root=tmp_path / "top")[1]
     assert problem.message.startswith("cannot be read at a commit")
 
 

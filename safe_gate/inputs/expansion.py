@@ -10,7 +10,7 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import globs
+from safe_gate.inputs import folders
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
 
 _UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
@@ -32,10 +32,10 @@ def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE
         if pattern == DASH:
             found += [STANDARD_INPUT] if root == HERE else []
             continue
-        matched, unread = globs.matches([pattern], root)
+        matched, unread = folders.matches([pattern], root)
         matched = [path for path in matched if path.name != _OWN_CASES]
         literal = () if unread else (root / pattern,)  # what cannot be looked for counts as there
-        files = [path for path in (*literal, *matched) if exists(path) and not globs.is_folder(path)]
+        files = [path for path in (*literal, *matched) if exists(path) and not folders.is_folder(path)]
         problems += [unreadable(path, why, root) for path, why in unread]
         if not files and not unread:
             problems.append(no_match(pattern, suffix, root))
@@ -49,7 +49,7 @@ _OWN_CASES = "safe-gate.cases.jsonl"
 def own_cases(patterns: Sequence[str], *, root: Path = HERE) -> list[Path]:
     """Return the files of judged cases, written by a run, that globs match: `expand` passes over them."""
     inside = [pattern for pattern in patterns if not outside(pattern, root)]
-    return distinct(path for path in globs.matches(inside, root)[0] if path.name == _OWN_CASES)
+    return distinct(path for path in folders.matches(inside, root)[0] if path.name == _OWN_CASES)
 
 
 def distinct(paths: Iterable[Path]) -> list[Path]:
@@ -90,7 +90,7 @@ def named_or_default(path: str, default: str, root: Path) -> tuple[Path, str] | 
 def no_match(pattern: str, suffix: str, root: Path) -> Problem:
     """Return the problem of a pattern that names no file, with what may have been meant."""
     named, path = Path(pattern), root / pattern
-    if globs.is_folder(path):
+    if folders.is_folder(path):
         hint = f"is a folder; name the files in it, such as {(named / f'*{suffix}').as_posix()}"
     else:
         slashes = "; write paths with /" if "\\" in pattern else ""

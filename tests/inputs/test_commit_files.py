@@ -9,8 +9,8 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.inputs import batches, matching
-from safe_gate.inputs.trees import Entry, Kind, Pattern, Selection
+from safe_gate.inputs import batches, expansion
+from safe_gate.inputs.commit_files import Entry, Kind, Pattern, Selection
 from tests.support.cases import SAFE
 from tests.support.examples import examples
 
@@ -39,7 +39,7 @@ def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: 
             (top / path).parent.mkdir(parents=True, exist_ok=True)
             (top / path).write_text("{}", "utf-8")
         read = {
-            *matching.expand([pattern], root=root)[0],
+            *expansion.expand([pattern], root=root)[0],
             *batches.expand(batches.documents_of(SAFE), [pattern], Path(), (), root=root)[0],
         }
         beside = {path.with_suffix(".outputs.jsonl") for path in read if path.suffix == ".json"}
@@ -65,7 +65,7 @@ def test_a_link_that_a_glob_follows_is_met(link: list[str], pattern: str) -> Non
             for name in ("a.jsonl", "b.json"):
                 (folder / name).write_text("{}", "utf-8")
         top.joinpath(*link).symlink_to(elsewhere)
-        follows = any(path.resolve().is_relative_to(elsewhere) for path in matching.expand([pattern], root=top)[0])
+        follows = any(path.resolve().is_relative_to(elsewhere) for path in expansion.expand([pattern], root=top)[0])
     if follows:
         assert Selection.of([Pattern(pattern)], "").meets(Entry("/".join(link), Kind.LINK, ""))
 

@@ -9,7 +9,7 @@ from pathlib import Path
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import batches, matching
+from safe_gate.inputs import batches, expansion
 from safe_gate.inputs.batches import Expanded
 from safe_gate.inputs.disk import HERE
 from safe_gate.settings.options import Options
@@ -40,7 +40,7 @@ def expanded(
     if isinstance(form, Documents):
         ours = (options.config, options.waivers, output)
         return batches.expand(form, patterns, Path(getattr(options, form.folder)), ours, outputs=outputs, root=root)
-    return Expanded(*matching.expand(patterns, root=root), matching.own_cases(patterns, root=root))
+    return Expanded(*expansion.expand(patterns, root=root), expansion.own_cases(patterns, root=root))
 
 
 def read_by(options: Options, output: str = "") -> Iterator[Path]:
@@ -52,7 +52,7 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, suffix in settings():
         if setting not in documented:
-            yield from matching.expand(getattr(options, setting), suffix)[0]
+            yield from expansion.expand(getattr(options, setting), suffix)[0]
 
 
 def narrowed(options: Options, root: Path) -> Options:
@@ -65,5 +65,5 @@ def narrowed(options: Options, root: Path) -> Options:
             alone = ((one, replace(options, **{setting: (one,)})) for one in patterns)  # type: ignore[arg-type]
             left[setting] = tuple(one for one, own in alone if expanded(documented[setting], own, root=root).paths)
         else:
-            left[setting] = tuple(one for one in patterns if matching.expand([one], root=root)[0])
+            left[setting] = tuple(one for one in patterns if expansion.expand([one], root=root)[0])
     return replace(options, **left)  # type: ignore[arg-type]
