@@ -24,7 +24,7 @@ from safe_gate.gate import drops, regression
 from safe_gate.gate.waivers import Waivable, failing
 from safe_gate.inputs import checked, disk
 from safe_gate.proof import verification
-from safe_gate.render.report import filtered
+from safe_gate.render.wording import filtered
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from typing import Any
 
 from safe_gate import __version__
 from safe_gate.baseline.source import Baseline
-from safe_gate.core.compared import Against, Comparison
+from safe_gate.core.comparison import Against, Comparison
 from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, JsonObject, Parts, Place, Problem
 from safe_gate.core.report import Report

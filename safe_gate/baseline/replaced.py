@@ -10,10 +10,10 @@ from collections.abc import Mapping
 
 from safe_gate.baseline import comparison, source
 from safe_gate.baseline.source import Baseline, committed
-from safe_gate.core.compared import Weakening
+from safe_gate.core.comparison import Weakening
 from safe_gate.core.model import CannotJudge, Outcome
 from safe_gate.evaluators import EVALUATORS, outcomes_of
-from safe_gate.gate.weakened_cases import What
+from safe_gate.gate.weakening_cases import What
 from safe_gate.inputs import disk
 from safe_gate.scoring.snapshot import Snapshot
 

@@ -8,12 +8,12 @@ from typing import Any
 
 from safe_gate.baseline import comparison, replaced
 from safe_gate.baseline.source import Baseline, committed
-from safe_gate.core.compared import Weakened, Weakening
+from safe_gate.core.comparison import Weakened, Weakening
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate import weakening
-from safe_gate.gate.weakened_cases import Asked
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
+from safe_gate.gate.weakening_cases import Asked
 from safe_gate.inputs import disk, rules
 from safe_gate.scoring import asked, facts
 from safe_gate.scoring.facts import Facts

@@ -9,7 +9,7 @@ from safe_gate.core.figures import plural
 from safe_gate.evaluators import of_command
 from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
-from safe_gate.render.report import section_alone
+from safe_gate.render.wording import section_alone
 from safe_gate.runs.exit_codes import complain
 from safe_gate.runs.workspace import keep_inputs
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names

@@ -12,7 +12,7 @@ from safe_gate.evaluators import of_command
 from safe_gate.inputs import disk, writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
-from safe_gate.render.report import section_alone
+from safe_gate.render.wording import section_alone
 from safe_gate.runs.exit_codes import complain
 from safe_gate.runs.workspace import keep_inputs
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
-from safe_gate.core.compared import Comparison, Weakened
+from safe_gate.core.comparison import Comparison, Weakened
 from safe_gate.core.model import InputFile, JsonObject, Parts, Place, Problem, RuleOutcome, Verdict
 from safe_gate.core.problems import number
 

@@ -14,7 +14,7 @@ from safe_gate.core.model import RuleOutcome, Test
 from safe_gate.evaluators import EVALUATORS, parts_of
 
 if TYPE_CHECKING:
-    from safe_gate.core.compared import Compared, ComparedParts, MetricChange
+    from safe_gate.core.comparison import Compared, ComparedParts, MetricChange
     from safe_gate.core.evaluator import Evaluator
 
 

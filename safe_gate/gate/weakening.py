@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from safe_gate.core.compared import Against, Weakened, Weakening
+from safe_gate.core.comparison import Against, Weakened, Weakening
 from safe_gate.core.figures import plural
 from safe_gate.core.given import PackFact, Way
 from safe_gate.core.model import RuleOutcome
@@ -20,7 +20,7 @@ from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import Waivable
-from safe_gate.gate.weakened_cases import Cases, What, of_cases
+from safe_gate.gate.weakening_cases import Cases, What, of_cases
 
 
 @dataclass(frozen=True, slots=True)

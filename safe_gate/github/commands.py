@@ -14,8 +14,8 @@ from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Finding
 from safe_gate.render.console import problem as problem_line
-from safe_gate.render.report import message, ranked, rule_name
 from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.wording import message, ranked, rule_name
 
 if TYPE_CHECKING:
     from safe_gate.core.model import RuleOutcome

@@ -13,10 +13,10 @@ from safe_gate.core.stats import wilson
 from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, parts_of, present
 from safe_gate.gate.drops import smallest_visible
-from safe_gate.render.report import NEWLY_FAILING, sections
+from safe_gate.render.wording import NEWLY_FAILING, sections
 
 if TYPE_CHECKING:
-    from safe_gate.core.compared import Against, Change, Compared, ComparedCases, Comparison, MetricChange
+    from safe_gate.core.comparison import Against, Change, Compared, ComparedCases, Comparison, MetricChange
     from safe_gate.core.evaluator import Evaluator
     from safe_gate.core.report import Report
 

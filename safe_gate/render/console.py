@@ -16,7 +16,8 @@ from safe_gate.core.problems import in_order, number
 from safe_gate.core.shown import Section, Table
 from safe_gate.render import tables, weakening
 from safe_gate.render.comparison import notes
-from safe_gate.render.report import (
+from safe_gate.render.untrusted import plain, quoted
+from safe_gate.render.wording import (
     MOST_COUNTED,
     Ranked,
     counted,
@@ -25,10 +26,9 @@ from safe_gate.render.report import (
     rule_name,
     state,
 )
-from safe_gate.render.untrusted import plain, quoted
 
 if TYPE_CHECKING:
-    from safe_gate.core.compared import Comparison, Weakened
+    from safe_gate.core.comparison import Comparison, Weakened
     from safe_gate.render.view import ReportView
 
 MOST_EVIDENCE = 10

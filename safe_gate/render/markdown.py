@@ -26,7 +26,8 @@ from safe_gate.render.comparison import (
     headline,
     notes,
 )
-from safe_gate.render.report import (
+from safe_gate.render.untrusted import LONGEST, markdown
+from safe_gate.render.wording import (
     Ranked,
     about,
     message,
@@ -34,10 +35,9 @@ from safe_gate.render.report import (
     rule_name,
     state,
 )
-from safe_gate.render.untrusted import LONGEST, markdown
 
 if TYPE_CHECKING:
-    from safe_gate.core.compared import Comparison, Weakened
+    from safe_gate.core.comparison import Comparison, Weakened
     from safe_gate.core.report import Report
     from safe_gate.render.view import ReportView
 

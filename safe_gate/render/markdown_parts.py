@@ -9,14 +9,14 @@ from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.views import HELD
 from safe_gate.render import excerpts
-from safe_gate.render.report import (
+from safe_gate.render.untrusted import address, markdown
+from safe_gate.render.wording import (
     MOST_COUNTED,
     NEWLY_FAILING,
     Ranked,
     counted,
     ranked,
 )
-from safe_gate.render.untrusted import address, markdown
 
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"

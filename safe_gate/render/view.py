@@ -12,7 +12,7 @@ from safe_gate.core.report import Report
 from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.comparison import comparison_section, shown_sections
-from safe_gate.render.report import broken_rules, conclusion, known_failures, remarks, waiver_table
+from safe_gate.render.wording import broken_rules, conclusion, known_failures, remarks, waiver_table
 
 
 class ShownPart(NamedTuple):

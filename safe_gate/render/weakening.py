@@ -13,7 +13,7 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.render.comparison import baseline_words
 
 if TYPE_CHECKING:
-    from safe_gate.core.compared import Against, Weakened, Weakening
+    from safe_gate.core.comparison import Against, Weakened, Weakening
 
 ROWS = 10
 """Ways that are shown at most before what is folded."""

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject
-from safe_gate.gate.weakened_cases import Asked
+from safe_gate.gate.weakening_cases import Asked
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import asked, intake, refusals
 from safe_gate.scoring.tally import facts_of
@@ -16,7 +16,7 @@ from safe_gate.settings.options import Options
 
 
 class Facts:
-    """What is asked of the cases of an evaluator, by id, made of `tally.facts_of`: a `weakened_cases.OfCases`."""
+    """What is asked of the cases of an evaluator, by id, made of `tally.facts_of`: a `weakening_cases.OfCases`."""
 
     def __init__(self, entries: Iterable[JsonObject]) -> None:
         self._entries = entries

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.core.compared import Added, Compared, ComparedParts, Removed
+from safe_gate.core.comparison import Added, Compared, ComparedParts, Removed
 from safe_gate.core.digests import digest
 from safe_gate.core.stats import smallest_drop
 from safe_gate.gate.drops import Guards, Status, judge, smallest_visible, status

@@ -17,8 +17,8 @@ from hypothesis import strategies as st
 from safe_gate.core.report import Found, Report, Waiver, Waivers
 from safe_gate.gate.waivers import sorted_out, waived
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
-from safe_gate.render.report import sections
 from safe_gate.render.view import ReportView
+from safe_gate.render.wording import sections
 from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

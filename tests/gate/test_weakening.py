@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from safe_gate.core.given import PackFact
 from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate.weakened_cases import Asked, What
 from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings
+from safe_gate.gate.weakening_cases import Asked, What
 from safe_gate.inputs import checked, schemas
 from safe_gate.publish import handover
 from safe_gate.render import console, markdown, weakening

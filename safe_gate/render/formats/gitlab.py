@@ -12,9 +12,9 @@ from safe_gate.core.model import JsonObject, Place, Untrusted
 from safe_gate.render.cases import LONGEST_MESSAGE, judged_cases, repository_path, told
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.report import message, rule_name
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
+from safe_gate.render.wording import message, rule_name
 
 _SEVERITIES = {"error": "critical", "warning": "major", "note": "minor"}
 

@@ -21,14 +21,14 @@ from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
 from safe_gate.render.page import cases, charts, page
 from safe_gate.render.page.markup import folded, paragraphs, phrase, table
-from safe_gate.render.report import (
+from safe_gate.render.untrusted import address, embedded, html
+from safe_gate.render.view import ReportView
+from safe_gate.render.wording import (
     about,
     names,
     rule_name,
     state,
 )
-from safe_gate.render.untrusted import address, embedded, html
-from safe_gate.render.view import ReportView
 
 _VERDICTS = {"pass": "Passed", "fail": "Failed", "error": "No verdict"}
 _STATES = {"ok": "holds", "broken": "broken", "skipped": "skipped"}

@@ -14,8 +14,8 @@ from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.report import Report, Waiver
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.formats import Run
-from safe_gate.render.report import filter_of, message, rule_name
 from safe_gate.render.untrusted import plain, quoted, xml
+from safe_gate.render.wording import filter_of, message, rule_name
 
 
 class _Test(NamedTuple):

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from safe_gate.core.compared import Change
+from safe_gate.core.comparison import Change
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Recorded, Severity, Untrusted
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Mark
@@ -13,7 +13,7 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.render.cases import JudgedCase, is_compared, judged_cases
 from safe_gate.render.formats import Run
 from safe_gate.render.jsonreport import line
-from safe_gate.render.report import NEWLY_FAILING
+from safe_gate.render.wording import NEWLY_FAILING
 
 
 def about(report: Report, recorded: Recorded) -> dict[str, Any]:

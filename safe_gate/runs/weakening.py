@@ -8,17 +8,17 @@ from pathlib import Path
 
 from safe_gate.baseline import comparison, source, terms
 from safe_gate.baseline.comparison import Past
-from safe_gate.core.compared import Weakened, Weakening
+from safe_gate.core.comparison import Weakened, Weakening
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import weakening
-from safe_gate.gate.weakened_cases import What
+from safe_gate.gate.weakening_cases import What
 from safe_gate.inputs import case_files, disk, expansion
 from safe_gate.inputs.disk import HERE
 from safe_gate.publish.effects import Effects
+from safe_gate.runs.baselines import OF_INPUTS, Sides
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
-from safe_gate.runs.sides import OF_INPUTS, Sides
 from safe_gate.scoring.facts import Facts
 from safe_gate.settings.options import Options
 

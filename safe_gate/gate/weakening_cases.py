@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
-from safe_gate.core.compared import Weakening
+from safe_gate.core.comparison import Weakening
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 
