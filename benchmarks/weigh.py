@@ -21,7 +21,7 @@ from generate import write
 from throughput import cost, split
 
 from safe_gate.core.model import JsonObject
-from safe_gate.evaluators.synthesis.report import Totals
+from safe_gate.evaluators.synthesis.totals import Totals
 
 FEW = 10
 EVAL = ["eval", "--out", "report.json"]

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 
 class Modular(Evaluator):
-    """An evaluator with these modules beside its own: gate, result, report, section, evidence, event, outcome."""
+    """An evaluator with these modules beside its own: gate, result, totals, section, evidence, event, outcome."""
 
     def _module(self, name: str) -> Any:
         package = type(self).__module__.rpartition(".")[0]
@@ -35,7 +35,7 @@ class Modular(Evaluator):
         return self._module("result").Result.from_json(entry)
 
     def failures(self, part: JsonObject) -> Iterator[Failure]:
-        found: Iterator[Failure] = self._module("report").failures(part)
+        found: Iterator[Failure] = self._module("totals").failures(part)
         return found
 
     def section(self, part: JsonObject) -> Section:

@@ -12,7 +12,7 @@ import pytest
 from safe_gate.core.model import Verdict
 from safe_gate.core.report import Report
 from safe_gate.evaluators.safe_v0 import part as safe_v0
-from safe_gate.evaluators.synthesis.report import part as synthesis
+from safe_gate.evaluators.synthesis import part as synthesis
 from safe_gate.inputs import checked
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.render.jsonreport import to_json

@@ -17,7 +17,7 @@ from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import KINDS
-from safe_gate.evaluators.synthesis.report import Totals, report
+from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.inputs import config_file
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView

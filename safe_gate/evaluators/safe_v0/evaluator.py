@@ -154,12 +154,12 @@ class SafeV0(Modular):
         return score_case(case, by).to_json()
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        from safe_gate.evaluators.safe_v0.report import Totals
+        from safe_gate.evaluators.safe_v0.totals import Totals
 
         return Totals.of(scored, by)
 
     def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
-        from safe_gate.evaluators.safe_v0.report import report
+        from safe_gate.evaluators.safe_v0.totals import report
 
         return report(totals, results, by, generated_at)
 

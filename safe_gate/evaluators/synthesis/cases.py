@@ -9,14 +9,13 @@ from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.core.setting import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
-from safe_gate.evaluators.synthesis import conversation
-from safe_gate.evaluators.synthesis.conversation import Talk
-from safe_gate.evaluators.synthesis.deciding import wording
+from safe_gate.evaluators.synthesis.deciding import conversation, wording
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
+from safe_gate.evaluators.synthesis.deciding.conversation import Talk
 from safe_gate.evaluators.synthesis.deciding.score import Case, is_negative, wanted
 from safe_gate.evaluators.synthesis.deciding.turn import Rules
 from safe_gate.evaluators.synthesis.names import KINDS, REPORTED, WORDING
-from safe_gate.evaluators.synthesis.report import Totals
+from safe_gate.evaluators.synthesis.totals import Totals
 
 
 def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject) -> Iterator[Case]:

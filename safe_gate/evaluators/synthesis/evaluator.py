@@ -150,7 +150,7 @@ class Synthesis(Modular):
         return recounted(entry, case, by)
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        from safe_gate.evaluators.synthesis.report import Totals
+        from safe_gate.evaluators.synthesis.totals import Totals
 
         return Totals.of(entry for _, entry in scored)
 
@@ -167,7 +167,7 @@ class Synthesis(Modular):
         return unserved(totals, by)
 
     def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
-        from safe_gate.evaluators.synthesis.report import report
+        from safe_gate.evaluators.synthesis.totals import report
 
         return report(totals, results)
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Judgement
-from safe_gate.evaluators.synthesis.report import is_as_expected
+from safe_gate.evaluators.synthesis.totals import is_as_expected
 
 RESULT = "safe.synthesis.result"
 """The type of the event of a case."""

@@ -8,7 +8,7 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted
 from safe_gate.core.shown import Mark, Side
-from safe_gate.evaluators.synthesis.conversation import field_of
+from safe_gate.evaluators.synthesis.deciding.conversation import field_of
 from safe_gate.evaluators.synthesis.deciding.counting import ASKS, SIDES, hits, is_counted
 from safe_gate.evaluators.synthesis.deciding.leaving import TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.deciding.reasons import either, evidence, named, returning, says, unmet

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Metric, Outcome, Test
 from safe_gate.evaluators.synthesis.names import REPORTED, words
-from safe_gate.evaluators.synthesis.report import is_as_expected
+from safe_gate.evaluators.synthesis.totals import is_as_expected
 
 
 def pass_rate(check: str) -> Metric:

@@ -17,8 +17,8 @@ from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.reasons import causes, evidence, hits_against
 from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
-from safe_gate.evaluators.synthesis.report import failed_checks, is_as_expected
-from safe_gate.evaluators.synthesis.report.part import Part, Quality, Summary, Tagged, Verdicts
+from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
+from safe_gate.evaluators.synthesis.totals import failed_checks, is_as_expected
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 

@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Label, Place
 from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.report import Totals
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
+from safe_gate.evaluators.safe_v0.totals import Totals
 from tests.support.cases import DATA, Ran, safe_case, write_batch
 
 SafeGate = Callable[..., Ran]

@@ -13,7 +13,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
-from safe_gate.evaluators.synthesis.conversation import text_of
+from safe_gate.evaluators.synthesis.deciding.conversation import text_of
 from safe_gate.evaluators.synthesis.matching.gain import parts
 from tests.support import packs
 from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, Ran, report, turn, write_cases

@@ -10,8 +10,8 @@ from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.matching.learning import Row, _Clause, _rows, as_packs
 from safe_gate.evaluators.synthesis.matching.phrases import automaton
 from safe_gate.evaluators.synthesis.matching.rules import _faults, _inlined
-from safe_gate.evaluators.synthesis.report import Totals, report
 from safe_gate.evaluators.synthesis.section import rates
+from safe_gate.evaluators.synthesis.totals import Totals, report
 from tests.support import packs
 
 

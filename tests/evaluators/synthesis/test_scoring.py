@@ -17,8 +17,8 @@ from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding.score import Case, result_of, score_case
 from safe_gate.evaluators.synthesis.matching.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.report import Totals
 from safe_gate.evaluators.synthesis.result import CheckResult, Result
+from safe_gate.evaluators.synthesis.totals import Totals
 from tests.support.cases import BAD, GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.packs import load as load_rules
 

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted
-from safe_gate.evaluators.synthesis.conversation import FIELDS
+from safe_gate.evaluators.synthesis.deciding.conversation import FIELDS
 from safe_gate.evaluators.synthesis.deciding.counting import hits, is_counted
 from safe_gate.evaluators.synthesis.deciding.leaving import (
     ELSEWHERE_ONLY,

@@ -17,8 +17,8 @@ from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.no_reply import no_reply
 from safe_gate.core.text.similarity import similarity
-from safe_gate.evaluators.synthesis.conversation import Message, Talk, joined, placed
 from safe_gate.evaluators.synthesis.deciding import wording
+from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, joined, placed
 from safe_gate.evaluators.synthesis.deciding.counting import counted
 from safe_gate.evaluators.synthesis.deciding.leaving import NOTHING_FOUND, leaves_because, leaving_evidence, moves_on
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn

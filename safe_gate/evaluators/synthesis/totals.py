@@ -16,7 +16,7 @@ from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import in_order
-from safe_gate.evaluators.synthesis.report.part import (
+from safe_gate.evaluators.synthesis.part import (
     Accuracy,
     Estimate,
     Part,
