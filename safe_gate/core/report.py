@@ -1,4 +1,4 @@
-"""The report of a run as values, and the one place that writes them as JSON and reads them. Pure.
+"""The report of a run as values, written as JSON and read from it. Pure.
 
 The shape of the JSON is `schemas/report.schema.json`. `from_json` takes what fits it. An evaluator's part is as the
 evaluator made it; its `results` are read one at a time.

@@ -1,4 +1,7 @@
-"""The result of a SAFE v0 case: an entry of `results[]` as a value. The only place that reads and writes it."""
+"""The result of a SAFE v0 case: an entry of `results[]` as a value, written as JSON and read from it.
+
+Totals and presentation read the JSON of an entry by its keys.
+"""
 
 from __future__ import annotations
 
