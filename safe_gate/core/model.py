@@ -266,7 +266,7 @@ class Outcome:
     `rank` is that of its label, the worst being 0, and `words` the label; `scores` are from 0 to 1 by
     metric, `violations` what was said that must not be. `groups` are the tags or the archetype by
     which a case can be protected, `cluster` names the cases that change together ("" for none);
-    `case` and `output` are digests.
+    `case` and `output` are digests. `is_meant_to_fail` is that of a negative example.
     """
 
     id: str
@@ -279,6 +279,7 @@ class Outcome:
     cluster: str
     case: str
     output: str
+    is_meant_to_fail: bool = False
 
 
 @dataclass(frozen=True, slots=True)

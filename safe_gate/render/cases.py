@@ -81,7 +81,7 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
                 label=outcome.words,
                 passed=outcome.passed,
                 groups=evaluator.grouping.groups_of(result),
-                excused_by=_excuses(evaluator, result, policy) if outcome.passed else (),
+                excused_by=_excuses(evaluator, result, policy) if outcome.passed and outcome.is_meant_to_fail else (),
                 judgements=tuple(evaluator.judgements(part, result)),
                 waivers=waivers.get((case_id, evaluator.measures), {}),
                 change=changes.get(case_id, ""),
@@ -108,9 +108,7 @@ def repository_path(place: Place, folder: str) -> str:
 
 
 def _excuses(evaluator: Evaluator, result: JsonObject, policy: JsonObject) -> Sequence[str]:
-    """Return the tags by which a case is meant to fail."""
-    if not result.get("is_negative_example", False):
-        return ()
+    """Return the tags of a negative example that make it one."""
     tags = evaluator.grouping.groups_of(result)
     return [tag for tag in tags if evaluator.is_excused([tag], policy)] or tags
 

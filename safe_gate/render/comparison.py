@@ -246,7 +246,8 @@ def _score(value: float | None) -> str:
 
 
 def _told(when: str, evaluator: Evaluator, result: JsonObject) -> Iterator[Phrase]:
-    is_feigned = not evaluator.outcome(result).passed and result.get("is_negative_example", False)
+    outcome = evaluator.outcome(result)
+    is_feigned = outcome.is_meant_to_fail and not outcome.passed
     nothing: Phrase = ("passes, although it is a negative example" if is_feigned else "nothing found",)
     for phrase in evaluator.finding(result).evidence or (nothing,):
         yield (f"{when}: ", *phrase)

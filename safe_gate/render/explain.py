@@ -19,14 +19,15 @@ _LONGEST_QUOTE = 100
 class Explanation:
     """What decided a case, by what its evaluator says of it.
 
-    `words` and `passed` are those of its outcome. `notes` are about the case as a whole. `texts` are the recorded
-    texts by field. `decisions` and `marks` are as in `core.evaluator.Evaluator`.
+    `words`, `passed` and `is_meant_to_fail` are those of its outcome. `notes` are about the case as a whole.
+    `texts` are the recorded texts by field. `decisions` and `marks` are as in `core.evaluator.Evaluator`.
     """
 
     evaluator: Evaluator
     result: JsonObject
     words: str
     passed: bool
+    is_meant_to_fail: bool
     notes: tuple[Phrase, ...]
     texts: Mapping[str, str]
     judgements: tuple[Judgement, ...]
@@ -53,6 +54,7 @@ def explanation(evaluator: Evaluator, part: JsonObject, result: JsonObject, text
         result=result,
         words=outcome.words,
         passed=outcome.passed,
+        is_meant_to_fail=outcome.is_meant_to_fail,
         notes=tuple(phrase for phrase in evaluator.finding(result).evidence if phrase not in told),
         texts=fields,
         judgements=judgements,
@@ -65,7 +67,7 @@ def shown(one: Explanation) -> str:
     """Return an explanation for a terminal. A mark has the same number in the text and below its check."""
     source = one.result["source"]
     meant = " as expected: it is a negative example" if one.passed else ", though it is a negative example"
-    words = one.words + meant * bool(one.result.get("is_negative_example"))
+    words = one.words + meant * one.is_meant_to_fail
     lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(source['path']))}:{source['line']}): {words}"]
     lines += [f"  {quoted(note)}" for note in one.notes]
     numbers, titles = _numbers(one), one.evaluator.fields_of(one.result, one.texts)

@@ -39,4 +39,5 @@ def outcome(result: JsonObject) -> Outcome:
         cluster=result.get("cluster", ""),
         case=result["digests"]["case"],
         output=result["digests"]["output"],
+        is_meant_to_fail=is_negative,
     )
