@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
-from safe_gate.baseline import comparison, terms
+from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
@@ -21,7 +21,7 @@ from safe_gate.render.comparison import comparison_section, headline
 from safe_gate.runs import judging
 from safe_gate.runs.baselines import Sides, opened
 from safe_gate.runs.exit_codes import EXIT_CODES
-from safe_gate.runs.weakening import terms_of
+from safe_gate.runs.weakening import held_against, terms_of
 from safe_gate.runs.workspace import keep_inputs
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
@@ -67,7 +67,7 @@ def main(call: Call) -> int:
             comparison.named(old, settings.baseline, at), past, side, guards, settings.cluster_key, waived=known
         )
         now, before = terms_of(new, run.root, sides, cases), terms_of(old, run.root, sides, past.cases)
-        weakened = terms.held_against(old, before, now, run, at)
+        weakened = held_against(old, before, now, run, at)
     if found.status == drops.Status.NONE:
         raise CannotJudge(_nothing_in(base))
     outcomes = drops.judge(found.parts, guards, known) + weakening.judge(weakened)

@@ -1,30 +1,40 @@
-"""Shell: how a change made the gate weaker, beside its base commit."""
+"""Shell: how a change makes the gate weaker: its terms beside those of its base commit or of a report. Reads files.
+
+A committed baseline report that the change replaces counts too. Under a change's control it could hide what newly
+fails: by worse results, by results of laxer rules, by cases that are gone or counted together.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from pathlib import Path
+from typing import Any
 
-from safe_gate.baseline import comparison, source, terms
+from safe_gate.baseline import comparison, source
 from safe_gate.baseline.comparison import Past
+from safe_gate.baseline.source import Baseline, committed
 from safe_gate.core.comparison import Weakened, Weakening
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge
-from safe_gate.evaluators import EVALUATORS
+from safe_gate.core.model import CannotJudge, Outcome
+from safe_gate.core.report import Report
+from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import weakening
-from safe_gate.gate.weakening_cases import What
-from safe_gate.inputs import case_files, disk, expansion
+from safe_gate.gate.weakening import WEAKER, Terms, settings_of
+from safe_gate.gate.weakening_cases import Asked, What
+from safe_gate.inputs import case_files, disk, expansion, rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.baselines import OF_INPUTS, Sides
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base
+from safe_gate.scoring import asked, facts
 from safe_gate.scoring.facts import Facts
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
 
 
 def weakened(
-    compared: source.Baseline | None,
+    compared: Baseline | None,
     past: Past | None,
     cases: Mapping[str, Facts] | None,
     ruling: Ruling,
@@ -38,7 +48,7 @@ def weakened(
     """
     run = sides.snapshot(HERE)
     options, is_needed = run.options, ruling.breaks_on_weakened(run.options.on_weakened)
-    head = terms.at(sides.narrowed(HERE), run.root, cases)
+    head = _terms_at(sides.narrowed(HERE), run.root, cases)
     left_out = tuple(_left_out(ruling, options))
     for base_of in _bases(compared, ruling, options, effects, sides):
         try:
@@ -46,27 +56,146 @@ def weakened(
                 break
             known = past.cases if past and base is compared else None
             before = terms_of(base, run.root, sides, known)
-            return terms.held_against(base, before, head, run, effects.generated_at, left_out=left_out)
+            return held_against(base, before, head, run, effects.generated_at, left_out=left_out)
         except CannotJudge:
             if is_needed or is_needed_by_base(options, effects, sides):
                 raise
-    return terms.held_against_nothing(options.on_weakened)
+    return _held_against_nothing(options.on_weakened)
 
 
-def terms_of(
-    base: source.Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None
-) -> weakening.Terms:
-    """Return the terms of a report or of a commit; `head` and `cases` are those of `terms.at`.
+def terms_of(base: Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None) -> Terms:
+    """Return the terms of a report or of a commit; `head` and `cases` are those of `_terms_at`.
 
     Raises CannotJudge with every problem.
     """
     if base.report is not None:
-        return terms.of_report(base.report)
+        return _terms_of_report(base.report)
     side = sides.side_of(base)
     try:
-        return terms.at(side, head, cases)
+        return _terms_at(side, head, cases)
     except CannotJudge as error:
         raise comparison.at_baseline(base, error) from None
+
+
+def held_against(
+    base: Baseline,
+    before: Terms,
+    head: Terms,
+    run: Snapshot,
+    generated_at: str,
+    *,
+    left_out: Sequence[Weakening] = (),
+) -> Weakened:
+    """Return in what a run's terms ask for less than those of its base.
+
+    `run` are the run's own settings and files. `left_out` comes first.
+    """
+    kept = "" if head.rules is None else before.settings.get("baseline", "")  # a report names no baseline
+    return weakening.section(
+        [*left_out, *_replaced(base, kept, run), *weakening.weakenings(before, head)],
+        comparison.named(base, run.options.baseline, generated_at),
+        partial=before.rules is None or head.rules is None,
+        fails=weakening.fails(before, head),
+        texts=run.options.text == "full",
+    )
+
+
+def _held_against_nothing(on_weakened: str) -> Weakened:
+    """Return the same where there is no base commit."""
+    return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
+
+
+def _terms_of_report(report: Report) -> Terms:
+    """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
+    cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
+    for evaluator, part in parts_of(report.parts):
+        for result in part["results"]:
+            cases[evaluator.name][result[evaluator.id_key]] = Asked(result["digests"]["case"], None)
+    return Terms(
+        settings_of(report),
+        cases,
+        None,
+        report.provenance.packs_sha256,
+        [waiver for _, waiver in report.waivers.each()] if report.waivers else (),
+    )
+
+
+def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = None) -> Terms:
+    """Return the terms of a side, with what is asked of its cases: `cases`, if they are read already.
+
+    A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
+    Scores nothing. Raises CannotJudge with every problem.
+    """
+    options, root = side.options, side.root
+    if cases is None:
+        cases = {one.name: facts.read(one, options, root)[0] for one in asked.given(options)}
+    return Terms(
+        settings=_settings(options, _baseline(options.baseline, root, head)),
+        cases=cases,
+        rules=rules.facts(side.rules),
+        packs_sha256=side.rules_digest(),
+        waivers=side.waivers_there(),
+    )
+
+
+def _settings(options: Options, baseline: str) -> Mapping[str, Any]:
+    """Return the settings that judge; without a baseline, none is required."""
+    left_out = () if options.baseline else ("baseline_required",)
+    return {name: getattr(options, name) for name in WEAKER if name not in left_out} | {"baseline": baseline}
+
+
+def _baseline(spec: str, *folders: Path) -> str:
+    """Return the baseline that the settings name, nothing where that is a report which is in none of the folders."""
+    path = committed(spec)
+    is_there = not path or any(disk.exists(folder / path) for folder in folders)
+    return spec if is_there else ""
+
+
+def _replaced(base: Baseline, spec: str, run: Snapshot) -> list[Weakening]:
+    """Return the report that a commit keeps as its baseline, if what stands in its place now asks less of any case.
+
+    `spec` is what the commit's settings name as the baseline.
+    """
+    path = committed(spec)
+    if not path or not all(disk.exists(folder / path) for folder in (base.root, run.root)):
+        return []
+    kept, now = str(base.root / path), str(run.root / path)
+    was = disk.sha256(kept)
+    try:
+        is_ = disk.sha256(now)
+    except CannotJudge:  # a folder, or a link to nowhere
+        is_ = "unreadable"
+    if was == is_ or not _asks_less(kept, now, comparison.rules_of(run)):
+        return []
+    return [Weakening("setting", "baseline", path, What.CHANGED, was[:12], is_[:12])]
+
+
+def _asks_less(kept: str, now: str, today: Mapping[str, str]) -> bool:
+    """Tell whether any case of a report is gone from another or does worse in it, or nobody can tell.
+
+    So it is where other rules than `today`'s judged another text or output: what they let pass fails by rules alone.
+    """
+    try:
+        reports = source.report(kept), source.report(now)
+    except CannotJudge:  # as of an earlier version
+        return True
+    old, new = comparison.alike(*map(comparison.side_of_report, reports))
+    for name in EVALUATORS:
+        by_others = new.rules[name] != today[name]
+        found = {one.id: one for one in outcomes_of(name, new.parts[name])}
+        for was in outcomes_of(name, old.parts[name]):
+            one = found.get(was.id)
+            if one is None or not _is_kept(was, one):
+                return True
+            if by_others and (one.case, one.output) != (was.case, was.output):
+                return True
+    return False
+
+
+def _is_kept(was: Outcome, now: Outcome) -> bool:
+    """Tell whether a case does as well as it did, in all that a run may be held to, and counts with no others."""
+    is_as_good = now.rank >= was.rank and all(now.scores.get(name, -1) >= one for name, one in was.scores.items())
+    return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 
 
 def _left_out(ruling: Ruling, options: Options) -> Iterator[Weakening]:
@@ -95,12 +224,12 @@ def _files_of(name: str, options: Options) -> set[Path]:
 
 
 def _bases(
-    compared: source.Baseline | None,
+    compared: Baseline | None,
     ruling: Ruling,
     options: Options,
     effects: Effects,
     sides: Sides,
-) -> Iterator[Callable[[], source.Baseline | None]]:
+) -> Iterator[Callable[[], Baseline | None]]:
     """Yield what to compare a run's terms with, the best first.
 
     That is the event's base commit if it has one: what to compare outputs with may be named by a config file
