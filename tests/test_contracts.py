@@ -199,8 +199,8 @@ def test_the_wheel_holds_schemas_and_packs(tmp_path: Path) -> None:
     names = set(zipfile.ZipFile(wheel).namelist())
     assert {f"safe_gate/schemas/{name}" for name in SCHEMAS} <= names
     assert "safe_gate/evaluators/synthesis/phrases.table" in names
-    packs = (REPOSITORY / "safe_gate/evaluators/synthesis/packs").glob("*.json")
-    assert {f"safe_gate/evaluators/synthesis/packs/{pack.name}" for pack in packs} <= names
+    packs = (REPOSITORY / "safe_gate/evaluators/synthesis/packs").rglob("*.json")
+    assert {pack.relative_to(REPOSITORY).as_posix() for pack in packs} <= names
     starter = (file for file in (REPOSITORY / "safe_gate/commands/starter").rglob("*") if file.suffix != ".pyc")
     assert {file.relative_to(REPOSITORY).as_posix() for file in starter if file.is_file()} <= names
     assert not any(name.startswith("tests/") for name in names)

@@ -105,7 +105,11 @@ def test_the_sdist_holds_what_a_build_and_a_user_need(source: Path) -> None:
     found = {file.relative_to(source).as_posix() for file in source.rglob("*") if file.is_file()}
     assert files("safe_gate") | files("schemas") | files("examples") <= found
     assert {"README.md", "CHANGELOG.md", "LICENSE", "pyproject.toml", "hatch_build.py", "PKG-INFO"} <= found
-    for pattern in ("schemas/*.json", "safe_gate/evaluators/synthesis/packs/*.json", "safe_gate/commands/starter/*/.*"):
+    for pattern in (
+        "schemas/*.json",
+        "safe_gate/evaluators/synthesis/packs/*/*.json",
+        "safe_gate/commands/starter/*/.*",
+    ):
         assert list(source.glob(pattern)), pattern
     assert not any(name.startswith(("tests/", "data/", ".git/")) for name in found)
 

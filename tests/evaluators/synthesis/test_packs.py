@@ -24,7 +24,7 @@ from tests.support.packs import load as load_rules
 from tests.support.packs import rules as rules_of
 
 FOLDER = REPOSITORY / "safe_gate" / "evaluators" / "synthesis"
-FILES = sorted((FOLDER / "packs").glob("*.json"))
+FILES = sorted((FOLDER / "packs").glob("*/*.json"))
 PACKS: dict[str, dict[str, Any]] = {file.stem: json.loads(file.read_text("utf-8")) for file in FILES}
 RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]
 WRITTEN = [(pack, rule) for pack, rule in RULES if not isinstance(rule["origin"], dict)]

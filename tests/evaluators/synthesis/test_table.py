@@ -93,7 +93,7 @@ def test_a_table_finds_what_the_packs_find(others: Mapping[str, Any]) -> None:
 
 @pytest.mark.untraced
 def test_phrases_that_a_table_does_not_hold_count_too() -> None:
-    name = "packs/agency-negative.json"
+    name = "packs/agency/agency-negative.json"
     pack = json.loads(SHIPPED.read(name))
     pack["rules"].insert(1, {"id": "agency-negative/gargle", "phrase": "gargle twice", "origin": "hand"})
     changed = {name: json.dumps(pack).encode()}
