@@ -19,7 +19,6 @@ from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
 from safe_gate.gate import drops, regression
 from safe_gate.inputs import case_files, expansion
-from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.case_files import narrowed
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Store
@@ -115,7 +114,7 @@ def measured(
             there.options,
             generated_at,
             root=there.root,
-            recipe=own_rules.recipe(one, there.settings, there.rules),
+            recipe=asked.recipe(one, there.options, there.rules, root=there.root),
             again=again.get(one.name, ""),
             keeps=keeps,
         )
@@ -179,7 +178,7 @@ def _past(there: Snapshot, head: Side, run: Snapshot, generated_at: str, *, text
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rules_of(run) if others else {}
     again = {
-        one.name: own_rules.recipe(one, run.settings, run.rules)
+        one.name: asked.recipe(one, run.options, run.rules, root=run.root)
         for one in others
         if today[one.name] == head.rules[one.name]
     }

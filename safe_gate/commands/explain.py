@@ -87,7 +87,8 @@ class _Wanted:
 def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Iterator[Explanation]:
     """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
     settings = asked.settings(options)
-    by, part = own_rules.load(evaluator, settings, own_rules.read(settings)), evaluator.recorded(settings)
+    recipe = asked.recipe(evaluator, options, own_rules.read(settings))
+    by, part = own_rules.made(evaluator.name, recipe), evaluator.recorded(settings)
 
     def explained(case: Case) -> Explanation:
         if misfit := evaluator.misfit(case, by):

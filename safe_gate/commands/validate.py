@@ -11,7 +11,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem, Verdict
+from safe_gate.core.model import CannotJudge, InputFile, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
@@ -139,10 +139,11 @@ def _with_packs(
     return own._replace(files={**own.files, name: tuple(sound)}), problems
 
 
-def _of_rules(evaluator: Evaluator, settings: JsonObject) -> Iterator[Problem]:
+def _of_rules(evaluator: Evaluator, options: Options) -> Iterator[Problem]:
     """Yield what is wrong with the rules that options name, and with what they say of rules."""
     try:
-        own_rules.load(evaluator, settings, own_rules.read(settings))
+        recipe = asked.recipe(evaluator, options, own_rules.read(asked.settings(options)))
+        own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:
         yield from error.problems
 
@@ -159,7 +160,7 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
         else:
             options = read({"config": path}, {}, config_file.read_config)
             with_rules = [one for one in EVALUATORS.values() if one.rule_files]
-            yield from (problem for one in with_rules for problem in _of_rules(one, asked.settings(options)))
+            yield from (problem for one in with_rules for problem in _of_rules(one, options))
             yield from unknown_names.misnamed(options, EVALUATORS, own_rules.read(asked.settings(options)))
     except CannotJudge as error:
         yield from error.problems

@@ -103,7 +103,7 @@ class Config(NamedTuple):
 
     path: str
     content: Mapping[str, Any]
-    line_of: Callable[[Sequence[str]], int] = lambda _: 0
+    line_of: Callable[[Sequence[str | int]], int] = lambda _: 0
     locate: Callable[[str, PathKind], Located] = lambda path, _: Located(path)
 
 

@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import posixpath
 import re
-from collections.abc import Iterator, Mapping, Set
-from functools import partial
+from collections.abc import Iterable, Iterator, Mapping, Set
+from contextlib import suppress
+from dataclasses import replace
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -52,6 +54,43 @@ def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Con
         raise CannotJudge(*problems)
     lines = partial(line_of, lines=dict(places(bare)), original=original)
     return Config(name, content, lines, partial(_located, config=name, root=root))
+
+
+def in_config(problems: Iterable[Problem], config: str, *, root: Path = HERE) -> Iterator[Problem]:
+    """Yield problems of settings at their places in the config file, or as they are if another source sets them.
+
+    A problem of a setting has the setting as its place, and as its field the name or the path that it is about.
+    """
+    file = cache(partial(_readable, config, root))
+    for one in problems:
+        found = None if one.place.line else file()
+        yield _in(found, one) if found and one.place.path in found.content else one
+
+
+def _in(file: Config, problem: Problem) -> Problem:
+    """Return a problem of a setting at its place in a config file, or as it is if the file does not name its field."""
+    setting, name = problem.place.path, problem.field
+    for path, value in _values(file.content[setting]):
+        is_entry = len(path) == 1 and isinstance(path[0], int) and value == name
+        if is_entry or Fault(path, "").field == name:
+            field = f"{setting}.{name}" if name else setting
+            return replace(problem, place=Place(file.path, file.line_of((setting, *path))), field=field)
+    return problem
+
+
+def _readable(config: str, root: Path) -> Config | None:
+    """Return a config file, None if there is none that can be read."""
+    with suppress(CannotJudge):
+        return read_config(config, root=root)
+    return None
+
+
+def _values(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[tuple[str | int, ...], Any]]:
+    """Yield the values in a JSON value, each with its path."""
+    yield path, value
+    children = value.items() if isinstance(value, Mapping) else enumerate(value) if isinstance(value, list) else ()
+    for key, child in children:
+        yield from _values(child, (*path, key))
 
 
 def in_a_parent_folder() -> str:

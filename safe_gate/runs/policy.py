@@ -87,7 +87,7 @@ def ruling_of(options: Options, effects: Effects, sides: Sides) -> Ruling:
     try:
         side = sides.snapshot(base.root)
         given = asked.given(side.options)
-        recipes = {one.name: own_rules.recipe(one, side.settings, side.rules) for one in given}
+        recipes = {one.name: asked.recipe(one, side.options, side.rules, root=side.root) for one in given}
         for name, recipe in recipes.items():
             own_rules.made(name, recipe)
     except CannotJudge as error:

@@ -4,10 +4,15 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.model import CannotJudge
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.inputs import config_file
+from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs.disk import HERE
 from safe_gate.settings.options import Options
 
 FILTERS = ("tag", "not_tag")
@@ -26,6 +31,17 @@ def settings(options: Options) -> dict[str, Any]:
     """Return the options of `SCORING` as a report has them."""
     values = {name: getattr(options, name) for name in SCORING}
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
+
+
+def recipe(evaluator: Evaluator, options: Options, own: own_rules.Own, *, root: Path = HERE) -> str:
+    """Return the recipe of what an evaluator scores by under options, as `own_rules.recipe` does.
+
+    Raises CannotJudge with every problem. The options' config file, which is below `root`, is the place of its names.
+    """
+    try:
+        return own_rules.recipe(evaluator, settings(options), own)
+    except CannotJudge as error:
+        raise CannotJudge(*config_file.in_config(error.problems, options.config, root=root)) from None
 
 
 def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:

@@ -22,8 +22,7 @@ from safe_gate.inputs import blocks, recorded
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Spool, Store
-from safe_gate.scoring import progress, workers
-from safe_gate.scoring.asked import settings
+from safe_gate.scoring import asked, progress, workers
 from safe_gate.scoring.intake import Part, parts_of
 from safe_gate.scoring.refusals import as_shown, no_case, too_many_tags
 from safe_gate.scoring.tally import NOTHING, EntrySource, Keeps, Scoring, Tally, scored, tallied
@@ -84,17 +83,17 @@ def part(
     problems: tuple[Problem, ...] = ()
     try:
         if not recipe:
-            own = own_rules.read(settings(options), root=root) if own is None else own
-            recipe = own_rules.recipe(evaluator, settings(options), own)
+            own = own_rules.read(asked.settings(options), root=root) if own is None else own
+            recipe = asked.recipe(evaluator, options, own, root=root)
         by = own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:  # the cases may have problems of their own
-        problems, recipe = error.problems, own_rules.recipe(evaluator, settings(Options()), own_rules.NO_FILES)
+        problems, recipe = error.problems, own_rules.recipe(evaluator, asked.settings(Options()), own_rules.NO_FILES)
         by = own_rules.made(evaluator.name, recipe)
-    scorings = [Scoring(evaluator.name, recipe, settings(options), source, keeps, passes_over or bool(problems))]
+    scorings = [Scoring(evaluator.name, recipe, asked.settings(options), source, keeps, passes_over or bool(problems))]
     bounds = blocks.Bounds.of(options)
     sums = [_Sums(evaluator, by, bounds.tags)]
     if again:
-        scorings.append(Scoring(evaluator.name, again, settings(options), source, passes_over=True))
+        scorings.append(Scoring(evaluator.name, again, asked.settings(options), source, passes_over=True))
         sums.append(_Sums(evaluator, own_rules.made(evaluator.name, again), bounds.tags))
     seen, found = Store(), sums[0].problems
     inputs: list[InputFile] = []
@@ -120,7 +119,7 @@ def part(
             if twin := recorded.twin_of(seen, case_id, place, evaluator.id_key):
                 found.add(twin)
         progress.scored(tallies[0].cases)
-    first, *others = (one.measured(settings(options), generated_at, problems) for one in sums)
+    first, *others = (one.measured(asked.settings(options), generated_at, problems) for one in sums)
     first = replace(first, inputs=tuple(inputs), skipped=tuple(skipped))
     return replace(first, again=others[0]) if others else first
 

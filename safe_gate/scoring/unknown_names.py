@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from dataclasses import fields
-from functools import cache, partial
+from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, Config, Place, Problem
+from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
@@ -47,8 +47,11 @@ def unknown_groups(
     Where a case cannot be read it may have them. A filter names a tag or an archetype of any evaluator; one that leaves
     an evaluator no case is a problem already.
     """
+    yield from config_file.in_config(_groups(options, measured), options.config, root=root)
+
+
+def _groups(options: Options, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
     present = [found for found in measured.values() if found]
-    file = cache(partial(_file, options.config, root))
     every = {group for found in present for group in found.groups}
     is_whole = all(found.knows_groups and found.cases for found in present)
     for words in refusals.unknown_tags(options.tag, every) if is_whole else ():
@@ -64,33 +67,20 @@ def unknown_groups(
                 known = {one.casefold(): one for one in sorted(found.groups)}
                 words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
-                yield Problem(_set_at(file(), setting, name), words, field=f"{setting}.{name}")
+                yield Problem(Place(str(setting)), words, field=name)
 
 
 def misnamed(
     options: Options, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
-    file = cache(partial(_file, options.config, root))
+    yield from config_file.in_config(_misnamed(options, evaluators, own), options.config, root=root)
+
+
+def _misnamed(options: Options, evaluators: Iterable[str], own: own_rules.Own) -> Iterator[Problem]:
     every = {field.name: getattr(options, field.name) for field in fields(options)}
     for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], asked.settings(options), own)
         with suppress(CannotJudge):  # of rules that cannot be read, whose names nobody knows
             for one in EVALUATORS[name].misnamed(every, by):
-                setting = one.setting.replace("_", "-")
-                place = _set_at(file(), setting, one.name)
-                yield Problem(place, one.message, field=f"{setting}.{one.name}" if place.line else one.name)
-
-
-def _file(config: str, root: Path) -> Config | None:
-    """Return a config file, None if there is none that can be read."""
-    with suppress(CannotJudge):
-        return config_file.read_config(config, root=root)
-    return None
-
-
-def _set_at(file: Config | None, setting: str, name: str) -> Place:
-    """Return where a config file names a group, or the setting that does if the file does not."""
-    if file and isinstance(named := file.content.get(setting), Mapping) and name in named:
-        return Place(file.path, file.line_of((setting, name)))
-    return Place(setting)
+                yield Problem(Place(one.setting.replace("_", "-")), one.message, field=one.name)

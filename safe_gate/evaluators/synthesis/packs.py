@@ -71,7 +71,7 @@ def _not_checks(names: Sequence[str], checks: Sequence[str]) -> Iterator[Problem
     place, known = Place("default-checks"), ", ".join(checks)
     for name in names:
         if name not in checks:
-            yield Problem(place, f"{quote(name)} is not a check{suggestion(name, checks)}; expected {known}")
+            yield Problem(place, f"is not a check{suggestion(name, checks)}; expected {known}", field=name)
     if not names:
         yield Problem(place, f"is empty, and a case without checks would pass; expected {known}")
 
@@ -295,7 +295,7 @@ def _unknown(given: Mapping[str, Iterable[str]], packs: Sequence[Pack]) -> Itera
     for setting, ids in given.items():
         for one in ids:
             if one not in known:
-                yield Problem(Place(setting), f"matches no rule and no pack{suggestion(one, sorted(known))}", one)
+                yield Problem(Place(setting), f"matches no rule and no pack{suggestion(one, sorted(known))}", field=one)
 
 
 def _without(pack: Pack, off: Iterable[str], weights: Mapping[str, float]) -> Pack | None:

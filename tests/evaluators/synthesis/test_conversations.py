@@ -243,7 +243,7 @@ def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     for command in ("run", "eval"):
         ran = safe_gate(command, "--cases", "c.jsonl", "--default-checks", "topic_pivt")
         assert ran.code == 3
-        assert 'default-checks: "topic_pivt" is not a check (did you mean "topic_pivot"?); expected' in ran.err
+        assert 'default-checks: topic_pivt: is not a check (did you mean "topic_pivot"?); expected' in ran.err
     Path("safe.config.json").write_text('{"default-checks": []}', "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3

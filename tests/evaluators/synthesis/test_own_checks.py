@@ -261,16 +261,16 @@ def test_all_that_is_wrong_with_settings_of_rules_is_named_at_once(safe_gate: Sa
     Path("rules/other.json").write_text(json.dumps(pack("acme-other")) if is_readable else "{}", "utf-8")
     tags = {"grief": {"must_contain": [{"regex": "("}], "optional": True}}
     named = {"default-checks": [CHECK, "acme/none"], "rules-off": ["acme"], "tags": tags}
-    Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], **named}), "utf-8")
+    Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], **named}, indent=1), "utf-8")
     write_cases(Path("c.jsonl"), shop("one"))
     for command in (("eval", "--cases", "c.jsonl", "--config", "my.json"), ("validate", "my.json")):
         ran = safe_gate(*command)
         assert ran.code == 3
         assert 'defines.against: "discounts" is ' in ran.err
         for words in (
-            'default-checks: "acme/none" is',
-            "rules-off: acme: matches no rule",
-            "tags: grief.must_contain[0]",
+            "my.json:7: default-checks.acme/none: is not a check",
+            "my.json:10: rules-off.acme: matches no rule",
+            "my.json:16: tags.grief.must_contain[0].regex: is not an RE2",
         ):
             assert (words in ran.err) == is_readable
         assert f'"{CHECK}" is not' not in ran.err

@@ -185,7 +185,7 @@ def test_an_expression_of_a_tag_that_re2_refuses_is_an_error(safe_gate: SafeGate
     write_cases(Path("c.jsonl"), case(tags=["crisis"]))
     ran = safe_gate("run", "--config", "safe-gate.json")
     assert ran.code == 3
-    assert "tags: crisis.must_not_contain[1].regex: is not an RE2 regular expression" in ran.err
+    assert "tags.crisis.must_not_contain[1].regex: is not an RE2 regular expression" in ran.err
 
 
 def test_it_judges_other_languages_and_the_profile_spec(safe_gate: SafeGate) -> None:
