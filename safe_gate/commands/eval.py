@@ -35,7 +35,9 @@ def main(call: Call) -> int:
         )
     measured = measure.part(evaluator, options, effects.generated_at)
     intake.tell_skipped(measured.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
-    problems = (*measured.problems, *unknown_names.unknown_groups(options, {evaluator.name: measured}))
+    is_selection = evaluator.input.setting in call.flags
+    unknown = unknown_names.unknown_groups(options, {evaluator.name: measured}, is_selection=is_selection)
+    problems = (*measured.problems, *unknown)
     if measured.part is None or problems:
         return complain(problems, effects)
     if out:

@@ -40,17 +40,19 @@ def unknown(
 
 
 def unknown_groups(
-    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE
+    options: Options, measured: Mapping[str, Measured | None], *, root: Path = HERE, is_selection: bool = False
 ) -> Iterator[Problem]:
     """Yield a problem for each archetype or tag that options name and no case has: its rules would judge nothing.
 
     Where a case cannot be read it may have them. A filter names a tag or an archetype of any evaluator; one that leaves
-    an evaluator no case is a problem already.
+    an evaluator no case is a problem already. Of a selection of the cases, only what looks misspelt is a problem: the
+    others may have the rest.
     """
-    yield from config_file.in_config(_groups(options, measured), options.config, root=root)
+    found = _groups(options, measured, is_selection=is_selection)
+    yield from config_file.in_config(found, options.config, root=root)
 
 
-def _groups(options: Options, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
+def _groups(options: Options, measured: Mapping[str, Measured | None], *, is_selection: bool) -> Iterator[Problem]:
     present = [found for found in measured.values() if found]
     every = {group for found in present for group in found.groups}
     is_whole = all(found.knows_groups and found.cases for found in present)
@@ -62,10 +64,12 @@ def _groups(options: Options, measured: Mapping[str, Measured | None]) -> Iterat
         noun = EVALUATORS[evaluator].grouping.noun
         setting = EVALUATORS[evaluator].grouping.setting
         named = groups_limited(EVALUATORS[evaluator], options)
+        meant = found.groups - named.keys() if is_selection else found.groups
+        known = {one.casefold(): one for one in sorted(meant)}
         for name in sorted(named.keys() - found.groups):
-            if not named[name].get("optional"):
-                known = {one.casefold(): one for one in sorted(found.groups)}
-                words = f"no case has this {noun}{suggestion(name.casefold(), known)}; correct the name, or set"
+            hint = suggestion(name.casefold(), known)
+            if not named[name].get("optional") and (hint or not is_selection):
+                words = f"no case has this {noun}{hint}; correct the name, or set"
                 words = f"{words} `optional: true` if its cases may be absent"
                 yield Problem(Place(str(setting)), words, field=name)
 

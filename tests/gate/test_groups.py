@@ -231,6 +231,24 @@ def test_eval_refuses_a_tag_that_no_case_has(safe_gate: SafeGate) -> None:
     assert safe_gate("eval", "--cases", "c.jsonl").code == 0
 
 
+def test_files_given_by_hand_need_not_have_every_group_of_the_config(safe_gate: SafeGate) -> None:
+    write_cases(Path("a.jsonl"), turn("a", tags=["grief-a"]))
+    write_cases(Path("b.jsonl"), turn("b", tags=["grief-b", "work"]))
+    write_batch(Path("b.json"), safe_case("s", archetype="Safety"))
+    limits = {"max-unexpected-failures": 1}
+    groups = {
+        "tags": {"grief-a": limits, "grief-b": limits, "work": limits},
+        "archetypes": {"Process": {"min-pass-rate": 0}},
+    }
+    configure(**groups)
+    for command in (("eval", "--cases", "a.jsonl"), ("eval", "--cases", "b.jsonl"), ("score", "--batch", "b")):
+        assert safe_gate(*command).code == 0
+    assert safe_gate("run", "--synthesis-cases", "a.jsonl").code == 3  # a gate whose limit judges nothing
+    configure(**groups, synthesis_cases=["a.jsonl"])
+    ran = safe_gate("eval")
+    assert (ran.code, "tags.work: no case has this tag; correct" in ran.err) == (3, True)
+
+
 def test_names_of_groups_are_left_alone_where_cases_could_not_be_read(safe_gate: SafeGate) -> None:
     configure(tags={"grief": {"min-pass-rate": 1}})
     Path("c.jsonl").write_text("{}\n", "utf-8")
