@@ -12,12 +12,8 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from functools import partial
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TextIO
-
-if TYPE_CHECKING:
-    from safe_gate.publish.effects import Effects
+from typing import TextIO
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
@@ -49,46 +45,15 @@ def main(argv: Sequence[str] | None = None) -> int:
 
 
 def _main(argv: list[str], environ: Mapping[str, str]) -> int:
-    from safe_gate import commands
     from safe_gate.commands import _parsing
-    from safe_gate.core.model import CannotJudge
-    from safe_gate.settings.old_names import OLD_NAMES
-    from safe_gate.settings.options import Options
 
-    flags: dict[str, Any] = {}
-    effects = None
-    is_read = False
-    try:
-        if not argv:
-            _print(_parsing.help_text(), sys.stdout)
-            return _COULD_NOT_JUDGE
-        arguments = _parsing.parsed(argv)
-        is_read = True
-        from safe_gate.commands import _command  # after --help and --version, which need none of it
-        from safe_gate.inputs import disk
-        from safe_gate.runs import world
-        from safe_gate.settings.environment import switched_on
+    if not argv:
+        _print(_parsing.help_text(), sys.stdout)
+        return _COULD_NOT_JUDGE
+    arguments = _parsing.read(argv)
+    from safe_gate.commands import _command  # after --help and --version, which need none of it
 
-        name = arguments.pop("command")
-        known = {*Options.__dataclass_fields__, *(old.name for old in OLD_NAMES)}
-        flags = {name: value for name, value in arguments.items() if name in known}
-        is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
-        disk.follow_links(is_on=bool(is_followed))
-        disk.hold()
-        command = commands.module(name)
-        effects = _effects(environ, world.time_of(environ), is_log=command.COMMAND.judges)
-        return command.main(_command.Call(name, arguments, flags, environ, effects))
-    except CannotJudge as error:
-        from safe_gate.commands import _command
-        from safe_gate.runs.exit_codes import complain
-
-        effects = effects or _effects(environ, _known_time(environ))
-        if _refuses_aloud(argv) and (is_read or effects.context.in_actions):  # otherwise no run with reports began
-            from safe_gate.runs.conclusion import refuse
-
-            options = _command.reporting_options(_parsing.peeked(argv) | flags, environ)
-            return refuse(error.problems, options, effects)
-        return complain(error.problems, effects)
+    return _command.run(arguments, argv, environ, _print)
 
 
 def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) -> int:
@@ -109,46 +74,17 @@ def _surprised(error: Exception, argv: list[str], environ: Mapping[str, str]) ->
 
         options = _command.reporting_options(_parsing.peeked(argv), environ)
         shown = problem if options.text == "full" else shown
-        if _refuses_aloud(argv):
-            from safe_gate.runs.conclusion import refuse
-
-            return refuse((problem,), options, _effects(environ, _known_time(environ)))
+        if _command.refuses_aloud(argv):
+            return _command.refuse((problem,), options, environ, _print)
     _print(f"{shown.place.path}: {shown.message}", sys.stderr)
     return _COULD_NOT_JUDGE
 
 
-def _refuses_aloud(argv: Sequence[str]) -> bool:
-    """Tell whether a command line that fails is also reported in reports and to GitHub."""
-    from safe_gate import commands
-
-    name = next(iter(argv), "")
-    return name in commands.names() and commands.module(name).COMMAND.refuses_aloud
-
-
-def _known_time(environ: Mapping[str, str]) -> str:
-    """Return the time of a refused run: the clock's if SOURCE_DATE_EPOCH is invalid."""
-    from safe_gate.core.model import CannotJudge
-    from safe_gate.runs.world import time_of
-
-    with suppress(CannotJudge):
-        return time_of(environ)
-    return time_of({})
-
-
-def _effects(environ: Mapping[str, str], generated_at: str, *, is_log: bool = True) -> Effects:
-    from safe_gate.runs import terminal, world
-
-    say = terminal.printer(environ, partial(_print, is_log=is_log))
-    return world.effects(environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))
-
-
-def _print(line: str, stream: TextIO, *, is_log: bool = True) -> None:
-    """Print a line. Raises CannotJudge if it is lost, as on a full disk, and is more than a log."""
+def _print(line: str, stream: TextIO) -> OSError | None:
+    """Print a line. Return the error if it is lost, as on a full disk."""
     try:
         print(line, file=stream, flush=True)
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())  # the exit code is still owed
-        if not (is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # a reader may leave (`| head`)
-            from safe_gate.core.model import CannotJudge, Place, Problem
-
-            raise CannotJudge(Problem(Place("standard output"), f"cannot be written: {error.strerror}")) from error
+        return error
+    return None

@@ -5,7 +5,6 @@ from __future__ import annotations
 import ast
 import tomllib
 from collections.abc import Iterator, Mapping
-from functools import cache
 from pathlib import Path
 
 import pytest
@@ -38,14 +37,6 @@ def _targets(node: ast.Import | ast.ImportFrom) -> Iterator[str]:
         yield submodule if submodule in TREES else module
 
 
-def _at_top(module: str) -> Iterator[str]:
-    """Yield what a module imports at its top, with the packages it lies in."""
-    yield from (".".join(module.split(".")[:length]) for length in range(1, module.count(".") + 1))
-    for node in TREES[module].body:
-        if isinstance(node, ast.Import | ast.ImportFrom):
-            yield from _targets(node)
-
-
 def _in_functions(tree: ast.Module) -> Iterator[tuple[int, str]]:
     found = {
         (node.lineno, target)
@@ -62,30 +53,24 @@ def _is_listed(module: str) -> bool:
     return any(module == name or module.startswith(f"{name}.") for name in LATE)
 
 
-@cache
-def _needs_listed(module: str) -> bool:
-    """Tell whether a module is in the table, or leads to one that is by imports at the top."""
-    seen, waiting = set(), [module]
-    while waiting:
-        one = waiting.pop()
-        if _is_listed(one):
-            return True
-        if one in TREES and one not in seen:
-            seen.add(one)
-            waiting += _at_top(one)
-    return False
+def _by_name(tree: ast.Module) -> bool:
+    """Tell whether functions import modules by names that they put together."""
+    return any(
+        isinstance(node, ast.Call) and ast.unparse(node.func).endswith("import_module") for node in ast.walk(tree)
+    )
 
 
 @pytest.mark.parametrize("module", TREES)
 def test_a_function_imports_only_what_the_table_lists(module: str) -> None:
     if module not in LATE_IMPORTERS:
-        wrong = [f"line {line}: {target}" for line, target in _in_functions(TREES[module]) if not _needs_listed(target)]
+        wrong = [f"line {line}: {target}" for line, target in _in_functions(TREES[module]) if not _is_listed(target)]
         assert wrong == []
+        assert not _by_name(TREES[module])
 
 
 def test_the_table_lists_nothing_that_no_function_imports() -> None:
     late = {target for tree in TREES.values() for _, target in _in_functions(tree)}
     unused = [name for name in LATE if not any(one == name or one.startswith(f"{name}.") for one in late)]
-    # Imported at the top of modules that functions import.
-    assert set(unused) <= {"re2", "requests", "urllib3"}
-    assert set(LATE_IMPORTERS) <= set(TREES)
+    assert unused == []
+    importers = [module for module, tree in TREES.items() if [*_in_functions(tree)] or _by_name(tree)]
+    assert set(LATE_IMPORTERS) <= set(importers)

@@ -1,20 +1,31 @@
-"""What every command has: its description and its parsed command line."""
+"""What every command has: its description, its parsed command line, and how it is run."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+import sys
+from collections.abc import Callable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import Any, TextIO
 
 from safe_gate import commands
+from safe_gate.commands import _parsing
+from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github.commands import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.publish.effects import Effects
+from safe_gate.runs import terminal, world
+from safe_gate.runs.exit_codes import complain
 from safe_gate.scoring import progress
 from safe_gate.settings import sources
+from safe_gate.settings.environment import switched_on
+from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import Options
+
+Print = Callable[[str, TextIO], OSError | None]
+"""Prints a line to a stream, and returns the error if the line is lost."""
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -76,13 +87,74 @@ class Call:
                 self.effects.err(f"safe-gate: warning: {text}")
 
 
-def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
-    """Return the settings that say where to report a refused run, as far as they can be read."""
-    return sources.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
-
-
 VERBOSE = {
     "action": "store_true",
     "help": "show all cases to look at with their evidence, and the tables behind the scorecard",
 }
 """The argument `--verbose`."""
+
+
+def run(read: Mapping[str, Any] | CannotJudge, argv: Sequence[str], environ: Mapping[str, str], printed: Print) -> int:
+    """Run the command of a command line, of which `_parsing.read` made `read`; return its exit code."""
+    effects, flags = None, dict[str, Any]()
+    try:
+        if isinstance(read, CannotJudge):
+            raise read
+        arguments = dict(read)
+        name = arguments.pop("command")
+        known = {*Options.__dataclass_fields__, *(old.name for old in OLD_NAMES)}
+        flags |= {name: value for name, value in arguments.items() if name in known}
+        is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
+        disk.follow_links(is_on=bool(is_followed))
+        disk.hold()
+        command = commands.module(name)
+        effects = _effects(environ, world.time_of(environ), printed, is_log=command.COMMAND.judges)
+        return command.main(Call(name, arguments, flags, environ, effects))
+    except CannotJudge as error:
+        effects = effects or _effects(environ, _known_time(environ), printed)
+        began = read is not error or effects.context.in_actions  # otherwise no run with reports did
+        if refuses_aloud(argv) and began:
+            options = reporting_options(_parsing.peeked(argv) | flags, environ)
+            return _refuse(error.problems, options, effects)
+        return complain(error.problems, effects)
+
+
+def refuses_aloud(argv: Sequence[str]) -> bool:
+    """Tell whether a command line that fails is also reported in reports and to GitHub."""
+    name = next(iter(argv), "")
+    return name in commands.names() and commands.module(name).COMMAND.refuses_aloud
+
+
+def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:
+    """Return the settings that say where to report a refused run, as far as they can be read."""
+    return sources.reporting_options(flags, environ, partial(config_file.read_config, is_checked=False))
+
+
+def refuse(problems: Sequence[Problem], options: Options, environ: Mapping[str, str], printed: Print) -> int:
+    """Report the problems of a run in reports and to GitHub. Returns 3."""
+    return _refuse(problems, options, _effects(environ, _known_time(environ), printed))
+
+
+def _refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
+    from safe_gate.runs import conclusion
+
+    return conclusion.refuse(problems, options, effects)
+
+
+def _known_time(environ: Mapping[str, str]) -> str:
+    """Return the time of a refused run: the clock's if SOURCE_DATE_EPOCH is invalid."""
+    with suppress(CannotJudge):
+        return world.time_of(environ)
+    return world.time_of({})
+
+
+def _effects(environ: Mapping[str, str], generated_at: str, printed: Print, *, is_log: bool = True) -> Effects:
+    say = terminal.printer(environ, partial(_say, printed, is_log=is_log))
+    return world.effects(environ, generated_at, lambda line: say(line, sys.stdout), lambda line: say(line, sys.stderr))
+
+
+def _say(printed: Print, line: str, stream: TextIO, *, is_log: bool) -> None:
+    """Print a line. Raises CannotJudge if it is lost, as on a full disk, and is more than a log."""
+    error = printed(line, stream)
+    if not (error is None or is_log or stream is sys.stderr or isinstance(error, BrokenPipeError)):  # as of `| head`
+        raise CannotJudge(Problem(Place("standard output"), f"cannot be written: {error.strerror}")) from error

@@ -19,7 +19,15 @@ if TYPE_CHECKING:
     from safe_gate.commands._command import Command
 
 
-def parsed(argv: Sequence[str]) -> dict[str, Any]:
+def read(argv: Sequence[str]) -> dict[str, Any] | CannotJudge:
+    """Return the arguments of the command line by name, or what is wrong with it. Raises SystemExit after --help."""
+    try:
+        return _parsed(argv)
+    except CannotJudge as error:
+        return error
+
+
+def _parsed(argv: Sequence[str]) -> dict[str, Any]:
     """Return the arguments of the command line by name. Raises CannotJudge for words that no option takes."""
     first = argv[0].partition("=")[0] if argv else ""
     if first.startswith("-") and first not in ("-h", "--help", "--version"):  # what follows it may be a token

@@ -8,8 +8,6 @@ from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.given import (
-    Case,
-    CaseAt,
     Contradiction,
     Documents,
     FileKind,
@@ -19,11 +17,12 @@ from safe_gate.core.given import (
     Shipped,
     Way,
 )
-from safe_gate.evaluators.modular import Modular
+from safe_gate.evaluators.modular import In, Modular
+from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.settings import Settings, contradictions
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject, Problem
+    from safe_gate.core.model import JsonObject
 
 
 def _is_output(value: Any) -> bool:
@@ -133,54 +132,30 @@ class SafeV0(Modular):
     def contradictions(self, settings: Any) -> Iterator[Contradiction]:
         return contradictions(settings)
 
-    def case_in(self, document: JsonObject, index: int, output: JsonObject, at: CaseAt) -> Case:
-        from safe_gate.evaluators.safe_v0.cases import case_in
-
-        return case_in(document, index, output, at)
-
-    def is_wanted(self, case: Any, settings: JsonObject) -> bool:
-        from safe_gate.evaluators.safe_v0.cases import is_wanted
-
-        return is_wanted(case, settings)
-
-    def no_case(self, settings: JsonObject) -> Problem:
-        from safe_gate.evaluators.safe_v0.cases import no_case
-
-        return no_case(settings)
+    case_in: Any = In("cases")
+    is_wanted: Any = In("cases")
+    no_case: Any = In("cases")
+    report: Any = In("totals")
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        from safe_gate.evaluators.safe_v0.score import score_case
-
-        return score_case(case, by).to_json()
+        entry: JsonObject = self.module("score").score_case(case, by).to_json()
+        return entry
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        from safe_gate.evaluators.safe_v0.totals import Totals
-
-        return Totals.of(scored, by)
-
-    def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
-        from safe_gate.evaluators.safe_v0.totals import report
-
-        return report(totals, results, by, generated_at)
+        return self.module("totals").Totals.of(scored, by)
 
     def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-        from safe_gate.evaluators.safe_v0.metrics import METRICS
-
         parts = [f"{metric.lower()}_{part}" for metric in METRICS for part in ("pass", "review", "weight")]
         return json.dumps({name: settings[name] for name in (*parts, "strict_ah", "safe_match", "archetypes")})
 
     def made(self, recipe: str, data: Shipped) -> Any:
-        from safe_gate.evaluators.safe_v0.score import Policy
-
-        return Policy.of(json.loads(recipe))
+        return self.module("score").Policy.of(json.loads(recipe))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
         return part["policy"] if part else None
 
     def recorded(self, policy: JsonObject) -> JsonObject:
-        from safe_gate.evaluators.safe_v0.score import Policy
-
-        return {"policy": Policy.of(policy).as_json()}
+        return {"policy": self.module("score").Policy.of(policy).as_json()}
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
         return {"pass-rate": str(part["pass_rates"]["overall"]) if part else ""}

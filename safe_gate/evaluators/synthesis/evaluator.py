@@ -2,39 +2,27 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Sequence
+from functools import partial
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.given import (
-    Case,
     Exchange,
     FileKind,
     Grouping,
     Imports,
     Lines,
-    Misnamed,
-    OwnFile,
-    PackFact,
-    RuleBook,
     RuleFiles,
-    Shipped,
     Way,
 )
-from safe_gate.evaluators.modular import Modular
+from safe_gate.evaluators.modular import In, Modular, beside
+from safe_gate.evaluators.synthesis.names import wording_of_tags
 from safe_gate.evaluators.synthesis.settings import Settings
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import JsonObject, Metric, Phrase, Place, Problem
-    from safe_gate.core.rules import Rule
+    from safe_gate.core.model import JsonObject, Metric, Problem
     from safe_gate.core.shown import Explained
-    from safe_gate.core.validate import Fault
-
-
-def _rulebook() -> RuleBook:
-    from safe_gate.evaluators.synthesis import rulebook
-
-    return rulebook
 
 
 def _imported(one: Exchange) -> JsonObject:
@@ -124,90 +112,46 @@ class Synthesis(Modular):
     )
     counting_passes = ("max_unexpected_passes", "min_synthesis_pass_rate")
     gives_away = frozenset({"because"})  # of reports of earlier versions
-    rule_files = RuleFiles("rules", "rule-pack", _rulebook)
+    rule_files = RuleFiles("rules", "rule-pack", partial(beside, __package__, "rulebook"))
 
-    def faults(self, value: JsonObject) -> Iterator[Fault]:
-        from safe_gate.evaluators.synthesis.cases import faults
-
-        return faults(value)
-
-    def cases(self, value: JsonObject, place: Place, cluster: str, settings: JsonObject) -> Iterator[Case]:
-        from safe_gate.evaluators.synthesis.cases import cases_of
-
-        return cases_of(value, place, cluster, settings)
+    faults: Any = In("cases")
+    cases: Any = In("cases", "cases_of")
+    unserved: Any = In("cases")
+    misnamed: Any = In("cases")
+    recounted: Any = In("deciding.recount")
+    recipe: Any = In("packs")
+    made: Any = In("packs")
+    digest: Any = In("packs")
+    facts: Any = In("packs")
+    own_rules: Any = In("gate")
+    fields_of: Any = In("evidence")
+    measured: Any = In("section")
+    remarks: Any = In("deciding.remarks")
 
     def ids(self, case: Any) -> tuple[str, ...]:
         return (case.id,) if case.talk is None else (case.talk.id, case.id)
 
     def score(self, case: Any, by: Any) -> JsonObject:
-        from safe_gate.evaluators.synthesis.deciding.score import score_case
-
-        return score_case(case, by).to_json()
-
-    def recounted(self, entry: JsonObject, case: Any, by: Any) -> JsonObject:
-        from safe_gate.evaluators.synthesis.deciding.recount import recounted
-
-        return recounted(entry, case, by)
+        entry: JsonObject = self.module("deciding.score").score_case(case, by).to_json()
+        return entry
 
     def totals(self, scored: Sequence[tuple[Any, JsonObject]], by: Any) -> Any:
-        from safe_gate.evaluators.synthesis.totals import Totals
-
-        return Totals.of(entry for _, entry in scored)
+        return self.module("totals").Totals.of(entry for _, entry in scored)
 
     def misfit(self, case: Any, by: Any) -> Problem | None:
-        if all(name in by.checks for name in case.checks):
-            return None
-        from safe_gate.evaluators.synthesis.cases import misfit
-
-        return misfit(case, by)
-
-    def unserved(self, totals: Any, by: Any) -> Iterator[Problem]:
-        from safe_gate.evaluators.synthesis.cases import unserved
-
-        return unserved(totals, by)
+        known = all(name in by.checks for name in case.checks)
+        problem: Problem | None = None if known else self.module("cases").misfit(case, by)
+        return problem
 
     def report(self, totals: Any, results: Sequence[JsonObject], by: Any, generated_at: str) -> dict[str, Any]:
-        from safe_gate.evaluators.synthesis.totals import report
-
-        return report(totals, results)
-
-    def misnamed(self, settings: JsonObject, by: Callable[[], Any]) -> Iterator[Misnamed]:
-        from safe_gate.evaluators.synthesis.cases import misnamed
-
-        return misnamed(settings, by)
-
-    def own_rules(self, limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
-        found: Iterator[tuple[Rule, Any]] = self._module("gate").own_rules(limits)
-        return found
-
-    def recipe(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-        from safe_gate.evaluators.synthesis.packs import recipe
-
-        return recipe(settings, own, data)
-
-    def made(self, recipe: str, data: Shipped) -> Any:
-        from safe_gate.evaluators.synthesis.packs import made
-
-        return made(recipe, data)
-
-    def digest(self, settings: JsonObject, own: Sequence[OwnFile], data: Shipped) -> str:
-        from safe_gate.evaluators.synthesis.packs import digest
-
-        return digest(settings, own, data)
-
-    def facts(self, own: Sequence[OwnFile], data: Shipped) -> Mapping[str, PackFact]:
-        from safe_gate.evaluators.synthesis.packs import facts
-
-        return facts(own, data)
+        part: dict[str, Any] = self.module("totals").report(totals, results)
+        return part
 
     def is_excused(self, tags: Collection[str], policy: JsonObject) -> bool:
-        from safe_gate.evaluators.synthesis.deciding.score import is_negative, named_by
-
-        return is_negative(tags, policy.get("profile", "standard"), named_by(tags))
+        score = self.module("deciding.score")
+        return bool(score.is_negative(tags, policy.get("profile", "standard"), score.named_by(tags)))
 
     def scored_by(self, part: JsonObject | None, policy: JsonObject) -> Any:
-        from safe_gate.evaluators.synthesis.names import wording_of_tags
-
         context = policy.get("context", 1)  # no setting of earlier versions, in which nothing followed from it
         words = wording_of_tags(policy.get("tags"))
         more = ([] if context == 1 else [context], [words] if words else [])
@@ -220,23 +164,10 @@ class Synthesis(Modular):
             "label-accuracy": str(labels["matched"] / labels["total"]) if labels["total"] else "",
         }
 
-    def fields_of(self, result: JsonObject, texts: JsonObject) -> Mapping[str, str]:
-        from safe_gate.evaluators.synthesis.evidence import fields_of
-
-        return fields_of(result, texts)
-
     def explanation(self, by: str) -> Explained:
-        found: Explained = self.explained.get(by) or self._module("section").of_a_team(by)
+        found: Explained = self.explained.get(by) or self.module("section").of_a_team(by)
         return found
-
-    def measured(self, part: JsonObject) -> Sequence[str]:
-        return self._module("section").measured(part)  # type: ignore[no-any-return]
 
     def metric(self, name: str) -> Metric:
-        found: Metric = self.metrics.get(name) or self._module("outcome").pass_rate(name)
+        found: Metric = self.metrics.get(name) or self.module("outcome").pass_rate(name)
         return found
-
-    def remarks(self, part: JsonObject, policy: JsonObject) -> Iterator[Phrase]:
-        from safe_gate.evaluators.synthesis.deciding.remarks import remarks
-
-        return remarks(part, policy)
