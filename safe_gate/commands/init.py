@@ -32,6 +32,11 @@ _STARTER = Path(__file__).parent / "starter"
 """What is written: a folder for every repository, and one for each platform."""
 
 _PLATFORMS = {"github": "GitHub", "gitlab": "GitLab"}
+_MOVES = {
+    "github": "Move .github/workflows/safe-gate.yml to the top of the repository and set its input config to",
+    "gitlab": "Move .gitlab-ci.yml and .gitlab to the top of the repository and give safe-gate run the flag --config",
+}
+_WRITTEN_CONFIG = "safe-gate.config.json"
 _SCHEMA = Path("evals/schemas/config.schema.json")
 _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
@@ -42,7 +47,7 @@ _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
 def main(call: Call) -> int:
     """Write what is not there yet, all of it or nothing, and list the rest. Returns 0. Raises CannotJudge."""
     effects, is_dry = call.effects, call.arguments["dry_run"]
-    platforms, depth = _platforms()
+    platforms, folder = _platforms()
     wanted = _wanted(platforms)
     kept = {path: reason for path in wanted if (reason := _why_kept(path))}
     added = {path: text for path, text in wanted.items() if path not in kept}
@@ -53,25 +58,25 @@ def main(call: Call) -> int:
         effects.out(f"{'Would write' if is_dry else 'Written'}: {path.as_posix()}")
     for path, reason in kept.items():
         effects.out(f"Left alone: {path.as_posix()} ({reason})")
-    for line in (*_advice(kept), *_where(platforms, depth)):
+    to_add = [*_advice(kept)]
+    for line in (*to_add, *_where(platforms, folder)):
         effects.out(line)
+    first = "" if to_add else "safe-gate run judges the samples; "
     effects.out(
-        "Nothing was written."
-        if is_dry
-        else "Next: safe-gate run judges the samples; evals/README.md says how to record your own"
+        "Nothing was written." if is_dry else f"Next: {first}evals/README.md says how to record your own answers"
     )
     return EXIT_CODES[Verdict.PASS]
 
 
-def _platforms() -> tuple[list[str], int]:
-    """Return the platforms that files or remotes show, and how deep in its clone the working folder is."""
-    addresses, depth = "", 0
+def _platforms() -> tuple[list[str], str]:
+    """Return the platforms that files or remotes show, and the path of the working folder in its clone."""
+    addresses, folder = "", ""
     with suppress(Missing):
-        depth = Clone().depth()
+        folder = Clone().folder()
         addresses = Clone().remotes().lower()
     signs = {"github": Path(".github"), "gitlab": _PIPELINE}
     is_host = {name: re.search(rf"(?: |@|//)[^/:@\s]*{name}[^/:@\s]*[/:]", addresses) for name in signs}
-    return [name for name, sign in signs.items() if os.path.lexists(sign) or is_host[name]], depth
+    return [name for name, sign in signs.items() if os.path.lexists(sign) or is_host[name]], folder
 
 
 def _wanted(platforms: list[str]) -> Mapping[Path, str]:
@@ -110,21 +115,27 @@ def _text(path: Path) -> str:
 
 def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
     """Yield what to add to existing files so that the new ones take effect."""
-    config = next((Path(name) for name in CONFIG_FILES if os.path.lexists(name)), Path(CONFIG_FILES[0]))
     if any(path.name in CONFIG_FILES for path in kept):
-        samples = json.loads((_STARTER / "any" / "safe-gate.config.json").read_text("utf-8"))
+        samples = json.loads((_STARTER / "any" / _WRITTEN_CONFIG).read_text("utf-8"))
         for setting in (one.input.setting.replace("_", "-") for one in EVALUATORS.values()):
             for file in samples.get(setting, ()):
                 if Path(file) not in kept:
-                    yield f"To judge the samples, add {file} to {setting} in {config}"
+                    yield f"To judge the samples, add {file} to {setting} in {_config()}"
     if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
         yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
 
 
-def _where(platforms: list[str], depth: int) -> Iterator[str]:
-    """Yield a note if no workflow is written, or one below the top of the repository, where it has no effect."""
+def _config() -> str:
+    """Return the name of the config file, the one that is written if there is none."""
+    return next((name for name in CONFIG_FILES if os.path.lexists(name)), _WRITTEN_CONFIG)
+
+
+def _where(platforms: list[str], folder: str) -> Iterator[str]:
+    """Yield what is left to do if no workflow is written, or one where the platform does not read it."""
     if not platforms:
         how = "add the git remote on GitHub or GitLab, or create the folder .github"
         yield f"No workflow for CI: {how}, and run safe-gate init again"
-    elif depth:
-        yield "Note: this is not the top of the repository; move the workflow there, where the platform reads it"
+    elif folder:
+        config = console.path_words(folder + _config())
+        for name in platforms:
+            yield f"{_MOVES[name]} {config}: this is not the top"

@@ -61,9 +61,9 @@ class Clone:
         """Return the addresses of the clone's remotes, one a line. Raises Missing if there is none."""
         return _git("config", "--local", "--get-regexp", r"^remote\..*\.url$").decode("utf-8", "replace")
 
-    def depth(self) -> int:
-        """Return how many folders the working folder is below the top of the clone. Raises Missing."""
-        return _git("rev-parse", "--show-prefix").count(b"/")
+    def folder(self) -> str:
+        """Return the path of the working folder below the top of the clone, such as "app/". Raises Missing."""
+        return _git("rev-parse", "--show-prefix").decode("utf-8", "replace").rstrip("\n")
 
     def entries(self, commit: str, selection: Selection) -> list[Entry]:
         """Return what patterns meet at a commit. Raises Missing."""

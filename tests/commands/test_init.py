@@ -137,6 +137,7 @@ def test_a_config_of_the_other_name_is_left_alone_with_what_to_add(safe_gate: Sa
     ran = safe_gate("init")
     assert "Left alone: safe-gate.config.json (safe.config.json exists)\n" in ran.out
     assert "add evals/replies.jsonl to synthesis-cases in safe.config.json\n" in ran.out
+    assert ran.out.endswith("\nNext: evals/README.md says how to record your own answers\n")
     assert not Path("safe-gate.config.json").exists()
     assert safe_gate("doctor", "--synthesis-cases", "evals/replies.jsonl").code == 0
 
@@ -173,13 +174,18 @@ def test_a_folder_that_takes_no_files_is_one_sentence(safe_gate: SafeGate, monke
     assert "evals/README.md: cannot be written: " in ran.err
 
 
-def test_a_folder_inside_the_repository_is_told_where_workflows_go(
+def test_a_folder_inside_the_repository_says_how_the_gate_runs_at_its_top(
     safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     remote("git@github.com:acme/app.git")
+    git("remote", "add", "mirror", "git@gitlab.com:acme/app.git")
     Path("app").mkdir()
-    monkeypatch.chdir("app")
-    assert "Note: this is not the top of the repository; " in safe_gate("init").out
+    with monkeypatch.context() as within:
+        within.chdir("app")
+        out = safe_gate("init").out
+    assert "set its input config to app/safe-gate.config.json: this is not the top\n" in out
+    assert "flag --config app/safe-gate.config.json: this is not the top\n" in out
+    assert safe_gate("run", "--config", "app/safe-gate.config.json").code == 0
 
 
 def test_the_pipelines_are_yaml_that_runs_the_gate(safe_gate: SafeGate) -> None:
@@ -249,6 +255,18 @@ def test_the_script_records_the_replies_of_a_conversation_that_are_judged(
     assert record().returncode == 0
     found = json.loads(Path("evals/replies.jsonl").read_text("utf-8"))["messages"]
     assert [one["content"] for one in found if one["role"] == "assistant"] == kept
+
+
+def test_the_script_answers_a_conversation_that_has_no_reply_yet(safe_gate: SafeGate) -> None:
+    safe_gate("init")
+    case = {"id": "a", "messages": [{"role": "user", "content": "Hi."}]}
+    Path("evals/replies.jsonl").write_text(json.dumps(case) + "\n", "utf-8")
+    Path("evals/clinical_batch_1.json").unlink()
+    fill_in("    return f'{len(message)} read'\n")
+    assert record().returncode == 0
+    found = json.loads(Path("evals/replies.jsonl").read_text("utf-8"))["messages"]
+    assert found == [*case["messages"], {"role": "assistant", "content": "1 read"}]
+    assert safe_gate("validate", "evals/replies.jsonl").code == 0
 
 
 @pytest.mark.parametrize(

@@ -62,11 +62,16 @@ def main() -> int:
 
 
 def _answer(case: dict[str, Any]) -> None:
-    """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in the case."""
+    """Replace the reply of a case; of a conversation the last reply, or all with `turns: all` in the case.
+
+    A conversation that ends with another message gets a reply at its end.
+    """
     if "messages" not in case:
         case["assistant"] = _text(application(case["user"]))
         return
     messages = case["messages"]
+    if messages[-1]["role"] != "assistant":
+        messages.append({"role": "assistant", "content": ""})
     for place, message in enumerate(messages):
         is_judged = case.get("turns") == "all" or place == len(messages) - 1
         if message["role"] == "assistant" and is_judged:
