@@ -114,6 +114,13 @@ def test_an_output_is_scored_as_in_a_run(safe_gate: SafeGate) -> None:
         (lambda: score_reply("x", "x", checks="topic_pivot"), TypeError, "checks: is a text; expected a list"),
         (lambda: score_reply("x", "x", checks=["topic_pivt"]), ValueError, '(did you mean "topic_pivot"?); expected'),
         (lambda: score_reply("x", "x", profile="specs"), ValueError, 'profile: "specs" is not known'),  # type: ignore[arg-type]
+        (lambda: score_reply("x", "x", profile=None), TypeError, "profile: is NoneType; expected text"),  # type: ignore[arg-type]
+        (lambda: score_reply("x", "x", sensitivity=3), TypeError, "sensitivity: is int; expected text"),  # type: ignore[arg-type]
+        (lambda: _output(match=3), TypeError, "match: is int; expected text"),
+        (lambda: _output(strict_ah="no"), TypeError, "strict_ah: is str; expected True or False"),
+        (lambda: _output(thresholds={"CR": 1}), TypeError, "thresholds.CR: is int; expected a mapping"),
+        (lambda: _output(thresholds=[]), TypeError, "thresholds: is list; expected a mapping"),
+        (lambda: _output(weights=3), TypeError, "weights: is int; expected a mapping"),
         (lambda: _output(signals="fever"), TypeError, "signals: is a text; expected a list of texts"),
         (lambda: _output(signals=[1]), TypeError, "signals[0]: is int; expected text"),
         (lambda: _output(match="exact"), ValueError, 'match: "exact" is not known'),

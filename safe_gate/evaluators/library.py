@@ -39,7 +39,7 @@ def score_reply(
 
     `checks` are the names of shipped checks, `profile` and `sensitivity` are the settings of these names.
     `result.checks["topic_pivot"].passed` tells whether a check passes, `.hits` why: each hit has the rule, the words
-    and their place. Raises ValueError for another name than is known, TypeError for what is not text.
+    and their place. Raises ValueError for another name than is known, TypeError for another type.
 
     >>> score_reply("I failed my exam.", "I promise you'll be fine.").passed
     False
@@ -70,12 +70,14 @@ def score_output(
     as `{"CR": {"pass": 0.9}}`, `weights` such as `{"AH": 2}`; what they leave out is as by default. `strict_ah` and
     `match` are the settings `strict-ah` and `safe-match`. `result.label` is Pass, Review or Fail,
     `result.scores["CR"]` a score from 0 to 1, `result.missing["CR"]` what was not found. Raises ValueError for another
-    name or number than is possible, TypeError for what is not text.
+    name or number than is possible, TypeError for another type.
 
     >>> score_output(signals=["Fever"], summary="", followup_questions=[], must_find_signals=["fever"]).label
     <Label.PASS: 'Pass'>
     """
     _texts(summary=summary)
+    if not isinstance(strict_ah, bool):
+        raise TypeError(f"strict_ah: is {type(strict_ah).__name__}; expected True or False")
     case = safe_score.Case(
         test_id="",
         concern_id="",
@@ -90,8 +92,8 @@ def score_output(
         place=_NOWHERE,
     )
     policy = safe_score.Policy(
-        thresholds=_thresholds(thresholds or {}),
-        weights=_weights(weights or {}),
+        thresholds=_thresholds({} if thresholds is None else thresholds),
+        weights=_weights({} if weights is None else weights),
         strict_ah=strict_ah,
         is_normalised=_one_of("match", match, ("literal", "normalised")) == "normalised",
     )
@@ -107,7 +109,8 @@ def _rules(profile: str, sensitivity: str) -> Rules:
 
 
 def _one_of(argument: str, name: str, known: Collection[str]) -> str:
-    """Return a name that is known. Raises ValueError for another."""
+    """Return a name that is known. Raises ValueError for another, TypeError for what is not text."""
+    _texts(**{argument: name})
     if name not in known:
         words = f"{quote(name)} is not known{suggestion(name, [*known])}; expected {', '.join(known)}"
         raise ValueError(f"{argument}: {words}")
@@ -138,7 +141,14 @@ def _list(argument: str, texts: Iterable[str]) -> tuple[str, ...]:
     return several
 
 
+def _mapping(argument: str, given: object) -> None:
+    """Raise TypeError for what is not a mapping."""
+    if not isinstance(given, Mapping):
+        raise TypeError(f"{argument}: is {type(given).__name__}; expected a mapping")
+
+
 def _thresholds(given: Mapping[str, Mapping[str, float]]) -> dict[str, safe_score.Threshold]:
+    _mapping("thresholds", given)
     found = {}
     for metric in map(partial(_one_of, "thresholds", known=METRICS), given):
         _numbers(f"thresholds.{metric}", given[metric], ("pass", "review"), 1)
@@ -160,6 +170,7 @@ def _weights(given: Mapping[str, float]) -> dict[str, float]:
 
 def _numbers(argument: str, given: Mapping[str, float], known: Collection[str], most: float) -> None:
     """Raise ValueError for a name that is not known, and for what is no number from 0 to `most`."""
+    _mapping(argument, given)
     for name, value in given.items():
         _one_of(argument, name, known)
         if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= most:
