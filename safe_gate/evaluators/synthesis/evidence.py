@@ -111,7 +111,7 @@ def why_not(hit: JsonObject) -> Phrase:
 
 
 def decisions(_part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
-    """Return for each check how it came to its verdict, and what people say if somebody labelled it."""
+    """Return for each check how it came to its verdict, and what its label says if it has one."""
     found: dict[str, Phrase] = {}
     for name, check in result["checks"].items():
         if not check.get("applicable", True):
@@ -119,8 +119,8 @@ def decisions(_part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
         else:
             found[name] = _counted(check) if is_counted(check) else _DECIDED[name](check)
         if label := result["label_comparison"].get(name):
-            words = "agree" if label["match"] else f"say that it {_VERDICTS[label['expected']]}"
-            found[name] += (f" People {words}.",)
+            words = "agrees" if label["match"] else f"says that it {_VERDICTS[label['expected']]}"
+            found[name] += (f" The label {words}.",)
     return found
 
 

@@ -155,11 +155,18 @@ def refusal(pattern: str) -> str:
 
 
 def _words(error: Exception) -> str:
-    """Return what an error says; RE2 says it in bytes."""
+    """Return what an error says, and what RE2 lacks if it is that; RE2 speaks in bytes."""
     if isinstance(error, UnicodeEncodeError):
         return "half a surrogate pair, which no text holds; write the whole character"
     why = error.args[0]
-    return why.decode() if isinstance(why, bytes) else str(why)
+    words = why.decode() if isinstance(why, bytes) else str(why)
+    return next((f"{words} ({reason})" for start, reason in _LACKS.items() if words.startswith(start)), words)
+
+
+_LACKS = {
+    "invalid perl operator": "RE2 has no look-ahead and no look-behind",
+    "invalid escape sequence: \\1": "RE2 has no back-references",
+}
 
 
 def spans(pattern: str, text: Normalised) -> Iterator[tuple[int, int]]:
