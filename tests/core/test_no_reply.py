@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from safe_gate.core.error_lines import TELLING, NoReply
-from safe_gate.core.no_reply import BODIES, PAGES, no_reply
+from safe_gate.core.text.error_lines import TELLING, NoReply
+from safe_gate.core.text.no_reply import BODIES, PAGES, no_reply
 from tests.support.cases import BAD, REPOSITORY, Ran, report, safe_case, turn, write_batch, write_cases
 
 SafeGate = Callable[..., Ran]

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from safe_gate.core.error_lines import NoReply
 from safe_gate.core.model import JsonObject, Label, Place
+from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 
 

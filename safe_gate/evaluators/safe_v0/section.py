@@ -9,8 +9,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
 from safe_gate.core.model import JsonObject, Judgement, Label, Phrase, Place, Severity, Untrusted, Words
-from safe_gate.core.no_reply import why_no_reply, without_reply
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
+from safe_gate.core.text.no_reply import why_no_reply, without_reply
 from safe_gate.core.views import View
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous

@@ -9,8 +9,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.error_lines import NoReply
 from safe_gate.core.model import Hit, JsonObject, Place
+from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.synthesis.matching.language import Language
 
 _HITS, _CANCELLED, _ASKED = "_hits", "cancelled", "asked"

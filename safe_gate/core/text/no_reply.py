@@ -18,10 +18,10 @@ from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
 
-from safe_gate.core.error_lines import FOLLOWING, REASONS, REFUSALS, STATUS, TELLING, NoReply, Pattern
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import JsonObject, Phrase
+from safe_gate.core.text.error_lines import FOLLOWING, REASONS, REFUSALS, STATUS, TELLING, NoReply, Pattern
 
 PAGES = (
     Pattern(
