@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from functools import cache
 from importlib import import_module
-from pkgutil import iter_modules
+from pathlib import Path
 from typing import TYPE_CHECKING, Protocol, cast
 
 if TYPE_CHECKING:
@@ -29,7 +29,7 @@ class Module(Protocol):
 @cache
 def _files() -> Mapping[str, str]:
     """Return the names of the commands' modules by command name, in alphabetical order."""
-    files = sorted(one.name for one in iter_modules(__path__) if not one.name.startswith("_"))
+    files = sorted(one.stem for one in Path(__file__).parent.glob("[!_]*.py"))
     return {file.rstrip("_"): file for file in files}  # `import` is a word of Python
 
 

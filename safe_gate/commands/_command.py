@@ -5,7 +5,6 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -13,6 +12,7 @@ from typing import Any, TextIO
 from safe_gate import commands
 from safe_gate.commands import _parsing
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.records import dataclass, field, fields, replace
 from safe_gate.github.commands import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.publish.effects import Effects
@@ -102,7 +102,7 @@ def run(read: Mapping[str, Any] | CannotJudge, argv: Sequence[str], environ: Map
             raise read
         arguments = dict(read)
         name = arguments.pop("command")
-        known = {*Options.__dataclass_fields__, *(old.name for old in OLD_NAMES)}
+        known = {*(one.name for one in fields(Options)), *(old.name for old in OLD_NAMES)}
         flags |= {name: value for name, value in arguments.items() if name in known}
         is_followed = flags["follow_links"] if "follow_links" in flags else switched_on("follow_links", environ)
         disk.follow_links(is_on=bool(is_followed))

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import replace
 
 from safe_gate.core.model import Problem
+from safe_gate.core.records import replace
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import asdict, dataclass, fields
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -11,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from safe_gate.core import stats
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.model import RuleOutcome, Test
+from safe_gate.core.records import dataclass, fields
 from safe_gate.evaluators import EVALUATORS, parts_of
 
 if TYPE_CHECKING:
@@ -40,7 +40,7 @@ class Guards:
 
     def as_json(self) -> dict[str, Any]:
         """Return the guards as the report shows them."""
-        return {**asdict(self), "protect": list(self.protect)}
+        return {field.name: getattr(self, field.name) for field in fields(self)} | {"protect": list(self.protect)}
 
 
 _DROP = attrgetter("drop")

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import count as counting
 from itertools import islice
@@ -16,6 +15,7 @@ from safe_gate.core.jsontext import (
     parse_bounded,
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.records import dataclass
 from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
 from safe_gate.settings.options import Options

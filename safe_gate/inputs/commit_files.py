@@ -7,7 +7,6 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import accumulate, pairwise
@@ -15,6 +14,7 @@ from operator import or_
 from typing import NamedTuple
 
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,13 +9,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
+from safe_gate.core.records import dataclass, replace
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes

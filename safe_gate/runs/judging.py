@@ -6,7 +6,6 @@ Effects arrive as arguments; nothing is shown or written here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from types import MappingProxyType
 from typing import NamedTuple
 
@@ -24,6 +23,7 @@ from safe_gate.core.model import (
     Recorded,
     Verdict,
 )
+from safe_gate.core.records import replace
 from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Waivers
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import rules as gate_rules

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
+from safe_gate.core.records import dataclass
 from safe_gate.core.setting import POWER, option
 
 WAIVERS_FILE = "safe-gate.waivers.json"
@@ -12,7 +11,7 @@ WAIVERS_FILE = "safe-gate.waivers.json"
 _FILTERED = (*POWER, "score", "eval", "explain")
 
 
-@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
+@dataclass(frozen=True, kw_only=True)
 class Judging:
     """The settings that judge, and are of no evaluator."""
 

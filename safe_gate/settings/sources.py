@@ -11,10 +11,10 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, replace
 from typing import Any
 
 from safe_gate.core.model import CannotJudge, Config, PathKind, Place
+from safe_gate.core.records import dataclass, fields, replace
 from safe_gate.evaluators import PROBLEMS
 from safe_gate.settings.config_paths import moves
 from safe_gate.settings.contradictions import ADDRESSES, contradictions, unfit_address, unfit_addresses
@@ -81,7 +81,7 @@ def resolve(
     old = dict.fromkeys(origin for source in sources for origin, _ in source.values() if origin.instead)
     sources.insert(0, dict(by_entry(sources, problems)))
     origins = {name: origin for source in reversed(sources) for name, (origin, _) in source.items()}
-    names = Options.__dataclass_fields__
+    names = {field.name for field in fields(Options)}
     values = [{name: value for name, (_, value) in source.items() if name in names} for source in sources]
     options = without_pydantic(ChainMap(*values)) or by_pydantic(values, origins, problems)
     does = options.mode if command in ("run", "doctor", IN_PYTHON) else command

@@ -14,6 +14,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate import __version__
+from safe_gate.core.records import fields
 from safe_gate.core.report import Report
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.proof import differences
@@ -127,7 +128,7 @@ def test_a_report_with_the_old_name_of_a_rule_holds_and_stays_a_baseline(safe_ga
 
 
 def test_every_setting_that_moves_a_score_is_recorded() -> None:
-    names = set(Options.__dataclass_fields__)
+    names = {field.name for field in fields(Options)}
     assert set(SCORING) <= names
     files = {"safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases", "waivers"}  # recorded as inputs
     limits = {name for name in names if name.startswith(("min_", "max_"))}

@@ -6,10 +6,10 @@ Totals and presentation read the JSON of an entry by its keys.
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.model import Hit, JsonObject, Place
+from safe_gate.core.records import dataclass
 from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.synthesis.matching.language import Language
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
+
+from safe_gate.core.records import dataclass, field, replace
 
 
 class Record(NamedTuple):
