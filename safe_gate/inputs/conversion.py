@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -45,7 +46,7 @@ class Imported:
     """For each kind of thing, how many rows it was left out of, or how many were left out as a whole."""
     ids: spool.Store
     repeated: spool.Store
-    """The ids that more than one row has, with how many of them are written."""
+    """The ids that more than one row has, with the number of the last one that is written."""
     count: int = 0
     """How many rows became cases."""
     is_whole: bool = True
@@ -76,26 +77,29 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
     for problem in problems:
         _break(result, problem)
     guesses = [(path, guess) for path in paths if (guess := _guess(path, request, result)) is not None]
-    asked = spool.Store()  # halves of exchanges whose replies are elsewhere
+    asked, answered = spool.Store(), spool.Store()  # halves of exchanges whose replies are elsewhere
     for path, guess in guesses:
         if guess.format and guess.format.joins:
             _take_halves(path, guess, request, result, asked)
     for path, guess in guesses:
-        name, before = disk.shown(path), result.count
+        name, before, joins = disk.shown(path), result.count, guess.format is not None and guess.format.joins
         for item in _rows(path, guess, request, result):
             made = item if isinstance(item, Problem) else _made(item, asked, name, request, schema)
+            if joins and made is not None:
+                answered.setdefault(item.case_id if isinstance(item, Problem) else item.id, True)
             if isinstance(made, Problem):
                 result.problems.add(made)
                 if made.case_id:  # it uses up the number of a sample, so that the samples after it keep theirs
                     _keep({key: short(made.case_id)}, key, result)
-                    asked.pop(made.case_id)
             elif made is not None:
                 _keep(made[0], key, result)
                 _count(result, made[1])
                 result.count += 1
         result.found.append((name, guess.title, result.count - before))
     for id_, half in asked.items():
-        result.problems.add(Problem(Place(half["path"], half["line"]), "has no response in these files", id_))
+        if answered.get(id_) is None:
+            words = "has no response in these files; name the file of responses too"
+            result.problems.add(Problem(Place(half["path"], half["line"]), words, id_))
     return result
 
 
@@ -117,9 +121,10 @@ def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
         return None
     if row.user is not None:
         return row
-    half = asked.pop(row.id)
+    half = asked.get(row.id)
     if half is None:
-        return Problem(Place(name, row.line), "answers no request of these files, or one that has a response", row.id)
+        words = "answers no request of these files; name the file of requests too"
+        return Problem(Place(name, row.line), words, row.id)
     user = half["user"] if isinstance(half["user"], str) else tuple(half["user"])
     return replace(row, user=user, left_out=tuple(half["left_out"]))
 
@@ -133,14 +138,18 @@ def _keep(entry: JsonObject, key: str, result: Imported) -> None:
 
 
 def lines(imported: Imported, request: Request) -> Iterator[str]:
-    """Yield cases or outputs as lines; of repeated ids the samples in file order as `ID#1`, `ID#2`."""
+    """Yield cases or outputs as lines; of repeated ids the samples in file order as `ID#1`, `ID#2`.
+
+    A number is passed over if a record has that id itself.
+    """
     key = request.key
     for entry in imported.rows:
         id_ = entry[key]
         if (number := imported.repeated.get(id_)) is not None:
+            free = next(n for n in count(number + 1) if imported.ids.get(f"{id_}#{n}") is None)
             imported.repeated.pop(id_)
-            imported.repeated.setdefault(id_, number + 1)
-            entry = {**entry, key: f"{id_}#{number + 1}"}  # noqa: PLW2901 - a copy
+            imported.repeated.setdefault(id_, free)
+            entry = {**entry, key: f"{id_}#{free}"}  # noqa: PLW2901 - a copy
         if len(entry) > 1:
             yield as_line(entry) + "\n"
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
-from safe_gate.importers.formats._rows import Asked, NotACase
+from safe_gate.importers.formats._rows import Asked, NotACase, Refused, Row, samples
 
 NOT_TEXT, SYSTEM, TOOLS = "parts that are not text", "system messages", "calls and answers of tools"
 """What is left out of a case, in the plural."""
@@ -176,9 +176,8 @@ def _part(part: Any) -> str | None:
 
 
 _ASKED = ("messages", "input", "question", "prompt", "user", "query", "instruction", "text", "content")
+_SAMPLES = ("choices", "generations")
 _ANSWERED = (
-    "choices",
-    "generations",
     "output",
     "answer",
     "response",
@@ -192,35 +191,49 @@ _ANSWERED = (
 )
 
 
-def recorded(given: Any, answer: Any) -> Exchange:
-    """Return the exchange of a recorded call: what was given to a model or an application, and what it answered.
+def recorded(id_: str, given: Any, answer: Any, tags: tuple[str, ...]) -> Iterator[Row | Refused]:
+    """Yield each sample of a recorded call: what was given to a model or an application, and what it answered.
 
     Either may be text, a message, messages, JSON of these in a text, or an object that holds one under a common name.
     Raises NotACase.
     """
-    reply = reply_of(answer)
-    if reply is None:
-        raise NotACase("has no reply; expected text or a message in its output")
-    asked = _given(given)
-    if isinstance(asked, str):
-        return Exchange(asked, reply, ())
-    found = exchange([*asked, {"role": "assistant", "content": reply}])
-    return found._replace(assistant=reply)
+    try:
+        asked, replies = _given(given), replies_of(answer)
+        found = None if isinstance(asked, str) else exchange([*asked, {"role": "assistant", "content": ""}])
+    except NotACase as error:
+        raise NotACase(str(error), id_) from None
+    row = Row(id_, found.user if found else str(asked), None, tags, {}, found.left_out if found else ())
+    yield from samples(row, replies, "text or a message in its output")
 
 
-def reply_of(answer: Any) -> str | None:
-    """Return the text of a recorded answer, None where there is none."""
+def replies_of(answer: Any) -> list[str | None]:
+    """Return the text of each sample of a recorded answer, None for one without text. There is at least one."""
     answer = parsed(answer)
     if isinstance(answer, str):
-        return answer
+        return [answer]
     if isinstance(answer, list) and answer:
-        return reply_of(answer[-1] if are_messages(answer) else answer[0])
+        return _of_list(answer)
     if not isinstance(answer, dict):
-        return None
+        return [None]
     if is_message(answer):
-        return _message(answer, 0).text
-    found = next((answer[name] for name in _ANSWERED if answer.get(name) is not None), None)
-    return None if found is None else reply_of(found)
+        return [_message(answer, 0).text]
+    some = next((answer[name] for name in _SAMPLES if isinstance(answer.get(name), list) and answer[name]), None)
+    if some is None:
+        found = next((answer[name] for name in _ANSWERED if answer.get(name) is not None), None)
+        return [None] if found is None else replies_of(found)
+    if len(some) > 1 and all(isinstance(one, list) for one in some):
+        raise NotACase(f"has answers to {len(some)} prompts; expected one prompt a record")
+    flat = some[0] if isinstance(some[0], list) else some
+    return [reply for one in flat for reply in replies_of(one)] or [None]
+
+
+def _of_list(answer: list[Any]) -> list[str | None]:
+    """Return the reply that ends a list of messages, or that its parts make up; of any other list all samples."""
+    if said := [one for one in answer if is_message(one)]:
+        return [_message(said[-1], 0).text]
+    if any(isinstance(one, dict) and "type" in one for one in answer):
+        return [text_of(answer)]
+    return [reply for one in answer for reply in replies_of(one)]
 
 
 def _given(given: Any) -> str | list[Any]:
@@ -230,6 +243,8 @@ def _given(given: Any) -> str | list[Any]:
     if are_messages(given):
         return list(given)
     if isinstance(given, list) and given and are_messages(given[0]):  # LangChain: a list of lists
+        if len(given) > 1:
+            raise NotACase(f"has {len(given)} prompts in its input; expected one prompt a record")
         return list(given[0])
     if isinstance(given, dict):
         if is_message(given) and "messages" not in given:

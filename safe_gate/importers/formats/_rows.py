@@ -69,7 +69,7 @@ class NotACase(Exception):
 
 
 def each(
-    read: Callable[[Any], Iterator[Row | LeftOut]], records: Iterable[Record]
+    read: Callable[[Any], Iterator[Row | Refused | LeftOut]], records: Iterable[Record]
 ) -> Iterator[Row | Refused | LeftOut]:
     """Yield what `read` makes of each record, with its line; what it refuses as `Refused`."""
     for record in records:
@@ -80,6 +80,15 @@ def each(
                 yield item if isinstance(item, LeftOut) else replace(item, line=record.line)
         except NotACase as error:
             yield Refused(str(error), error.id, record.line)
+
+
+def samples(row: Row, replies: Iterable[Any], expected: str) -> Iterator[Row | Refused]:
+    """Yield a row for each reply to one prompt, a refusal for each that is None: it uses up the number of a sample."""
+    for reply in replies:
+        if reply is None:
+            yield Refused(f"has no reply; expected {expected}", row.id)
+        else:
+            yield replace(row, assistant=reply)
 
 
 def id_of(value: Any) -> str:

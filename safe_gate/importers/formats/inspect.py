@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import SYSTEM, exchange, text_of
-from safe_gate.importers.formats._rows import Asked, LeftOut, NotACase, Record, Refused, Row, each, id_of
+from safe_gate.importers.formats._rows import Asked, LeftOut, NotACase, Record, Refused, Row, each, id_of, samples
 
 TITLE = "an Inspect log"
 PATHS = (("status",), ("samples",))
@@ -37,7 +37,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
         yield from each(_read, samples)
 
 
-def _read(value: dict[str, Any]) -> Iterator[Row]:
+def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
     id_ = id_of(value.get("id"))
     if error := value.get("error"):
         words = error.get("message") if isinstance(error, dict) else error
@@ -45,11 +45,10 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     attached = value.get("attachments")
     attachments = attached if isinstance(attached, dict) else {}
     said = _resolved(value.get("input"), attachments)
-    reply = _resolved(_reply(value.get("output")), attachments)
-    if not isinstance(reply, str):
-        raise NotACase("has no reply; expected output.choices[0].message.content", id_)
+    replies = _resolved(_replies(value.get("output")), attachments)
     user, left_out = _user(said, _resolved(value.get("messages"), attachments))
-    yield Row(id_, user, reply, (), {"x_epoch": value.get("epoch")}, left_out)
+    row = Row(id_, user, None, (), {"x_epoch": value.get("epoch")}, left_out)
+    yield from samples(row, replies, "output.choices[0].message.content")
 
 
 def _user(said: Any, messages: Any) -> tuple[Asked, tuple[str, ...]]:
@@ -68,15 +67,15 @@ def _user(said: Any, messages: Any) -> tuple[Asked, tuple[str, ...]]:
     return found.user, found.left_out
 
 
-def _reply(output: Any) -> str | None:
+def _replies(output: Any) -> list[str | None]:
     if not isinstance(output, dict):
-        return None
+        return [None]
     choices = output.get("choices")
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        message = choices[0].get("message")
-        return text_of(message.get("content")) if isinstance(message, dict) else None
+    if isinstance(choices, list) and choices:
+        messages = [choice.get("message") if isinstance(choice, dict) else None for choice in choices]
+        return [text_of(one.get("content")) if isinstance(one, dict) else None for one in messages]
     completion = output.get("completion")
-    return completion if isinstance(completion, str) and completion else None
+    return [completion if isinstance(completion, str) and completion else None]
 
 
 def _resolved(value: Any, attachments: dict[str, Any]) -> Any:

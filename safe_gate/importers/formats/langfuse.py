@@ -27,7 +27,7 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     return each(_read, records)
 
 
-def _read(value: dict[str, Any]) -> Iterator[Row | LeftOut]:
+def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     if value.get("type") != "GENERATION":
         yield LeftOut("observations that are no generations")
         return
@@ -37,8 +37,4 @@ def _read(value: dict[str, Any]) -> Iterator[Row | LeftOut]:
         raise NotACase(f"is an error: {str(words)[:80]}", id_)
     if value.get("output") in (None, ""):
         raise NotACase("has no reply: its output is not set", id_)
-    try:
-        found = recorded(value.get("input"), value["output"])
-    except NotACase as error:
-        raise NotACase(str(error), id_) from None
-    yield Row(id_, found.user, found.assistant, texts(parsed(value.get("tags"))), {}, found.left_out)
+    yield from recorded(id_, value.get("input"), value["output"], texts(parsed(value.get("tags"))))

@@ -24,15 +24,11 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     return each(_read, records)
 
 
-def _read(value: dict[str, Any]) -> Iterator[Row | LeftOut]:
+def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
     if value.get("run_type", "llm") != "llm":
         yield LeftOut("runs of another type than llm")
         return
     id_ = id_of(value.get("id"))
     if error := value.get("error"):
         raise NotACase(f"is an error: {str(error)[:80]}", id_)
-    try:
-        found = recorded(value.get("inputs"), value.get("outputs"))
-    except NotACase as error:
-        raise NotACase(str(error), id_) from None
-    yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out)
+    yield from recorded(id_, value.get("inputs"), value.get("outputs"), texts(value.get("tags")))

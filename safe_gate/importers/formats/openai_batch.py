@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import exchange, text_of
-from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, samples
 
 TITLE, JOINS = "OpenAI Batch requests and responses", True
 _OK = 200
@@ -19,11 +19,11 @@ def detects(record: Record) -> bool:
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
-    """Yield the user's half of each request, and the reply's half of each response."""
+    """Yield the user's half of each request, and the reply's half of each choice of a response."""
     return each(_read, records)
 
 
-def _read(value: dict[str, Any]) -> Iterator[Row]:
+def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
     id_ = id_of(value.get("custom_id"))
     if not id_:
         raise NotACase("has no custom_id")
@@ -34,7 +34,7 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     response = value.get("response")
     if value.get("error") or not isinstance(response, dict) or response.get("status_code") != _OK:
         raise NotACase(f"is an error: {_reason(value, response)}", id_)
-    yield Row(id_, None, _reply(response.get("body"), id_))
+    yield from samples(Row(id_, None, None), _replies(response.get("body")), "text in choices[0].message.content")
 
 
 def _request(id_: str, body: dict[str, Any]) -> Row:
@@ -46,19 +46,21 @@ def _request(id_: str, body: dict[str, Any]) -> Row:
     return Row(id_, found.user, None, (), {}, found.left_out)
 
 
-def _reply(body: Any, id_: str) -> str:
+def _replies(body: Any) -> list[str | None]:
     body = body if isinstance(body, dict) else {}
     choices, items = body.get("choices"), body.get("output")
-    found: str | None = None
-    if isinstance(choices, list) and choices and isinstance(choices[0], dict):
-        message = choices[0].get("message")
-        found = text_of(message.get("content") if isinstance(message, dict) else choices[0].get("text"))
-    elif isinstance(items, list):  # of the Responses API
-        said = (text_of(one.get("content")) for one in items if isinstance(one, dict) and one.get("type") == "message")
-        found = next((text for text in said if text is not None), None)
-    if found is None:
-        raise NotACase("has a response without text; expected choices[0].message.content", id_)
-    return found
+    if isinstance(choices, list) and choices:
+        return [_text(choice if isinstance(choice, dict) else {}) for choice in choices]
+    if isinstance(items, list):  # of the Responses API, whose messages are parts of one reply
+        said = [text_of(one.get("content")) for one in items if isinstance(one, dict) and one.get("type") == "message"]
+        found = [text for text in said if text is not None]
+        return ["\n".join(found) if found else None]
+    return [None]
+
+
+def _text(choice: dict[str, Any]) -> str | None:
+    message = choice.get("message")
+    return text_of(message.get("content") if isinstance(message, dict) else choice.get("text"))
 
 
 def _reason(value: dict[str, Any], response: Any) -> str:

@@ -1,5 +1,7 @@
 """promptfoo results: the JSON of `promptfoo eval --output`, or its JSONL. Providers are samples of one prompt.
 
+The second prompt of a file, in the order of its results, adds `/prompt-1` to the ids, the third `/prompt-2`.
+
 Source: promptfoo's `EvaluateResult`. A failed assertion fills `error` too, so what says that there is no reply is the
 response.
 """
@@ -9,6 +11,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
 from safe_gate.importers.formats._chat import are_messages, exchange, parsed
@@ -26,13 +29,14 @@ def detects(record: Record) -> bool:
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield the reply of each result."""
-    return each(_read, records)
+    return each(partial(_read, prompts={}), records)
 
 
-def _read(value: dict[str, Any]) -> Iterator[Row]:
+def _read(value: dict[str, Any], prompts: dict[Any, int]) -> Iterator[Row]:
     case = value.get("testCase")
     test: dict[str, Any] = case if isinstance(case, dict) else {}
-    id_ = _id(value, test)
+    place = prompts.setdefault(_prompt(value), len(prompts))
+    id_ = _id(value, test) + (f"/prompt-{place}" if place else "")
     answer = value.get("response")
     response: dict[str, Any] = answer if isinstance(answer, dict) else {}
     reply = response.get("output")
@@ -54,12 +58,18 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
         yield Row(id_, raw, reply, (), extra)
 
 
+def _prompt(value: dict[str, Any]) -> Any:
+    """Return what tells the prompts of a test apart: `promptIdx` counts prompts of each provider anew."""
+    prompt = value.get("prompt")
+    label = prompt.get("label") if isinstance(prompt, dict) else None
+    names = (value.get("promptId"), label, value.get("promptIdx"))
+    return next((one for one in names if isinstance(one, str | int) and one != ""), None)
+
+
 def _id(value: dict[str, Any], test: dict[str, Any]) -> str:
-    """Return the id of a test: its own, its description or a digest of its variables, with the place of the prompt."""
+    """Return the id of a test: its own, its description or a digest of its variables."""
     data = test.get("metadata")
     own = id_of(data.get("testCaseId")) if isinstance(data, dict) else ""
     given = value.get("vars") or test.get("vars") or {}
     digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode("utf-8")).hexdigest()[:16]
-    id_ = own or id_of(test.get("description")) or f"vars-{digest}"
-    place = value.get("promptIdx")
-    return f"{id_}/prompt-{place}" if isinstance(place, int) and place else id_
+    return own or id_of(test.get("description")) or f"vars-{digest}"
