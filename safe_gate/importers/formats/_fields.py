@@ -16,13 +16,13 @@ PAIRS = (
     ("prompt", "completion"),
     ("prompt", "output"),
     ("prompt", "answer"),
+    ("instruction", "completion"),
+    ("instruction", "response"),
+    ("instruction", "output"),
     ("input", "output"),
     ("input", "response"),
     ("question", "answer"),
     ("question", "response"),
-    ("instruction", "completion"),
-    ("instruction", "response"),
-    ("instruction", "output"),
     ("query", "response"),
     ("query", "answer"),
 )
@@ -80,13 +80,16 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
         raise NotACase(f"has no known pair of fields, but {known}; name them: --map user=FIELD,assistant=FIELD", id_)
     user, reply = pair or ("", "")
     said = _side(value, mapping.get("user", user), "user" in mapping)
+    context = "" if "user" in mapping or _plain(user) != "instruction" else next(filter(_is_input, value), "")
+    if context:
+        said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
     asked, left_out = (
         said,
         tuple(
             f"the field {json.dumps(key[:40])}"
             for key in value
-            if key not in _used(user, reply, mapping) and _plain(key) not in IDS
+            if key not in _used(user, reply, mapping) | {context} and _plain(key) not in IDS
         ),
     )
     if are_messages(said):
@@ -102,6 +105,19 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     if error := value.get("error"):
         raise NotACase(f"is an error: {str(error)[:80]}", id_)
     return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out)
+
+
+def _is_input(key: str) -> bool:
+    return _plain(key) == "input"
+
+
+def _instructed(instruction: Any, given: Any, id_: str) -> Any:
+    """Return an instruction and after a blank line the input that it is about, as Alpaca's prompts have them."""
+    if given is None or given == "":
+        return instruction
+    if not (isinstance(instruction, str | None) and isinstance(given, str)):
+        raise NotACase("has an instruction or an input that is not text; name one: --map user=FIELD", id_)
+    return f"{instruction}\n\n{given}" if instruction else given
 
 
 def _used(user: str, reply: str, mapping: Mapping[str, str]) -> frozenset[str]:
