@@ -247,6 +247,28 @@ def test_validate_checks_each_pack_by_itself(safe_gate: SafeGate, monkeypatch: p
     assert "defines acme/no-discounts, which one.json defines too" in validated(safe_gate, "my.json")
 
 
+def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_gate: SafeGate) -> None:
+    write_packs(
+        pack(defines={"against": ["discount"], "applies": ["complaint"], "decides": "none_against"}),
+        pack("acme-complaint", group="complaint", field="user", defines=None),
+    )
+    one, two = "rules/acme-discount.json", "rules/acme-complaint.json"
+    for command in (["validate"], ["rules", "test"]):
+        ran = safe_gate(*command, one)
+        assert (ran.code, '"complaint" is a group that no pack has; add its pack, or write one of' in ran.err) == (
+            3,
+            True,
+        )
+        ran = safe_gate(*command, two)
+        assert (ran.code, "no pack defines; add `defines` to one pack of it, or add the pack that has" in ran.err) == (
+            3,
+            True,
+        )
+        assert safe_gate(*command, one, two).code == 0
+    Path("safe-gate.config.json").write_text('{"rules": ["rules/*.json"]}', "utf-8")
+    assert validated(safe_gate, one) == validated(safe_gate, two) == ""
+
+
 def test_validate_finds_names_in_a_config_that_no_pack_has(safe_gate: SafeGate) -> None:
     write_packs(pack())
     named = {"default-checks": ["acme/no-discount"], "rules-off": ["acme"], "min-label-accuracy": {"acme/x": 1}}

@@ -65,7 +65,7 @@ def _of_group(file: OwnFile, checks: Mapping[str, JsonObject], groups: dict[str,
     if "/" in check and check not in checks:
         hint = suggestion(check, [*CHECKS, *checks])
         words = f"{quote(check)} is a check that no pack defines{hint}"
-        words = f"{words}; add `defines` to one pack of it, or name the pack that has it"
+        words = f"{words}; add `defines` to one pack of it, or add the pack that has it"
         yield Problem(file.place("check"), words, pack["pack"], "check")
     elif "/" not in check and group not in groups:
         known = [name for name, (of, _) in GROUPS.items() if of == check]
@@ -92,7 +92,7 @@ def _ill(pack: JsonObject, groups: Mapping[str, tuple[str, str]]) -> Iterator[tu
             for group in definition.get(side, ()):
                 if group not in groups:
                     words = f"{quote(group)} is a group that no pack has{suggestion(group, known)}"
-                    yield f"defines.{side}", f"{words}; expected one of {', '.join(known)}"
+                    yield f"defines.{side}", f"{words}; add its pack, or write one of {', '.join(known)}"
                 elif group not in known:
                     words = f"{quote(group)} looks in {groups[group][1]}, and this list needs groups of {field}"
                     yield f"defines.{side}", f"{words}; expected one of {', '.join(known)}"
