@@ -116,9 +116,18 @@ def _measured(
     side, at, run = ruling.side, effects.generated_at, sides.snapshot(HERE)
     keeps = _kept(run.options.reports, run.options.text)._replace(facts=keeps_facts)
     measured: dict[str, measure.Measured | None] = dict.fromkeys(EVALUATORS)
+    commit = ruling.base.commit[:7] if ruling.base else ""
     for evaluator in asked.given(side.options):
-        recipe = ruling.recipes.get(evaluator.name, "")
-        one = measure.part(evaluator, side.options, at, own=side.rules, recipe=recipe, source=source, keeps=keeps)
+        one = measure.part(
+            evaluator,
+            side.options,
+            at,
+            own=side.rules,
+            recipe=ruling.recipes.get(evaluator.name, ""),
+            source=source,
+            keeps=keeps,
+            rules_of=commit,
+        )
         measured[evaluator.name] = one
         intake.tell_skipped(one.skipped, evaluator.input.setting.replace("_", "-"), effects.err)
     present = [one for one in measured.values() if one is not None]

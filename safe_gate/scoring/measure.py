@@ -70,6 +70,7 @@ def part(
     source: EntrySource = scored,
     keeps: Keeps = NOTHING,
     passes_over: bool = False,
+    rules_of: str = "",
 ) -> Measured:
     """Return an evaluator's part of the report over all cases that the options name.
 
@@ -78,7 +79,7 @@ def part(
     Files are read below `root`, as by `expansion.expand`; `own` are a team's files of rules, if they are read already.
     `recipe` is that of what to score by, if not as the options say there; `again` is the recipe of what to score the
     same cases by once more. `keeps` says which texts and columns are there, too. `passes_over` leaves out cases that
-    ask for what the rules do not have, as scoring once more does.
+    ask for what the rules do not have, as scoring once more does. `rules_of` is as in `Scoring`.
     """
     problems: tuple[Problem, ...] = ()
     try:
@@ -89,7 +90,8 @@ def part(
     except CannotJudge as error:  # the cases may have problems of their own
         problems, recipe = error.problems, own_rules.recipe(evaluator, asked.settings(Options()), own_rules.NO_FILES)
         by = own_rules.made(evaluator.name, recipe)
-    scorings = [Scoring(evaluator.name, recipe, asked.settings(options), source, keeps, passes_over or bool(problems))]
+    passes_over = passes_over or bool(problems)
+    scorings = [Scoring(evaluator.name, recipe, asked.settings(options), source, keeps, passes_over, rules_of)]
     bounds = blocks.Bounds.of(options)
     sums = [_Sums(evaluator, by, bounds.tags)]
     if again:

@@ -85,7 +85,8 @@ class Scoring(NamedTuple):
     """What makes a case's entry, wherever that is done: a value that can be sent, and holds no secret.
 
     `recipe` is that of the evaluator's `rules.made`, `settings` are as a report has them.
-    `passes_over` leaves out cases that do not fit what is scored by, which are else a problem.
+    `passes_over` leaves out cases that do not fit what is scored by, which are else a problem. `rules_of` is the commit
+    that the rules are of, "" for that of the cases.
     """
 
     evaluator: str
@@ -94,6 +95,7 @@ class Scoring(NamedTuple):
     source: EntrySource
     keeps: Keeps = NOTHING
     passes_over: bool = False
+    rules_of: str = ""
 
 
 class Tally(NamedTuple):
@@ -184,7 +186,7 @@ def _tallied(
         if not selects(scoring.settings, case.groups):
             left_out.append(case.id)
             continue
-        misfit = evaluator.misfit(case, by)
+        misfit = _misfit(evaluator, case, by, scoring.rules_of)
         if misfit and scoring.passes_over:
             continue
         count += 1
@@ -207,6 +209,14 @@ def _tallied(
         problems=(*problems, *unsound),
         left_out=tuple(left_out),
     )
+
+
+def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem | None:
+    """Return the problem of a case that cannot be scored by the rules of a commit, "" for its own."""
+    found = evaluator.misfit(case, by)
+    if found and rules_of:
+        return replace(found, message=f"{found.message} (policy-ref base: by the rules of the base commit {rules_of})")
+    return found
 
 
 def facts_of(case: Case) -> JsonObject:

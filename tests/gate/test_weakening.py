@@ -1112,6 +1112,19 @@ def test_a_pattern_of_the_change_that_names_no_file_yet_stops_no_judgement_by_th
     assert ran.code == 0, ran.log
 
 
+def test_an_unknown_check_is_told_the_base_commit_only_where_that_judges(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    put(CONFIG, turn("a", checks=["acme/new"]), cases=(safe_case("s"),))
+    in_actions(payload=pull_request(base))
+    words = '"acme/new" is not a check; expected '
+    for run, by_base in ((("run",), False), (("run", "--policy-ref", "base"), True)):
+        ran = safe_gate(*run)
+        assert (ran.code, words in ran.err) == (3, True)
+        assert (f"(policy-ref base: by the rules of the base commit {base[:7]})" in ran.err) == by_base
+    assert "base commit" not in safe_gate("eval", "--cases", "c.jsonl").err
+
+
 def test_names_of_groups_are_held_to_the_cases_whoever_judges(
     safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
 ) -> None:

@@ -122,8 +122,7 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
     elif name in SHIPPED:
         words = f"{quote(name)} is not a check of the profile spec; take it out of the case, or set profile to standard"
     else:
-        packs = "a check that a pack of the setting rules defines (with policy-ref base: at the base commit)"
-        known = f"expected {', '.join(rules.checks)}, or {packs}"
+        known = f"expected {', '.join(rules.checks)}, or a check that a pack of the setting rules defines"
         words = f"{quote(name)} is not a check{suggestion(name, list(rules.checks))}; {known}"
     return Problem(case.place, words, case.talk.id if case.talk else case.id, "checks")
 
