@@ -95,8 +95,8 @@ def test_the_share_is_gated_where_that_is_asked_for(judged: Callable[..., Ran], 
     ("labels", "said"),
     [
         ([{}, {}], ", no labels"),
-        ([{"topic_pivot": True}, {}], ", labels 1 of 1, 100.0% (20.7 to 100.0), 1 case without"),
-        ([{"topic_pivot": True}] * 2, ", labels 2 of 2, 100.0% (34.2 to 100.0)\n"),
+        ([{"topic_pivot": True}, {}], ", checks match 1 of 1 label, 100.0% (20.7 to 100.0), 1 case without labels"),
+        ([{"topic_pivot": True}] * 2, ", checks match 2 of 2 labels, 100.0% (34.2 to 100.0)\n"),
         ([{"topic_pivot": True}, {"x_mine": True}], "1 case without"),
     ],
 )

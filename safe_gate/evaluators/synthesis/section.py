@@ -113,8 +113,9 @@ def _labels(part: Part) -> str:
     without = part.unlabelled.part
     if not total:
         return "no labels"
-    cases = f", {plural(without, 'case')} without" if without else ""
-    return f"labels {matched} of {total}, {with_interval(matched / total, *wilson(matched, total))}{cases}"
+    cases = f", {plural(without, 'case')} without labels" if without else ""
+    rate = with_interval(matched / total, *wilson(matched, total))
+    return f"checks match {matched} of {plural(total, 'label')}, {rate}{cases}"
 
 
 def _check_row(name: str, summary: Summary) -> tuple[str, ...]:
