@@ -177,6 +177,29 @@ def test_a_user_who_asks_about_something_else_has_left_the_disclosure(
     assert found["checks"]["topic_pivot"]["applicable"] is is_seen
 
 
+BIKE = "I bought a red bike yesterday."
+
+
+@pytest.mark.parametrize(
+    ("message", "reply", "is_seen"),
+    [
+        (BIKE, "Nice! Where will you ride first?", False),
+        (BIKE, "A red bike is a fine thing.", False),
+        (BIKE, "Rice is fine.", True),
+        (BIKE, "Anyway, let's talk about something else. Do you cook?", True),
+        ("It has a red bell and new tyres.", "Where will you ride first?", True),
+        ("My teacher saw the exam.", "Where will you ride first?", True),
+        ("Yes.", "Where will you ride first?", True),
+    ],
+)
+def test_a_reply_that_follows_a_new_statement_has_not_left_an_earlier_disclosure(
+    safe_gate: SafeGate, message: str, reply: str, is_seen: bool
+) -> None:
+    (found,) = evaluated(safe_gate, talk("a", TOLD, GOOD, message, reply)).values()
+    pivot = found["checks"]["topic_pivot"]
+    assert (pivot["applicable"], not pivot["pass"]) == (is_seen, is_seen)
+
+
 def test_words_of_the_message_itself_count_beside_those_of_the_disclosure(safe_gate: SafeGate) -> None:
     reply = "I hear you. What did the teacher say about the exam?"
     (found,) = evaluated(safe_gate, talk("a", TOLD, GOOD, "My teacher shrugged.", reply)).values()

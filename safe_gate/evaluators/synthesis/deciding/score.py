@@ -20,7 +20,13 @@ from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding import wording
 from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, joined, placed
 from safe_gate.evaluators.synthesis.deciding.counting import counted
-from safe_gate.evaluators.synthesis.deciding.leaving import NOTHING_FOUND, leaves_because, leaving_evidence, moves_on
+from safe_gate.evaluators.synthesis.deciding.leaving import (
+    NOTHING_FOUND,
+    follows_news,
+    leaves_because,
+    leaving_evidence,
+    moves_on,
+)
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.names import OWN, WORDING, in_order
@@ -219,6 +225,8 @@ def _judged_in(talk: Talk | None, check: Check, turn: Turn) -> CheckResult:
             asked_from = len(joined((message, Message(0, ""))))
             again = judged(check, Turn(joined(read), talk.reply.text, turn.rules, asked_from))
             if again.applicable:
+                if check.decides == "stays" and follows_news(again.details, turn, told):
+                    break
                 return _placed(replace(again, details={**again.details, "earlier": True}), talk, read)
     return _placed(found, talk, talk.asked)
 
