@@ -72,7 +72,8 @@ def _in(file: Config, problem: Problem) -> Problem:
     setting, name = problem.place.path, problem.field
     for path, value in _values(file.content[setting]):
         is_entry = len(path) == 1 and isinstance(path[0], int) and value == name
-        if is_entry or Fault(path, "").field == name:
+        is_empty = not (path or value or name)
+        if is_entry or is_empty or (path and Fault(path, "").field == name):
             field = f"{setting}.{name}" if name else setting
             return replace(problem, place=Place(file.path, file.line_of((setting, *path))), field=field)
     return problem

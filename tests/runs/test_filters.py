@@ -91,6 +91,13 @@ def test_an_empty_selection_and_a_misspelt_tag_exit_3(safe_gate: SafeGate, filte
         assert (ran.code, words in ran.err) == (3, True), ran.err
 
 
+def test_a_misspelt_tag_of_a_flag_is_not_placed_in_the_config_file(safe_gate: SafeGate) -> None:
+    cases()
+    Path("safe.config.json").write_text('{"tag": ["slow"]}', "utf-8")
+    ran = safe_gate(*RUN, "--tag", "grief", "wrok")
+    assert (ran.code, ran.err.startswith('tag: no case has "wrok"')) == (3, True), ran.err
+
+
 def test_an_evaluator_that_is_left_without_a_case_does_not_pass(safe_gate: SafeGate) -> None:
     cases()
     write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))

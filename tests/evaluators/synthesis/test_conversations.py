@@ -270,7 +270,7 @@ def test_default_checks_must_name_checks(safe_gate: SafeGate) -> None:
     Path("safe.config.json").write_text('{"default-checks": []}', "utf-8")
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
-    assert "default-checks: is empty" in ran.err
+    assert "safe.config.json:1: default-checks: is empty" in ran.err
 
 
 def test_labels_are_about_the_last_message_and_messages_may_have_their_own(safe_gate: SafeGate) -> None:
