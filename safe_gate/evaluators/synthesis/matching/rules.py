@@ -28,7 +28,7 @@ LONGEST_EVIDENCE = 12
 _CLASS = re.compile(r"\{([a-z_]+)\}")
 _WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
-_MOST_SEARCHED = 20
+_MOST_SEARCHED = 10
 _CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
 
 
@@ -301,16 +301,14 @@ class Vocabulary:
         self._asked += 1
         if self._asked > _MOST_SEARCHED:
             return word in self._words
-        if not (isinstance(word, str) and _WORD.fullmatch(word)):
-            return False
-        return re.search(rf"{word}(?<![a-z]{word})(?![a-z])", self._text) is not None
+        return isinstance(word, str) and any(word in _words(text) for text in self._texts if word in text.lower())
 
     @cached_property
     def _words(self) -> frozenset[str]:
-        return frozenset(_WORD.findall(self._text))
+        return frozenset(_words(" ".join(self._texts)))
 
     @cached_property
-    def _text(self) -> str:
+    def _texts(self) -> Sequence[str]:
         texts = [text for some in self._classes.values() for text in some]
         for pack in self._packs:
             texts += [text for some in pack.get("classes", {}).values() for text in some]
@@ -318,7 +316,11 @@ class Vocabulary:
                 texts += *rule.get("phrases", ()), *rule.get("hit", ())
                 texts += (rule[name] for name in ("phrase", "pattern") if name in rule)
                 texts += (text for name in _CONTEXTS for text in rule.get(name, ()))
-        return f" {_NO_WORD.sub(' ', ' '.join(texts).lower())} "
+        return texts
+
+
+def _words(text: str) -> list[str]:
+    return _WORD.findall(_NO_WORD.sub(" ", text).lower())
 
 
 def resolve_overlaps(matches: Iterable[Match]) -> list[Match]:
