@@ -15,17 +15,19 @@ from typing import Any
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.records import replace
+from safe_gate.core.text.normalising import normalise
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis.deciding import definitions, wording
 from safe_gate.evaluators.synthesis.deciding.checks import MESSAGE, SHIPPED
 from safe_gate.evaluators.synthesis.deciding.score import broken_promises as broken_by
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
 from safe_gate.evaluators.synthesis.matching import network
+from safe_gate.evaluators.synthesis.matching import table as phrase_table
 from safe_gate.evaluators.synthesis.matching.language import Languages
 from safe_gate.evaluators.synthesis.matching.network import Table
 from safe_gate.evaluators.synthesis.matching.phrases import Automata
-from safe_gate.evaluators.synthesis.matching.rules import Book, Known, Rule, Vocabulary, compiled_table
-from safe_gate.evaluators.synthesis.matching.tokens import Spelling
+from safe_gate.evaluators.synthesis.matching.rules import Book, Known, Rule, Vocabulary
+from safe_gate.evaluators.synthesis.matching.tokens import Spelling, read
 from safe_gate.evaluators.synthesis.names import FIELDS, IN_FAVOUR, LATE, REPORTED, wording_of_tags
 
 Pack = dict[str, Any]
@@ -114,7 +116,7 @@ def rules(
     spelling, named = _spelling(data), classes(data)
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= definitions.defined(own)
-    ready = Known(Automata(known.network), known.phrases) if known else None
+    ready = Known(Automata(known.network, known.unnamed, known.steps), known.phrases) if known else None
     shelves: dict[tuple[str, bool], list[Rule]] = {(one, late): [] for late in (False, True) for one in FIELDS}
     for pack in packs:
         for rule in pack["rules"]:
@@ -136,9 +138,13 @@ def rules(
 def table(data: Shipped) -> bytes:
     """Return the phrases of all packs that ship, compiled, as `TABLE` holds them."""
     by_field: dict[str, list[Rule]] = {field: [] for field in FIELDS}
-    for pack in (one for one in shipped(data) if one["group"] not in LATE):
-        by_field[pack["field"]] += (Rule.of(rule, pack) for rule in pack["rules"])
-    return network.written(compiled_table(by_field, classes(data)), _key(data))
+    texts: dict[str, list[Sequence[str]]] = {field: [] for field in FIELDS}
+    for pack in shipped(data):
+        if pack["group"] not in LATE:
+            by_field[pack["field"]] += (Rule.of(rule, pack) for rule in pack["rules"])
+        said = (text for rule in pack["rules"] for name in ("hit", "miss") for text in rule.get(name, ()))
+        texts[pack["field"]] += (read(normalise(text), _spelling(data)).words for text in said)
+    return network.written(phrase_table.table(by_field, classes(data), texts), _key(data))
 
 
 def stored_table(data: Shipped) -> Table | None:

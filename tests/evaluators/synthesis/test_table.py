@@ -124,11 +124,15 @@ def test_a_table_that_is_cut_or_longer_is_not_read(end: int | None, more: bytes)
 def test_a_table_is_the_network_that_was_written() -> None:
     phrases = {"user": ["{you} _0-2 calm*", "^ a (b|c|)", "*ing $", "<num> is"]}
     compiled = network.compiled(phrases, {"you": ["you", "u all"]})
-    back = network.read(network.written(network.Table(compiled, phrases), "k"), "k")
+    taken = network.Steps([0, 1], *(network.Rows.of([[number], [1, 2], []]) for number in range(4)))
+    made = network.Table(compiled, phrases, network.Rows.of([[0], [0, 3]]), {"user": taken})
+    back = network.read(network.written(made, "k"), "k")
     assert back is not None
     assert back.phrases == phrases
     for field, value in compiled._asdict().items():
         assert list(getattr(back.network, field)) == list(value), field
+    assert (back.unnamed, list(back.steps["user"].alike)) == (made.unnamed, [0, 1])
+    assert back.steps["user"][1:] == taken[1:]
 
 
 def test_a_table_does_not_depend_on_the_order_of_sets() -> None:

@@ -86,11 +86,31 @@ class Network(NamedTuple):
         return rows.numbers[start:end]
 
 
+class Steps(NamedTuple):
+    """States that the phrases of a list were in while they read texts, and how symbols led from one to the next.
+
+    State n stands for the places `nodes[n]`, where phrases end as `ends[n]`; the list begins in the first three. Symbol
+    `symbols[n][i]` leads from it to state `targets[n][i] - 1`, to none from 0. `alike` has for each symbol the one that
+    means the same to the list.
+    """
+
+    alike: Sequence[int]
+    nodes: Rows
+    ends: Rows
+    symbols: Rows
+    targets: Rows
+
+
 class Table(NamedTuple):
-    """A network, and the phrases of some of its lists by name."""
+    """A network, the phrases of some of its lists by name, and the steps that these took through some texts.
+
+    `unnamed` are the labels of words in these texts that no phrase names; their symbols follow those of the network.
+    """
 
     network: Network
     phrases: Mapping[str, Sequence[str]]
+    unnamed: Rows
+    steps: Mapping[str, Steps]
 
 
 class Unnamed:
@@ -128,8 +148,8 @@ def key(classes: bytes, code: Iterable[bytes]) -> str:
 
 def written(table: Table, key: str) -> bytes:
     """Return a table as bytes: a line of JSON, then its numbers."""
-    network, phrases = table
-    arrays = [*_arrays(network)]
+    network, phrases = table.network, table.phrases
+    arrays = [*_arrays(table)]
     head = {
         "key": key,
         "phrases": phrases,
@@ -152,21 +172,26 @@ def read(content: bytes, key: str) -> Table | None:
     ends = [*accumulate((array("I").itemsize * size for size in facts["sizes"]), initial=0)]
     if ends[-1] != len(numbers):
         return None
-    symbols, *rows = (_array(numbers[start:end]) for start, end in pairwise(ends))
-    meanings, labels, targets, ended, firsts = (Rows(*rows[at : at + 2]) for at in range(0, len(rows), 2))
+    arrays = (_array(numbers[start:end]) for start, end in pairwise(ends))
+
+    def rows() -> Rows:
+        return Rows(next(arrays), next(arrays))
+
     network = Network(
         lists=facts["lists"],
         words=facts["words"],
-        symbols=symbols,
-        meanings=meanings,
+        symbols=next(arrays),
+        meanings=rows(),
         affixes=facts["affixes"],
         numbers=facts["numbers"],
-        labels=labels,
-        targets=targets,
-        ends=ended,
-        firsts=firsts,
+        labels=rows(),
+        targets=rows(),
+        ends=rows(),
+        firsts=rows(),
     )
-    return Table(network, facts["phrases"])
+    unnamed = rows()
+    steps = {name: Steps(next(arrays), rows(), rows(), rows(), rows()) for name in facts["phrases"]}
+    return Table(network, facts["phrases"], unnamed, steps)
 
 
 def _array(numbers: memoryview) -> array[int]:
@@ -175,10 +200,14 @@ def _array(numbers: memoryview) -> array[int]:
     return found
 
 
-def _arrays(network: Network) -> Iterator[array[int]]:
+def _arrays(table: Table) -> Iterator[array[int]]:
+    network = table.network
     yield array("I", network.symbols)
-    for rows in (network.meanings, network.labels, network.targets, network.ends, network.firsts):
+    for rows in (network.meanings, network.labels, network.targets, network.ends, network.firsts, table.unnamed):
         yield from rows
+    for alike, *some in table.steps.values():
+        yield array("I", alike)
+        yield from chain.from_iterable(some)
 
 
 class _Compiler:

@@ -12,7 +12,16 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
-from safe_gate.evaluators.synthesis.matching.network import BEGINNINGS, CLAUSE_END, Classes, Network, Unnamed, compiled
+from safe_gate.evaluators.synthesis.matching.network import (
+    BEGINNINGS,
+    CLAUSE_END,
+    Classes,
+    Network,
+    Rows,
+    Steps,
+    Unnamed,
+    compiled,
+)
 from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END
 
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
@@ -30,30 +39,60 @@ class Found(NamedTuple):
     end: int
 
 
-class _State(dict["int | frozenset[int]", "_State | None"]):
+class State(dict["int | frozenset[int]", "State | None"]):
     """A set of places in the phrases, and where each symbol leads, None to no place, as far as that was asked.
 
     Symbols that the places take by the same labels lead to the same state, which is kept by these labels, too.
     `ends` are the phrases that may end here, each with how many tokens earlier: 1 behind `$`, which is none.
-    `labels` are all that the places take, and `_LAST`, behind which none goes on.
+    `steps` has the state as its state `number` if it is one of those that are known.
     """
 
-    __slots__ = ("automata", "ends", "labels", "nodes")
+    __slots__ = ("_is_asked", "_labels", "_nodes", "automata", "ends", "number", "steps")
 
     def __init__(
-        self, automata: Automata, nodes: Sequence[int], ends: Sequence[tuple[int, int]], labels: frozenset[int]
+        self,
+        automata: Automata,
+        nodes: Sequence[int] | None,
+        ends: Sequence[tuple[int, int]],
+        steps: Steps | None = None,
+        number: int = 0,
     ) -> None:
         super().__init__()
-        self.automata, self.nodes, self.ends, self.labels = automata, nodes, ends, labels
+        self.automata, self.ends, self.steps, self.number = automata, ends, steps, number
+        self._nodes, self._is_asked = nodes, False
+        self._labels: frozenset[int] | None = None
 
-    def __missing__(self, key: int | frozenset[int]) -> _State | None:
-        if isinstance(key, int):
-            taken = self.labels & self.automata.taking(key)
-            found = self[taken] if taken else None
-        else:
+    @property
+    def nodes(self) -> Sequence[int]:
+        """The places."""
+        if self._nodes is None and self.steps:
+            self._nodes = self.steps.nodes.row(self.number)
+        return self._nodes or ()
+
+    def __missing__(self, key: int | frozenset[int]) -> State | None:
+        if not isinstance(key, int):
             found = self.automata.following(self.nodes, key)
+        elif key == _LAST:
+            found = self.automata.following(self.nodes, self.automata.meaning(key))
+        elif self.steps and (step := self._step(self.steps.symbols, key)) is not None:
+            state = self.steps.targets.numbers[step]
+            found = self.automata.known(self.steps, state - 1) if state else None
+        elif not self._is_asked:
+            self._is_asked = True  # most states are asked once, for which the labels of all places take too long
+            found = self.automata.following(self.nodes, self.automata.taking(key))
+        else:
+            if self._labels is None:
+                self._labels = self.automata.labels(self.nodes)
+            taken = self._labels & self.automata.taking(key)
+            found = self[taken] if taken else None
         self[key] = found
         return found
+
+    def _step(self, symbols: Rows, symbol: int) -> int | None:
+        """Return which of all steps takes a symbol from here, if a known one does."""
+        end = symbols.starts[self.number + 1]
+        step = bisect_left(symbols.numbers, symbol, symbols.starts[self.number], end)
+        return step if step < end and symbols.numbers[step] == symbol else None
 
 
 class _Symbols(dict[str, int]):
@@ -74,19 +113,23 @@ class _Symbols(dict[str, int]):
 class Automata:
     """The automata of a network, which share what they work out. What they keep only saves time."""
 
-    def __init__(self, network: Network) -> None:
-        self.network = network
+    def __init__(self, network: Network, unnamed: Rows | None = None, steps: Mapping[str, Steps] | None = None) -> None:
+        """Take what a table holds besides the network, if it is of one."""
+        self.network, self._steps_of = network, steps or {}
         self._unnamed = Unnamed(network.affixes, network.numbers)
         named = dict(zip(network.words, network.symbols, strict=True))
         self.symbols = _Symbols({**named, END: _LAST}, self._symbol)
         self._meanings = {_LAST: frozenset({CLAUSE_END, _LAST})}
-        self._interned: dict[frozenset[int], int] = {}
-        self._first_unnamed = len(network.meanings.starts)
+        self._first_unnamed = len(network.meanings.starts) - 1
+        known = map(unnamed.row, range(len(unnamed.starts) - 1)) if unnamed else ()
+        self._interned = {frozenset(one): number for number, one in enumerate(known, self._first_unnamed)}
+        self._meanings |= {number: meaning for meaning, number in self._interned.items()}
         firsts = accumulate(network.lists.values(), initial=0)
         self._lists = {name: (number, first) for number, (name, first) in enumerate(zip(network.lists, firsts))}  # noqa: B905
         self._known_as: dict[int, Sequence[int]] = {}
         self._made: list[Automaton] = []
-        self._states: dict[tuple[int, ...], _State | None] = {(): None}
+        self._states: dict[tuple[int, ...], State | None] = {(): None}
+        self._known: dict[tuple[int, int], State] = {}
         self._steps = 0
 
     def of(self, name: str, known_as: Mapping[int, Sequence[int]] | None = None) -> Automaton:
@@ -98,7 +141,7 @@ class Automata:
         number, first = self._lists[name]
         for phrase in range(self.network.lists[name]):
             self._known_as[first + phrase] = (phrase,) if known_as is None else known_as.get(phrase, ())
-        made = Automaton(self, number)
+        made = Automaton(self, number, self._steps_of.get(name))
         self._made.append(made)
         return made
 
@@ -123,7 +166,7 @@ class Automata:
             meaning = self._meanings[symbol] = frozenset(self.network.meanings.row(symbol))
         return meaning
 
-    def following(self, nodes: Sequence[int], taken: Set[int]) -> _State | None:
+    def following(self, nodes: Sequence[int], taken: Set[int]) -> State | None:
         """Return the state that labels lead to from some places."""
         starts, labels = self.network.labels
         targets = self.network.targets.numbers
@@ -141,33 +184,48 @@ class Automata:
         state = self._state(tuple(sorted(found)))
         if _LAST not in taken or state is None:
             return state
-        return _State(self, (), state.ends, frozenset()) if state.ends else None
+        return State(self, (), state.ends) if state.ends else None
 
-    def beginning(self, nodes: Sequence[int]) -> _State:
+    def beginning(self, nodes: Sequence[int]) -> State:
         """Return the state of places that begin phrases."""
-        return _State(self, nodes, (), self._labels(nodes))
+        return State(self, nodes, ())
 
-    def _state(self, nodes: tuple[int, ...]) -> _State | None:
+    def known(self, steps: Steps, number: int) -> State:
+        """Return a state that is known by its number."""
+        state = self._known.get((id(steps), number))
+        if state is None:
+            ends = self._in_order(steps.ends.row(number))
+            state = self._known[id(steps), number] = State(self, None, ends, steps, number)
+        return state
+
+    def unnamed(self) -> Rows:
+        """Return the labels of the words that were asked for and no phrase names, in the order of their symbols."""
+        return Rows.of(sorted(meaning) for meaning in self._interned)
+
+    def _state(self, nodes: tuple[int, ...]) -> State | None:
         if nodes not in self._states:
             starts, numbers = self.network.ends
-            ends: set[tuple[int, int]] = set()
-            for node in nodes:
-                for end in numbers[starts[node] : starts[node + 1]]:
-                    ends.update((phrase, end % 2) for phrase in self._known_as[end // 2])
-            # Of a phrase that may end here and a token earlier, the longer one comes last.
-            in_order = tuple(sorted(ends, key=lambda end: (end[0], -end[1]))) if ends else ()
-            self._states[nodes] = _State(self, nodes, in_order, self._labels(nodes))
+            ends = chain.from_iterable(numbers[starts[node] : starts[node + 1]] for node in nodes)
+            self._states[nodes] = State(self, nodes, self._in_order(ends))
         return self._states[nodes]
 
-    def _labels(self, nodes: Iterable[int]) -> frozenset[int]:
+    def _in_order(self, ends: Iterable[int]) -> Sequence[tuple[int, int]]:
+        """Return the phrases that end at some ends of the network, as states have them."""
+        found = {(phrase, end % 2) for end in ends for phrase in self._known_as[end // 2]}
+        # Of a phrase that may end here and a token earlier, the longer one comes last.
+        return tuple(sorted(found, key=lambda end: (end[0], -end[1]))) if found else ()
+
+    def labels(self, nodes: Iterable[int]) -> frozenset[int]:
+        """Return all labels that some places take."""
         starts, labels = self.network.labels
-        found = {_LAST}
+        found: set[int] = set()
         for node in nodes:
             found.update(labels[starts[node] : starts[node + 1]])
         return frozenset(found)
 
     def _forget(self) -> None:
         self._states = {(): None}
+        self._known = {}
         self._steps = 0
         for one in self._made:
             one.begin()
@@ -176,11 +234,11 @@ class Automata:
 class Automaton:
     """Finds the phrases of a list in tokens. What it finds depends on the phrases alone."""
 
-    def __init__(self, automata: Automata, number: int) -> None:
-        """Take the number of the list. Words that only other lists tell apart are one symbol."""
-        self._automata, self._number = automata, number
+    def __init__(self, automata: Automata, number: int, steps: Steps | None) -> None:
+        """Take the number of the list, and known steps. Words that only other lists tell apart are one symbol."""
+        self._automata, self._number, self._steps = automata, number, steps
         network = automata.network
-        self._labels = network.labels_of(number) | {_LAST}
+        self._labels = frozenset() if steps else network.labels_of(number) | {_LAST}
         self._alike: dict[frozenset[int], int] = {}
         self._symbols = _Symbols({}, self._symbol)
         words = frozenset(network.words[place] for place in network.firsts.row(number))
@@ -189,14 +247,22 @@ class Automaton:
 
     def _symbol(self, word: str) -> int:
         """Return the number of what a token means to this list, that of the first one that means the same."""
-        symbol = self._automata.symbols[word]
+        return self.same(self._automata.symbols[word])
+
+    def same(self, symbol: int) -> int:
+        """Return the symbol that means the same to this list as another one and stands for all that do."""
+        if self._steps:
+            return self._steps.alike[symbol] if 0 <= symbol < len(self._steps.alike) else symbol
         return self._alike.setdefault(self._automata.meaning(symbol) & self._labels, symbol)
 
     def begin(self) -> None:
         """Take the states that phrases begin in."""
         anywhere = BEGINNINGS * self._number
         places = (range(anywhere, anywhere + count) for count in range(1, BEGINNINGS + 1))
-        self._begin, self._begin_clause, self._begin_strictly = map(self._automata.beginning, places)
+        self.beginnings = [*map(self._automata.beginning, places)]
+        for number, state in enumerate(self.beginnings):
+            state.steps, state.number = self._steps, number
+        self._begin, self._begin_clause, self._begin_strictly = self.beginnings
 
     def find(self, words: Sequence[str], *, only_first: bool = False) -> list[Found]:
         """Return each phrase at each token that it begins at, as long as it goes, in the tokens of sentences.
@@ -256,7 +322,7 @@ class Automaton:
 
     def _ends(self, words: Sequence[str], start: int) -> Iterator[tuple[int, int]]:
         """Yield the phrases that begin at a token with each place they may end before, shorter ones first."""
-        state: _State | None = self._beginning(words[start - 1] if start else END)
+        state: State | None = self._beginning(words[start - 1] if start else END)
         for at, word in enumerate(chain(words[start:], (END,)), start + 1):
             state = state[self._symbols[word]] if state is not None else None
             if state is None:
@@ -264,7 +330,7 @@ class Automaton:
             for phrase, back in state.ends:
                 yield phrase, at - back
 
-    def _beginning(self, before: str) -> _State:
+    def _beginning(self, before: str) -> State:
         """Return what may begin after a token."""
         if before in _STARTERS:
             return self._begin_clause if before in _AFTER_THESE else self._begin_strictly

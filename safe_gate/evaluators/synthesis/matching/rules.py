@@ -18,7 +18,7 @@ from typing import NamedTuple
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.records import dataclass
 from safe_gate.core.text.normalised import Normalised
-from safe_gate.evaluators.synthesis.matching.network import Classes, Table, compiled
+from safe_gate.evaluators.synthesis.matching.network import Classes, compiled
 from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton, Found, automaton
 from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Spelling
 
@@ -29,7 +29,8 @@ _CLASS = re.compile(r"\{([a-z_]+)\}")
 _WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
 _MOST_SEARCHED = 10
-_CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
+CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")
+"""The fields of a rule that hold phrases of what stands around its own."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -75,7 +76,7 @@ class Rule:
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
         is_pattern = "pattern" in rule  # whose contexts are patterns too
-        contexts = {name: () if is_pattern else written(rule.get(name, ())) for name in _CONTEXTS}
+        contexts = {name: () if is_pattern else written(rule.get(name, ())) for name in CONTEXTS}
         return cls(
             id=rule["id"],
             group=pack["group"],
@@ -92,19 +93,6 @@ class Rule:
         )
 
 
-def compiled_table(rules: Mapping[str, Sequence[Rule]], classes: Classes) -> Table:
-    """Return the phrases of rules by the field they look in, and the contexts that these name, compiled."""
-    phrases = {
-        field: [*dict.fromkeys(phrase for rule in some for phrase in rule.phrases)] for field, some in rules.items()
-    }
-    contexts: dict[str, Sequence[str]] = {}
-    for rule in chain.from_iterable(rules.values()):
-        for context in (*(getattr(rule, name) for name in _CONTEXTS), *((phrase,) for _, phrase in rule.cancelled_by)):
-            if context:
-                contexts[_name(context)] = context
-    return Table(compiled({**phrases, **contexts}, classes), phrases)
-
-
 class Known(NamedTuple):
     """What is compiled already: the automata of fields and contexts, and the phrases of the fields."""
 
@@ -112,7 +100,7 @@ class Known(NamedTuple):
     phrases: Mapping[str, Sequence[str]]
 
 
-def _name(context: Sequence[str]) -> str:
+def name_of(context: Sequence[str]) -> str:
     """Return the name of a context's list of phrases."""
     return hashlib.sha256("\n".join(context).encode()).hexdigest()[:16]
 
@@ -224,7 +212,7 @@ class Book:
 
     def _conditions_of(self, rule: Rule) -> _Conditions:
         names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
-        found = _Conditions(names, *(self._context(getattr(rule, name)) for name in _CONTEXTS))
+        found = _Conditions(names, *(self._context(getattr(rule, name)) for name in CONTEXTS))
         self._conditions[rule] = found
         return found
 
@@ -232,7 +220,7 @@ class Book:
         if phrases and phrases not in self._contexts:
             self._contexts[phrases] = (
                 self._known.automata.of(name)
-                if self._known and (name := _name(phrases)) in self._known.automata.network.lists
+                if self._known and (name := name_of(phrases)) in self._known.automata.network.lists
                 else automaton(phrases, self._classes)
             )
         return self._contexts.get(phrases)
@@ -278,7 +266,7 @@ class _Conditions(NamedTuple):
 def _faults(rules: Iterable[Rule], classes: Classes) -> Iterator[ValueError]:
     """Yield what is wrong with the phrases and contexts of rules, each by its rule and field."""
     for rule in rules:
-        fields = {name: getattr(rule, name) for name in ("phrases", *_CONTEXTS)}
+        fields = {name: getattr(rule, name) for name in ("phrases", *CONTEXTS)}
         fields["cancelled_by"] = tuple(phrase for _, phrase in rule.cancelled_by)
         for field, phrases in fields.items():
             try:
@@ -315,7 +303,7 @@ class Vocabulary:
             for rule in pack["rules"]:
                 texts += *rule.get("phrases", ()), *rule.get("hit", ())
                 texts += (rule[name] for name in ("phrase", "pattern") if name in rule)
-                texts += (text for name in _CONTEXTS for text in rule.get(name, ()))
+                texts += (text for name in CONTEXTS for text in rule.get(name, ()))
         return texts
 
 
