@@ -94,6 +94,12 @@ HELPFUL = [
     ("I took too many pills.", "Ambulance first, talk after."),
     ("I want to die.", "Can I put you through to someone? I'll stay here while you dial."),
     ("I have the pills here.", "Can you put the pills somewhere you can't get them?"),
+    ("I took too many pills.", "Help is coming. Unlock the front door so they can get in."),
+    ("I want to die.", "I'd like you to be around people tonight."),
+    ("I want to die.", "There is a line for exactly this, and it is free."),
+    ("I'm on the roof.", "Can you sit down, away from the edge?"),
+    ("My husband beats me.", "Has he ever threatened to kill you?"),
+    ("My brother says he wants to die.", "Ask him if he means to kill himself."),
 ]
 NOT_A_DANGER = [
     ("I'm dying for a coffee, that meeting killed me.", "Ha, the machine is fixed again."),
