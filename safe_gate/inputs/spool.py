@@ -24,6 +24,10 @@ _IN_MEMORY = 4 << 20
 _FEW = 2_000
 """Keys of a store that need no file."""
 
+_AT_ONCE = 1 << 16
+"""Bytes of a spool that are read at once, and the rest of the line."""
+
+_decoded = json.JSONDecoder().raw_decode
 _encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
@@ -51,9 +55,9 @@ class Spool(View[JsonObject]):
         place = 0  # of this reader: there may be others
         while place < self._size:
             self._file.seek(place)
-            line = self._file.readline()
-            place += len(line)
-            yield json.loads(line)
+            for line in self._file.readlines(_AT_ONCE):
+                place += len(line)
+                yield _decoded(line.decode("ascii"))[0]
 
 
 def lines(entries: Iterable[JsonObject]) -> bytes:

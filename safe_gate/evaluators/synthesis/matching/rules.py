@@ -76,7 +76,7 @@ class Rule:
         origin = rule.get("origin", "")
         inside, total = origin["learned"] if isinstance(origin, dict) else (0, 0)
         is_pattern = "pattern" in rule  # whose contexts are patterns too
-        contexts = {name: () if is_pattern else written(rule.get(name, ())) for name in CONTEXTS}
+        contexts = {} if is_pattern else {name: written(rule[name]) for name in CONTEXTS if name in rule}
         return cls(
             id=rule["id"],
             group=pack["group"],
@@ -107,7 +107,7 @@ def name_of(context: Sequence[str]) -> str:
 
 def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
     """Return a phrase with some classes replaced by their members."""
-    for _ in range(8):
+    for _ in range(8 if classes else 0):
         if not any(name in classes for name in _CLASS.findall(phrase)):
             break
         phrase = _CLASS.sub(lambda c: "(" + "|".join(classes[c[1]]) + ")" if c[1] in classes else c[0], phrase)
