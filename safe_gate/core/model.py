@@ -8,9 +8,9 @@ from __future__ import annotations
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
 from enum import Enum, StrEnum, auto
-from typing import Any, NamedTuple, NoReturn
+from typing import Any, NoReturn
 
-from safe_gate.core.records import dataclass, field, replace
+from safe_gate.core.records import NamedTuple, dataclass, field, replace
 
 JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""

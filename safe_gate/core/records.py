@@ -1,12 +1,14 @@
-"""Dataclasses that cost little to define: `dataclass`, `field`, `fields` and `replace`, as of the standard library.
+"""Dataclasses and named tuples that cost little to define: `dataclass`, `field`, `fields`, `replace`, `NamedTuple`.
 
 The standard library compiles the methods of a class when the class is defined, and most runs use few of the classes
 that they import. Here all classes share their methods, but for `__init__`, which is compiled for the first instance.
-A type checker takes these functions for those of the standard library. They have fewer options.
+It also compiles each annotation of a named tuple; here nobody reads these. A type checker takes all of them for those
+of the standard library. They have fewer options.
 """
 
 from __future__ import annotations
 
+from collections import namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from operator import attrgetter
 from reprlib import recursive_repr
@@ -171,9 +173,28 @@ def _restore(self: Any, state: list[Any]) -> None:
         object.__setattr__(self, one.name, value)
 
 
+class _NamedTupleKind(type):
+    """Makes named tuples of classes that inherit from `_NamedTuple`."""
+
+    def __new__(cls, name: str, bases: tuple[type, ...], members: dict[str, Any]) -> Any:
+        if not bases:
+            return super().__new__(cls, name, bases, members)
+        names = members.pop("__annotations__", {})
+        defaults = [members.pop(one) for one in names if one in members]
+        made = namedtuple(name, names, defaults=defaults, module=members.pop("__module__"))  # type: ignore[misc]
+        for member, value in members.items():
+            setattr(made, member, value)
+        return made
+
+
+class _NamedTuple(metaclass=_NamedTupleKind):
+    """The base that a class names to become a named tuple."""
+
+
 if TYPE_CHECKING:
     from dataclasses import dataclass, field, fields, replace
+    from typing import NamedTuple
 else:
-    dataclass, field, fields, replace = _dataclass, _field, _fields, _replace
+    dataclass, field, fields, replace, NamedTuple = _dataclass, _field, _fields, _replace, _NamedTuple
 
-__all__ = ["dataclass", "field", "fields", "replace"]
+__all__ = ["NamedTuple", "dataclass", "field", "fields", "replace"]

@@ -10,10 +10,10 @@ import json
 import re
 from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from safe_gate.core.model import Origin
-from safe_gate.core.records import dataclass, replace
+from safe_gate.core.records import NamedTuple, dataclass, replace
 
 OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
 """The events of a pull request whose workflow is that of its head, merged."""

@@ -11,10 +11,9 @@ from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import accumulate, pairwise
 from operator import or_
-from typing import NamedTuple
 
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.records import dataclass
+from safe_gate.core.records import NamedTuple, dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 import pickle
+import typing
 from collections.abc import Callable, Mapping
 from types import ModuleType
 from typing import Any
@@ -64,6 +65,7 @@ def _defined(module: ModuleType) -> dict[str, Any]:
     return {one.__name__: one for one in (Point, Placed, Named, Changing, Itself, Own)}
 
 
+_BASES = (records.NamedTuple, typing.NamedTuple)
 OURS, THEIRS = _defined(records), _defined(dataclasses)
 
 
@@ -140,6 +142,42 @@ def test_an_instance_can_be_sent_to_another_process() -> None:
 def test_an_instance_has_no_other_attributes() -> None:
     with pytest.raises(AttributeError, match="Point is frozen: q cannot be changed"):
         OURS["Point"](1).q = 2
+
+
+def _pair(base: Any) -> Any:
+    class Pair(base):  # type: ignore[misc]
+        """Two numbers."""
+
+        first: int
+        second: int = 2
+
+        @property
+        def total(self) -> int:
+            return self.first + self.second
+
+        @classmethod
+        def of(cls, number: int) -> Any:
+            return cls(number, number)
+
+    return Pair
+
+
+@pytest.mark.parametrize(
+    "done",
+    [
+        lambda pair: (pair(1), pair(1).total, pair.of(3), pair(1)._replace(first=4), pair(1)._asdict()),
+        lambda pair: [*pair(second=1, first=0)],
+        lambda pair: (repr(pair(1)), pair.__doc__, pair.__module__, pair.__qualname__, pair._fields, pair.__slots__),
+        lambda pair: pair(1) == (1, 2),
+        lambda pair: pair(),
+        lambda pair: pair(1, third=3),
+        lambda pair: setattr(pair(1), "first", 3),
+        lambda pair: setattr(pair(1), "third", 3),
+    ],
+)
+def test_a_named_tuple_behaves_as_one_of_the_standard_library(done: Callable[[Any], object]) -> None:
+    ours, theirs = (_outcome(lambda of, _: done(of["Pair"]), {"Pair": _pair(base)}, records) for base in _BASES)
+    assert ours == theirs
 
 
 def test_a_call_that_does_not_fit_names_the_class() -> None:

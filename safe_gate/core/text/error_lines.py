@@ -6,7 +6,8 @@ Each pattern is applied to one line, with `re.fullmatch`, and is linear in it (`
 from __future__ import annotations
 
 from enum import StrEnum
-from typing import NamedTuple
+
+from safe_gate.core.records import NamedTuple
 
 
 class NoReply(StrEnum):

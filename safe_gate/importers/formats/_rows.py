@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any, NamedTuple
+from typing import Any
 
-from safe_gate.core.records import dataclass, field, replace
+from safe_gate.core.records import NamedTuple, dataclass, field, replace
 
 
 class Record(NamedTuple):
