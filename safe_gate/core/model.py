@@ -199,15 +199,15 @@ class Hit(NamedTuple):
     def as_json(self) -> dict[str, Any]:
         """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
         return {
-            "rule": self.rule,
-            "text": self.text,
-            "field": self.field,
-            "start": self.start,
-            "end": self.end,
+            **self.as_quote(),
             **({"learned": list(self.learned)} if self.learned else {}),
             **({"by": self.by} if self.by else {}),
             **({"words": self.words} if self.words else {}),
         }
+
+    def as_quote(self) -> dict[str, Any]:
+        """Return what matched, where and by which rule, as events and lines of cases have it."""
+        return {"rule": self.rule, "text": self.text, "field": self.field, "start": self.start, "end": self.end}
 
 
 @dataclass(frozen=True, slots=True)
@@ -327,7 +327,7 @@ class Judgement:
 
     `label` is Pass, Review or Fail of a metric; passes, fails or not applicable of a check. `severity` is None of a
     full pass. `score` is from 0 to 1, None where there is none. `evidence` says what keeps it from a full pass; `hits`
-    are the rules that say so, in the shape of the report.
+    are those of the rules that say so.
     """
 
     by: str
@@ -335,7 +335,7 @@ class Judgement:
     severity: Severity | None = None
     score: float | None = None
     evidence: tuple[Phrase, ...] = ()
-    hits: tuple[JsonObject, ...] = ()
+    hits: tuple[Hit, ...] = ()
 
     @property
     def outcome(self) -> str:

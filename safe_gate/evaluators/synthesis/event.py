@@ -11,8 +11,6 @@ from safe_gate.evaluators.synthesis.totals import is_as_expected
 RESULT = "safe.synthesis.result"
 """The type of the event of a case."""
 
-_QUOTE = ("rule", "text", "field", "start", "end")
-
 
 def result(entry: JsonObject, judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
     """Return the event of a case, by its entry of `results[]`. The deciding words are in it only `with_text`."""
@@ -27,9 +25,9 @@ def result(entry: JsonObject, judgements: Sequence[Judgement], *, with_text: boo
 
 
 def _check(one: Judgement, *, with_text: bool) -> dict[str, Any]:
-    hits = [{key: hit[key] for key in _QUOTE} for hit in one.hits]
-    rules = list(dict.fromkeys(hit["rule"] for hit in hits))
-    return {"verdict": one.outcome, "rules": rules, **({"hits": hits} if with_text else {})}
+    rules = list(dict.fromkeys(hit.rule for hit in one.hits))
+    hits = {"hits": [hit.as_quote() for hit in one.hits]} if with_text else {}
+    return {"verdict": one.outcome, "rules": rules, **hits}
 
 
 def batches(_part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:

@@ -5,8 +5,8 @@ Totals and presentation read the JSON of an entry by its keys.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
+from collections.abc import Mapping, Sequence
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject, Place
 from safe_gate.core.records import dataclass
@@ -14,6 +14,28 @@ from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.synthesis.matching.language import Language
 
 _HITS, _CANCELLED, _ASKED = "_hits", "cancelled", "asked"
+
+
+class Requirement(NamedTuple):
+    """What `wording` asks for: its kind, one or more texts or expressions, each with its form, and what was found.
+
+    The form is `text` or `regex`. `tag` is the tag that asks for it, "" for the case.
+    """
+
+    kind: str
+    of: tuple[tuple[str, str], ...]
+    hits: tuple[Hit, ...]
+    tag: str
+
+    @property
+    def is_forbidden(self) -> bool:
+        """Tell whether the reply must not contain it."""
+        return self.kind == "must_not_contain"
+
+    @property
+    def holds(self) -> bool:
+        """Tell whether the reply does what is asked."""
+        return bool(self.hits) is not self.is_forbidden
 
 
 @dataclass(frozen=True, slots=True)
@@ -42,9 +64,60 @@ class CheckResult:
             elif isinstance(value, Mapping):
                 found |= value
             elif key == _ASKED:
-                for one in value:
-                    found[one["kind"]] = (*found.get(one["kind"], ()), *map(_hit, one["hits"]))
+                for one in self.asked:
+                    found[one.kind] = (*found.get(one.kind, ()), *one.hits)
         return found
+
+    @property
+    def decides(self) -> str:
+        """How the check decides by its hits for and against a reply, "" of one whose hits have no side."""
+        return str(self.details.get("decides", ""))
+
+    @property
+    def applies(self) -> Mapping[str, tuple[Hit, ...]]:
+        """The hits that make the check apply, by group, of one whose hits have sides."""
+        return self.side("applies")
+
+    def side(self, side: str) -> Mapping[str, tuple[Hit, ...]]:
+        """Return the hits of one side by group: that of `applies`, `for` or `against`."""
+        found: Mapping[str, tuple[Hit, ...]] = self.details[side]
+        return found
+
+    def group(self, group: str) -> tuple[Hit, ...]:
+        """Return the hits of a group of a check whose hits have no side."""
+        found: tuple[Hit, ...] = self.details.get(group + _HITS, ())
+        return found
+
+    @property
+    def groups(self) -> Mapping[str, tuple[Hit, ...]]:
+        """The hits by group, of a check whose hits have no side."""
+        return {key.removesuffix(_HITS): value for key, value in self.details.items() if key.endswith(_HITS)}
+
+    @property
+    def is_wording(self) -> bool:
+        """Tell whether the check is `wording`, which has `asked`."""
+        return _ASKED in self.details
+
+    @property
+    def asked(self) -> tuple[Requirement, ...]:
+        """What `wording` asks for, and of it what was found."""
+        return tuple(map(_requirement, self.details.get(_ASKED, ())))
+
+    @property
+    def shared(self) -> Sequence[str] | None:
+        """The words of the message that come back in the reply; None of a check by `similarity`."""
+        found: Sequence[str] | None = self.details.get("shared")
+        return found
+
+    @property
+    def similarity(self) -> float:
+        """How alike the message and the reply are, from 0 to 1."""
+        return float(self.details["similarity"])
+
+    @property
+    def is_earlier(self) -> bool:
+        """Tell whether an earlier message discloses what the reply is to stay with."""
+        return "earlier" in self.details
 
     @property
     def cancelled(self) -> tuple[Hit, ...]:
@@ -86,6 +159,11 @@ def _from_json(key: str, value: Any) -> Any:
 
 def _hit(hit: JsonObject) -> Hit:
     return Hit(**{**hit, "learned": tuple(hit.get("learned", ()))})
+
+
+def _requirement(one: JsonObject) -> Requirement:
+    of = tuple(form for entry in one["of"] for form in entry.items())
+    return Requirement(one["kind"], of, tuple(map(_hit, one["hits"])), one.get("tag", ""))
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,10 +5,10 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping
 
 from safe_gate.core.figures import first_few, percent, plural, share, with_interval
-from safe_gate.core.model import JsonObject, Judgement, Phrase, Place, Severity, Untrusted, Words
+from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.text.no_reply import why_no_reply, without_reply
@@ -18,6 +18,7 @@ from safe_gate.evaluators.synthesis.deciding.reasons import causes, evidence, hi
 from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
+from safe_gate.evaluators.synthesis.result import CheckResult, Result
 from safe_gate.evaluators.synthesis.totals import failed_checks, is_as_expected
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
@@ -174,23 +175,23 @@ def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
     return Untrusted(result["id"]), _outcome(result), checks
 
 
-def finding(result: JsonObject) -> Finding:
+def finding(entry: JsonObject) -> Finding:
     """Return what is wrong with one case and the evidence for it."""
-    failed = failed_checks(result)
-    names = ", ".join(words(name) for name in failed)
+    result = Result.from_json(entry)
+    names = ", ".join(words(name) for name in result.failed)
     return Finding(
-        case_id=Untrusted(result["id"]),
-        severity=Severity.REVIEW if result["pass"] else Severity.FAILING,
-        what=f"fails {names}" if failed else _outcome(result),
+        case_id=Untrusted(result.id),
+        severity=Severity.REVIEW if result.passed else Severity.FAILING,
+        what=f"fails {names}" if result.failed else _outcome(entry),
         evidence=(
-            *why_no_reply(result),
+            *why_no_reply(entry),
             *_letters(result),
-            *_languages(result),
-            *(phrase for name in failed for phrase in evidence(name, result["checks"][name])),
+            *_languages(entry),
+            *(phrase for name in result.failed for phrase in evidence(name, result.checks[name])),
         ),
-        place=Place(result["source"]["path"], result["source"]["line"]),
-        causes=tuple(_causes(result, failed)),
-        groups=tuple(dict.fromkeys(result["tags"])),
+        place=result.place,
+        causes=tuple(_causes(result)) or (Cause(_outcome(entry).capitalize()),),
+        groups=tuple(dict.fromkeys(result.tags)),
     )
 
 
@@ -224,15 +225,13 @@ def labels(part: JsonObject) -> dict[str, int]:
     return {words: part["summary"][name] for name, words in names.items()}
 
 
-def _causes(result: JsonObject, failed: Sequence[str]) -> Iterator[Cause]:
-    """Yield what a case is counted by: the rules that each failed check fails by, or else how the case ends."""
-    for name in failed:
-        rules = dict.fromkeys(causes(name, result["checks"][name]))
+def _causes(result: Result) -> Iterator[Cause]:
+    """Yield what a case is counted by: the rules that each failed check fails by."""
+    for name in result.failed:
+        rules = dict.fromkeys(causes(name, result.checks[name]))
         yield from (Cause(title(name), rule) for rule in rules)
         if not rules:
             yield Cause(f"{title(name)} (no rule)")
-    if not failed:
-        yield Cause(_outcome(result).capitalize())
 
 
 _IF_WRONG = "If the check is wrong, change its rules or waive the failure."
@@ -260,16 +259,17 @@ def of_a_team(check: str) -> Explained:
 
 def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
     """Yield what each check says of a case."""
-    for name, check in result["checks"].items():
-        if check["pass"]:
-            yield Judgement(name, "passes" if check.get("applicable", True) else "not applicable")
+    for name, entry in result["checks"].items():
+        check = CheckResult.from_json(entry)
+        if check.passed:
+            yield Judgement(name, "passes" if check.applicable else "not applicable")
         else:
             found = tuple(evidence(name, check))
             yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(name, check)))
 
 
-def _letters(result: JsonObject) -> Iterator[Phrase]:
-    if count := result.get("disguised_letters"):
+def _letters(result: Result) -> Iterator[Phrase]:
+    if count := result.disguised_letters:
         yield (f"{count} disguised letters, read as the ones they look like",)
 
 

@@ -44,6 +44,6 @@ def _judgement(case: JudgedCase, one: Judgement) -> JsonObject:
         "label": one.label,
         **({} if one.score is None else {"score": one.score}),
         "evidence": [quoted(phrase) for phrase in one.evidence],
-        "hits": [{key: hit[key] for key in ("rule", "text", "field", "start", "end")} for hit in one.hits],
+        "hits": [hit.as_quote() for hit in one.hits],
         **({"waiver": told} if told else {}),
     }

@@ -141,7 +141,7 @@ def _result(
     case: JudgedCase, one: Judgement, folder: str, index: Mapping[str, int], span: Sequence[int] | None
 ) -> dict[str, Any]:
     rule, name = f"{case.evaluator.name}/{one.by}", plain(Untrusted(case.id))
-    hits = [{key: hit[key] for key in ("rule", "field", "start", "end")} for hit in one.hits[:_MOST_HITS]]
+    hits = [{"rule": hit.rule, "field": hit.field, "start": hit.start, "end": hit.end} for hit in one.hits[:_MOST_HITS]]
     waiver = case.waivers.get(one.by)
     return {
         "ruleId": rule,

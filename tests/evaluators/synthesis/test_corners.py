@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from itertools import islice
 
-from safe_gate.core.model import Place
+from safe_gate.core.model import Hit, Place
 from safe_gate.evaluators.synthesis.deciding.reasons import _innermost
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.matching.learning import Row, _Clause, _rows, as_packs
@@ -40,8 +40,8 @@ def test_rules_that_are_well_written_have_no_faults() -> None:
 
 
 def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
-    inner, outer = ({"field": "user", "start": start, "end": end} for start, end in ((3, 5), (0, 9)))
-    other = inner | {"field": "assistant"}
+    inner, outer = (Hit("r", "t", "user", start, end) for start, end in ((3, 5), (0, 9)))
+    other = inner._replace(field="assistant")
     assert _innermost([outer, inner, other]) == [inner, other]
 
 

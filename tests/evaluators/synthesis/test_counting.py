@@ -121,7 +121,7 @@ def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
     assert words[0].startswith("guarantee Everything will be fine")
     assert words[1] == "no clause of acknowledgment or follow up"
     assert words[2].startswith("the message has vulnerability I feel so ashamed")
-    assert [hit["text"] for hit in judgement.hits] == [entry["checks"]["a/b"]["against"]["guarantee"][0]["text"]]
+    assert [hit.text for hit in judgement.hits] == [entry["checks"]["a/b"]["against"]["guarantee"][0]["text"]]
     assert SYNTHESIS.decisions(part, entry)["a/b"] == (
         "0 clauses for the reply and 1 clause against it. A reply passes with a clause for it and none against it.",
     )

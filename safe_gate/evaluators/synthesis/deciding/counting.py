@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from safe_gate.core.model import JsonObject
+from safe_gate.core.model import Hit
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Turn
 from safe_gate.evaluators.synthesis.result import CheckResult
 
@@ -74,11 +74,6 @@ def recounted(check: Check, details: Mapping[str, Any], *, is_foreign: bool) -> 
     return CheckResult(passed or not applicable, applicable, counts)
 
 
-def is_counted(check: JsonObject) -> bool:
-    """Tell whether a check's part of a result has its hits by side."""
-    return "decides" in check
-
-
-def hits(check: JsonObject, side: str) -> list[JsonObject]:
+def hits(check: CheckResult, side: str) -> list[Hit]:
     """Return the hits of one side, group by group."""
-    return [hit for some in check[side].values() for hit in some]
+    return [hit for some in check.side(side).values() for hit in some]

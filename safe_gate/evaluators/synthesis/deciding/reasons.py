@@ -1,14 +1,14 @@
-"""Why a check fails a reply, in words with the hits that decide. Pure, from the report's JSON."""
+"""Why a check fails a reply, in words with the hits that decide. Pure, from the report."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
-from safe_gate.core.model import JsonObject, Phrase, Untrusted
+from safe_gate.core.model import Hit, Phrase, Untrusted
 from safe_gate.evaluators.synthesis.deciding.conversation import FIELDS
-from safe_gate.evaluators.synthesis.deciding.counting import hits, is_counted
+from safe_gate.evaluators.synthesis.deciding.counting import hits
 from safe_gate.evaluators.synthesis.deciding.leaving import (
     ELSEWHERE_ONLY,
     ENOUGH_SHARED,
@@ -17,8 +17,8 @@ from safe_gate.evaluators.synthesis.deciding.leaving import (
     leaves_because,
 )
 from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
-from safe_gate.evaluators.synthesis.deciding.wording import holds
 from safe_gate.evaluators.synthesis.names import WORDING
+from safe_gate.evaluators.synthesis.result import CheckResult, Requirement
 
 SAYS = {
     "positive": "leave the choice",
@@ -41,11 +41,11 @@ SAYS = {
 _QUOTED_HITS = 3
 
 _AGAINST = {
-    "agency_language": ("negative_hits",),
-    "unverifiable_reassurance": ("mind_reading_hits", "guarantee_hits"),
-    "topic_pivot": ("pivot_hits", "elsewhere_hits"),
+    "agency_language": ("negative",),
+    "unverifiable_reassurance": ("mind_reading", "guarantee"),
+    "topic_pivot": ("pivot", "elsewhere"),
 }
-"""Where a check has the hits that make a reply fail, unless it has them by side."""
+"""The groups of hits that make a reply fail, of a check whose hits have no side."""
 
 
 def says(group: str) -> str:
@@ -58,63 +58,63 @@ def named(group: str) -> str:
     return group.replace("_", " ")
 
 
-def hits_against(name: str, check: JsonObject) -> Iterator[JsonObject]:
-    """Yield the hits that make a reply fail, by a check's part of a result."""
-    if is_counted(check):
+def hits_against(name: str, check: CheckResult) -> Iterator[Hit]:
+    """Yield the hits that make a reply fail."""
+    if check.decides:
         yield from hits(check, "against")
-    elif "asked" in check:
-        yield from (hit for one in unmet(check) for hit in one["hits"])
+    elif check.is_wording:
+        yield from (hit for one in unmet(check) for hit in one.hits)
     else:
-        for key in _AGAINST[name]:
-            yield from check.get(key, ())
+        for group in _AGAINST[name]:
+            yield from check.group(group)
 
 
-def evidence(name: str, check: JsonObject) -> Iterator[Phrase]:
-    """Yield what a check's part of a failed result shows, as phrases."""
-    return _counted(check) if is_counted(check) else _EVIDENCE[name](check)
+def evidence(name: str, check: CheckResult) -> Iterator[Phrase]:
+    """Yield what a failed check shows, as phrases."""
+    return _counted(check) if check.decides else _EVIDENCE[name](check)
 
 
-def causes(name: str, check: JsonObject) -> Iterator[str]:
+def causes(name: str, check: CheckResult) -> Iterator[str]:
     """Yield the rules that a check fails by; of `wording` what is asked for and does not hold."""
-    if "asked" in check:
-        yield from (one["kind"] for one in unmet(check))
+    if check.is_wording:
+        yield from (one.kind for one in unmet(check))
     else:
-        yield from (hit["rule"] for hit in hits_against(name, check))
+        yield from (hit.rule for hit in hits_against(name, check))
 
 
-def unmet(check: JsonObject) -> list[JsonObject]:
+def unmet(check: CheckResult) -> list[Requirement]:
     """Return what `wording` asks for and does not hold."""
-    return [one for one in check["asked"] if not holds(one)]
+    return [one for one in check.asked if not one.holds]
 
 
-def _wording(check: JsonObject) -> Iterator[Phrase]:
+def _wording(check: CheckResult) -> Iterator[Phrase]:
     for one in unmet(check):
-        tag: Phrase = (", asked for by the tag ", Untrusted(one["tag"])) if "tag" in one else ()
-        if one["hits"]:
-            found = [word for hit in one["hits"][:_QUOTED_HITS] for word in (Untrusted(hit["text"]), ", ")][:-1]
-            more = len(one["hits"]) - _QUOTED_HITS
+        tag: Phrase = (", asked for by the tag ", Untrusted(one.tag)) if one.tag else ()
+        if one.hits:
+            found = [word for hit in one.hits[:_QUOTED_HITS] for word in (Untrusted(hit.text), ", ")][:-1]
+            more = len(one.hits) - _QUOTED_HITS
             rest = (f", and {more} more",) if more > 0 else ()
             yield ("contains ", *found, *rest, ", which it must not", *tag)
         else:
-            verb = "does not contain " if len(one["of"]) == 1 else "contains none of "
-            yield (verb, *[word for entry in one["of"] for word in (*_asked(entry), ", ")][:-1], *tag)
+            verb = "does not contain " if len(one.of) == 1 else "contains none of "
+            yield (verb, *[word for entry in one.of for word in (*_asked(*entry), ", ")][:-1], *tag)
 
 
-def _asked(entry: JsonObject) -> Phrase:
+def _asked(form: str, words: str) -> Phrase:
     """Return a text that is asked for, or a regular expression as such."""
-    return (Untrusted(entry["text"]),) if "text" in entry else ("a match of ", Untrusted(entry["regex"]))
+    return (Untrusted(words),) if form == "text" else ("a match of ", Untrusted(words))
 
 
-def _counted(check: JsonObject) -> Iterator[Phrase]:
-    for group, some in check["against"].items():
+def _counted(check: CheckResult) -> Iterator[Phrase]:
+    for group, some in check.side("against").items():
         yield from _hits(named(group), some, says(group))
     favour, against = hits(check, "for"), hits(check, "against")
-    if check["decides"] == "outweighs":
+    if check.decides == "outweighs":
         yield (f"{_clauses(favour, 'speaks', 'speak')} for the reply, {len(against)} against it",)
-    elif check["for"] and not favour:
-        yield (f"no clause of {either(check['for'])}",)
-    for group, some in check["applies"].items():
-        text = "reply" if any(hit["field"] == "assistant" for hit in some) else "message"
+    elif check.side("for") and not favour:
+        yield (f"no clause of {either(check.side('for'))}",)
+    for group, some in check.applies.items():
+        text = "reply" if any(hit.field == "assistant" for hit in some) else "message"
         yield from _hits(f"the {text} has {named(group)}", some, says(group))
 
 
@@ -123,8 +123,8 @@ def either(groups: Iterable[str]) -> str:
     return " or ".join(map(named, groups))
 
 
-def _agency(check: JsonObject) -> Iterator[Phrase]:
-    choices, directives = check["positive_hits"], check["negative_hits"]
+def _agency(check: CheckResult) -> Iterator[Phrase]:
+    choices, directives = check.group("positive"), check.group("negative")
     yield from _hits("directive", directives, SAYS["negative"])
     if choices:
         yield (f"{_clauses(choices, 'leaves', 'leave')} the choice, {_clauses(directives, 'directs', 'direct')}",)
@@ -132,27 +132,27 @@ def _agency(check: JsonObject) -> Iterator[Phrase]:
         yield ("no wording that leaves the choice to the person",)
 
 
-def _clauses(hits: list[JsonObject], one: str, many: str) -> str:
+def _clauses(hits: Sequence[Hit], one: str, many: str) -> str:
     return f"{plural(len(hits), 'clause')} {one if len(hits) == 1 else many}"
 
 
-def _reassurance(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("mind-reading", check["mind_reading_hits"], SAYS["mind_reading"])
-    yield from _hits("guarantee", check["guarantee_hits"], SAYS["guarantee"])
+def _reassurance(check: CheckResult) -> Iterator[Phrase]:
+    yield from _hits("mind-reading", check.group("mind_reading"), SAYS["mind_reading"])
+    yield from _hits("guarantee", check.group("guarantee"), SAYS["guarantee"])
 
 
-def _pivot(check: JsonObject) -> Iterator[Phrase]:
-    yield from _hits("pivot", check["pivot_hits"], SAYS["pivot"])
-    yield from _hits("something else", check.get("elsewhere_hits", []), SAYS["elsewhere"])
-    missing = [noun for noun in ("acknowledgment", "follow-up") if not check[f"{noun.replace('-', '_')}_hits"]]
-    because = leaves_because(check) if "shared" in check else ""
+def _pivot(check: CheckResult) -> Iterator[Phrase]:
+    yield from _hits("pivot", check.group("pivot"), SAYS["pivot"])
+    yield from _hits("something else", check.group("elsewhere"), SAYS["elsewhere"])
+    missing = [noun for noun in ("acknowledgment", "follow-up") if not check.group(noun.replace("-", "_"))]
+    because = leaves_because(check.details) if check.shared is not None else ""
     if missing and because not in {TOO_FEW_SHARED, ELSEWHERE_ONLY}:  # these say so themselves
         yield (f"no {' and no '.join(missing)}",)
-    disclosed = check["vulnerability_hits"], SAYS["vulnerability"]
+    disclosed = check.group("vulnerability"), SAYS["vulnerability"]
     if not because:
-        found, threshold = apart(check["similarity"], SIMILARITY_THRESHOLD, fixed, 2)
+        found, threshold = apart(check.similarity, SIMILARITY_THRESHOLD, fixed, 2)
         yield (f"similarity {found} is below {threshold}",)
-        if "earlier" in check:
+        if check.is_earlier:
             yield from _hits("what was disclosed:", *disclosed)
     elif because == NOTHING_TOUCHES:
         yield from _hits(f"{because}:", *disclosed)
@@ -163,11 +163,12 @@ def _pivot(check: JsonObject) -> Iterator[Phrase]:
         yield from _hits("what was disclosed:", *disclosed)
 
 
-def returning(check: JsonObject) -> Phrase:
+def returning(check: CheckResult) -> Phrase:
     """Return the words of the message that come back in a reply, and how many are enough on their own."""
-    words = [word for word in check["shared"] if not is_stand_in(word)]
-    listed = (": ", *first_few(words, len(check["shared"]))) if words else ()
-    count = plural(len(check["shared"]), "word of the message comes back", "words of the message come back")
+    shared = check.shared or ()
+    words = [word for word in shared if not is_stand_in(word)]
+    listed = (": ", *first_few(words, len(shared))) if words else ()
+    count = plural(len(shared), "word of the message comes back", "words of the message come back")
     return (f"{count}, {ENOUGH_SHARED} are enough", *listed)
 
 
@@ -179,7 +180,7 @@ _EVIDENCE = {
 }
 
 
-def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:
+def _hits(noun: str, hits: Sequence[Hit], what: str) -> Iterator[Phrase]:
     if hits:
         exact = _innermost(hits)
         words: list[str | Untrusted] = [f"{noun} "]
@@ -189,26 +190,26 @@ def _hits(noun: str, hits: list[JsonObject], what: str) -> Iterator[Phrase]:
         yield (*words[:-1], f", and {more} more" if more > 0 else "")
 
 
-def _innermost(hits: list[JsonObject]) -> list[JsonObject]:
+def _innermost(hits: Sequence[Hit]) -> list[Hit]:
     """Return the hits that hold no other, as they stand in the texts: the exact words, not their sentence as well."""
-    found: list[JsonObject] = []
-    for field in dict.fromkeys(hit["field"] for hit in hits):
+    found: list[Hit] = []
+    for field in dict.fromkeys(hit.field for hit in hits):
         latest = -1
-        here = (hit for hit in hits if hit["field"] == field)
-        for hit in sorted(here, key=lambda hit: (hit["end"], -hit["start"])):
-            if hit["start"] > latest:  # else it holds the hit that starts there, which ends no later
+        here = (hit for hit in hits if hit.field == field)
+        for hit in sorted(here, key=lambda hit: (hit.end, -hit.start)):
+            if hit.start > latest:  # else it holds the hit that starts there, which ends no later
                 found.append(hit)
-                latest = hit["start"]
+                latest = hit.start
     return found
 
 
-def _quote(hit: JsonObject, what: str) -> Phrase:
+def _quote(hit: Hit, what: str) -> Phrase:
     """Return what was matched and the rule, as `rules-off` takes it; of a withheld text where it stands, too."""
-    text, rule = Untrusted(hit["text"]), Untrusted(hit["rule"])
-    if is_stand_in(hit["text"]):
-        return rule, f" at {hit['field']} {hit['start']} to {hit['end']} ", text
-    where = "" if hit["field"] in FIELDS else f" in {hit['field']}"
-    if "learned" in hit:
-        inside, total = hit["learned"]
+    text, rule = Untrusted(hit.text), Untrusted(hit.rule)
+    if is_stand_in(hit.text):
+        return rule, f" at {hit.field} {hit.start} to {hit.end} ", text
+    where = "" if hit.field in FIELDS else f" in {hit.field}"
+    if hit.learned:
+        inside, total = hit.learned
         return text, f"{where} (learned: {inside} of {total} marked clauses {what}) by ", rule
     return text, f"{where} by ", rule
