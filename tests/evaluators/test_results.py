@@ -11,7 +11,7 @@ import pytest
 
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Result as SafeResult
-from safe_gate.evaluators.synthesis.result import CheckResult
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
 from tests.support.cases import DATA, REPOSITORY, Ran, report, turn
 

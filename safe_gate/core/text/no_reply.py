@@ -20,7 +20,7 @@ from typing import Any
 
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
-from safe_gate.core.model import JsonObject, Phrase
+from safe_gate.core.model import Phrase
 from safe_gate.core.text.error_lines import FOLLOWING, REASONS, REFUSALS, STATUS, TELLING, NoReply, Pattern
 
 PAGES = (
@@ -164,18 +164,17 @@ def none_of(texts: Iterable[str]) -> NoReply | None:
     return found
 
 
-def without_reply(count: int, id_key: str, results: Iterable[JsonObject]) -> Iterator[Phrase]:
-    """Yield a sentence that names the cases without a reply, by their entries of `results[]`, if there are any."""
+def without_reply(count: int, ids: Iterable[str]) -> Iterator[Phrase]:
+    """Yield a sentence that names the cases without a reply by their ids, if there are any."""
     if count:
         cases = plural(count, "case has", "cases have")
-        named = first_few((result[id_key] for result in results if "no_reply" in result), count)
-        yield (f"{cases} no reply, so the recording is broken: ", *named, ".")
+        yield (f"{cases} no reply, so the recording is broken: ", *first_few(ids, count), ".")
 
 
-def why_no_reply(result: JsonObject) -> Iterator[Phrase]:
-    """Yield why a case has no reply, by its entry of `results[]`, if it has none."""
-    if "no_reply" in result:
-        yield (f"no reply: {result['no_reply']}",)
+def why_no_reply(why: str) -> Iterator[Phrase]:
+    """Yield why a case has no reply, nothing if it has one."""
+    if why:
+        yield (f"no reply: {why}",)
 
 
 def _first_seen(text: str) -> int:

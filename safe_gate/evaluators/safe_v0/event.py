@@ -8,6 +8,7 @@ from typing import Any
 from safe_gate.core.model import JsonObject, Judgement, Label
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Part
+from safe_gate.evaluators.safe_v0.result import Entry
 
 RESULT = "safe.v0.result"
 """The type of the event of a case."""
@@ -18,13 +19,14 @@ BATCH = "safe.v0.batch"
 
 def result(entry: JsonObject, _judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
     """Return the event of a case, by its entry of `results[]`. The matched texts are in it only `with_text`."""
+    case = Entry(entry)
     return {
-        "test_id": entry["test_id"],
-        "batch_id": entry["batch_id"],
-        "archetype": entry["archetype"],
-        "scores": {metric: entry["scores"][metric] for metric in METRICS},
-        "label": entry["label"],
-        **({"details": entry["details"]} if with_text else {}),
+        "test_id": case.id,
+        "batch_id": case.batch,
+        "archetype": case.archetype,
+        "scores": {metric: case.scores[metric] for metric in METRICS},
+        "label": case.label.value,
+        **({"details": case.details} if with_text else {}),
     }
 
 

@@ -8,27 +8,29 @@ from safe_gate.core.figures import plural, score
 from safe_gate.core.model import JsonObject, Phrase
 from safe_gate.core.shown import Mark, Side
 from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import recorded_thresholds
 
 FIELDS = {"signals": "Signals", "summary": "Summary", "followup_questions": "Follow-up questions"}
 
 _LOOKED = {
-    "CR": ("found", ("signals", "summary"), Side.FOR, "is a required signal"),
-    "AH": ("violations", ("followup_questions",), Side.AGAINST, "is a forbidden term"),
-    "AC": ("found", ("summary",), Side.FOR, "is a required phrase"),
+    "CR": (("signals", "summary"), Side.FOR, "is a required signal"),
+    "AH": (("followup_questions",), Side.AGAINST, "is a forbidden term"),
+    "AC": (("summary",), Side.FOR, "is a required phrase"),
 }
-"""By metric: which of its details are in the output, in which fields, which way they count, and what they are."""
+"""By metric: in which fields of the output its needles are found, which way they count, and what they are."""
 
 _MOST = 50  # places of one needle in one text that are marked
 
 
 def marks(result: JsonObject, texts: JsonObject) -> Iterator[Mark]:
     """Yield the places of each metric's needles in the texts. Like scoring, this ignores case."""
-    for metric, (key, fields, side, says) in _LOOKED.items():
+    case = Entry(result)
+    for metric, (fields, side, says) in _LOOKED.items():
         for field in fields:
             text = texts.get(field, "")
             lowered, places = _lowered(text)
-            for needle in dict.fromkeys(result["details"][metric][key]):
+            for needle in dict.fromkeys(case.found(metric)):
                 for start, end in _places(needle.lower(), lowered):
                     begin, stop = places[start], places[end - 1] + 1
                     yield Mark(field, begin, stop, text[begin:stop], side, metric, says)
@@ -54,19 +56,19 @@ def _places(needle: str, text: str) -> Iterator[tuple[int, int]]:
 
 def decisions(part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
     """Return for each metric how it came to its score and label."""
-    policy = part["policy"]
-    thresholds = recorded_thresholds(policy, result["archetype"])
+    case, policy = Entry(result), part["policy"]
+    thresholds = recorded_thresholds(policy, case.archetype)
     told: dict[str, Phrase] = {}
     for metric in METRICS:
-        details, limits = result["details"][metric], thresholds[metric]
+        limits = thresholds[metric]
         if metric == "AH":
             strict = ", and under strict-ah one is enough" if policy["strict_ah"] else ""
-            counted = f"{plural(len(details['violations']), 'forbidden term')} used{strict}"
+            counted = f"{plural(len(case.against(metric)), 'forbidden term')} used{strict}"
         else:
-            found, total = len(details["found"]), len(details["found"]) + len(details["missing"])
+            found, total = len(case.found(metric)), len(case.found(metric)) + len(case.against(metric))
             noun = "signal" if metric == "CR" else "phrase"
             counted = f"{found} of {plural(total, f'required {noun}')} found" if total else f"no {noun} is required"
-        shown = score(result["scores"][metric])
+        shown = score(case.scores[metric])
         limited = f"Pass from {score(limits.pass_)}, Review from {score(limits.review)}."
         told[metric] = (f"{counted[0].upper()}{counted[1:]}: {shown}. {limited}",)
     return told

@@ -5,6 +5,7 @@ from __future__ import annotations
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject, Label
 from safe_gate.core.rules import ALL, FAILING, Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.evaluators.safe_v0.result import Entry
 
 
 def _labelled_pass(part: JsonObject) -> Share:
@@ -35,7 +36,7 @@ RULES = (
         "max-fail-labels",
         "safe_v0",
         _labelled_fail,
-        forgives=lambda result: bool(result["label"] == Label.FAIL),
+        forgives=lambda result: Entry(result).label == Label.FAIL,
         finds=FAILING,
     ),
     Rule("max-no-reply", "safe_v0", no_reply, applies=lambda part: bool(part["no_reply"]), blames=has_none),

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Label, Metric, Outcome, Test
 from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import RANKS
 
 COMPARED = {
@@ -15,16 +16,17 @@ COMPARED = {
 
 def outcome(result: JsonObject) -> Outcome:
     """Return what one entry of `results[]` says of its case."""
-    label = result["label"]
+    case = Entry(result)
+    label = case.label
     return Outcome(
-        id=result["test_id"],
+        id=case.id,
         passed=label == Label.PASS,
         rank=RANKS[label],
-        words=label,
-        scores={"pass": float(label == Label.PASS), **{metric: result["scores"][metric] for metric in METRICS}},
-        violations=frozenset(result["details"]["AH"]["violations"]),
-        groups=frozenset([result["archetype"]]),
-        cluster=result.get("cluster", ""),
-        case=result["digests"]["case"],
-        output=result["digests"]["output"],
+        words=label.value,
+        scores={"pass": float(label == Label.PASS), **{metric: case.scores[metric] for metric in METRICS}},
+        violations=frozenset(case.against("AH")),
+        groups=frozenset([case.archetype]),
+        cluster=case.cluster,
+        case=case.digests["case"],
+        output=case.digests["output"],
     )

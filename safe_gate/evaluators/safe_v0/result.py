@@ -1,11 +1,8 @@
-"""The result of a SAFE v0 case: an entry of `results[]` as a value, written as JSON and read from it.
-
-Totals and presentation read the JSON of an entry by its keys.
-"""
+"""The result of a SAFE v0 case: an entry of `results[]` as a value. The only place that reads and writes it. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Label, Place
@@ -82,3 +79,90 @@ class Result:
             no_reply=NoReply(entry["no_reply"]) if "no_reply" in entry else None,
             near={metric: tuple(texts) for metric, texts in entry.get("near_misses", {}).items()},
         )
+
+
+_LABELS = {label.value: label for label in Label}
+_AGAINST = {"CR": "missing", "AH": "violations", "AC": "missing"}
+"""Where the details of a metric have what counts against it."""
+
+
+class Entry:
+    """An entry of `results[]` that is read as its properties are asked for: totals and tables ask for few."""
+
+    __slots__ = ("_json",)
+
+    def __init__(self, entry: JsonObject) -> None:
+        self._json = entry
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        return str(self._json["test_id"])
+
+    @property
+    def batch(self) -> str:
+        """The id of the batch."""
+        return str(self._json["batch_id"])
+
+    @property
+    def archetype(self) -> str:
+        """The archetype of the case."""
+        return str(self._json["archetype"])
+
+    @property
+    def place(self) -> Place:
+        """Where the case stands."""
+        return Place(**self._json["source"])
+
+    @property
+    def label(self) -> Label:
+        """The label."""
+        return _LABELS[self._json["label"]]
+
+    @property
+    def scores(self) -> Mapping[str, float]:
+        """The scores of the metrics, and the composite, each in [0, 1]."""
+        found: Mapping[str, float] = self._json["scores"]
+        return found
+
+    @property
+    def details(self) -> JsonObject:
+        """What was found by each metric, as events have it."""
+        found: JsonObject = self._json["details"]
+        return found
+
+    def found(self, metric: str) -> Sequence[str]:
+        """Return what a metric looks for and finds: of AH, the forbidden terms that were used."""
+        details: Sequence[str] = self._json["details"][metric]["violations" if metric == "AH" else "found"]
+        return details
+
+    def against(self, metric: str) -> Sequence[str]:
+        """Return what counts against a metric: what is missing, or the forbidden terms that were used."""
+        details: Sequence[str] = self._json["details"][metric][_AGAINST[metric]]
+        return details
+
+    @property
+    def has_near_misses(self) -> bool:
+        """Whether a needle would match if typography did not count."""
+        return "near_misses" in self._json
+
+    def near(self, metric: str) -> Sequence[str]:
+        """Return the needles of a metric that would match if typography did not count."""
+        near: Sequence[str] = self._json.get("near_misses", {}).get(metric, ())
+        return near
+
+    @property
+    def no_reply(self) -> str:
+        """Why the output is none, "" for one."""
+        return str(self._json.get("no_reply", ""))
+
+    @property
+    def cluster(self) -> str:
+        """The cluster of the case, "" for none."""
+        return str(self._json.get("cluster", ""))
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digests of the case and of the output."""
+        found: Mapping[str, str] = self._json["digests"]
+        return found

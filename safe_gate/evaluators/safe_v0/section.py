@@ -8,12 +8,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, score, share, with_interval
-from safe_gate.core.model import JsonObject, Judgement, Label, Phrase, Place, Severity, Untrusted, Words
+from safe_gate.core.model import JsonObject, Judgement, Label, Phrase, Severity, Untrusted, Words
 from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.text.no_reply import why_no_reply, without_reply
 from safe_gate.core.views import View
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Archetype, Part, Vacuous
+from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import recorded_thresholds
 
 _TOP_ISSUES = 3
@@ -44,14 +45,14 @@ def section(report: JsonObject) -> Section:
         cases=Table(
             header=("Test ID", "Archetype", *METRICS, "Label"),
             align="<<^^^<",
-            rows=View(lambda: map(_case_row, results)),
+            rows=View(lambda: map(_case_row, map(Entry, results))),
             min_widths=(15, 21, 4, 4, 4, 7),
         ),
         issues=tuple(_issues(part.common)),
-        findings=View(lambda: map(finding, filter(_is_to_be_seen, results))),
+        findings=View(lambda: map(_finding, filter(_is_to_be_seen, map(Entry, results)))),
         notes=(
-            *without_reply(part.no_reply, "test_id", results),
-            *_near(part.near_misses, results),
+            *without_reply(part.no_reply, (case.id for case in map(Entry, results) if case.no_reply)),
+            *_near(part.near_misses, map(Entry, results)),
             *_unused(part.unused),
             *_own_thresholds(part),
             *_vacuous(part.vacuous_by_metric),
@@ -60,22 +61,22 @@ def section(report: JsonObject) -> Section:
     )
 
 
-def _is_to_be_seen(result: JsonObject) -> bool:
-    return result["label"] != Label.PASS or "no_reply" in result or "near_misses" in result
+def _is_to_be_seen(case: Entry) -> bool:
+    return case.label != Label.PASS or bool(case.no_reply) or case.has_near_misses
 
 
-def _case_row(result: JsonObject) -> tuple[Words, ...]:
-    scores = (score(result["scores"][metric]) for metric in METRICS)
-    return Untrusted(result["test_id"]), Untrusted(result["archetype"]), *scores, result["label"].upper()
+def _case_row(case: Entry) -> tuple[Words, ...]:
+    scores = (score(case.scores[metric]) for metric in METRICS)
+    return Untrusted(case.id), Untrusted(case.archetype), *scores, case.label.upper()
 
 
-def _near(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
+def _near(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases with near misses."""
     if count:
-        cases = plural(count, "case has", "cases have")
-        named = first_few((result["test_id"] for result in results if "near_misses" in result), count)
+        counted = plural(count, "case has", "cases have")
+        named = first_few((case.id for case in cases if case.has_near_misses), count)
         words = "near misses, where only typography keeps a text from matching"
-        yield (f"{cases} {words}: ", *named, ". safe-match: normalised ignores typography.")
+        yield (f"{counted} {words}: ", *named, ". safe-match: normalised ignores typography.")
 
 
 def _unused(counts: Mapping[str, int]) -> Iterator[Phrase]:
@@ -142,25 +143,25 @@ def _issues(common: Mapping[str, Sequence[tuple[str, int]]]) -> Iterator[tuple[s
 
 def finding(result: JsonObject) -> Finding:
     """Return what is wrong with one case and the evidence for it."""
-    details, scores = result["details"], result["scores"]
+    return _finding(Entry(result))
+
+
+def _finding(case: Entry) -> Finding:
+    scores = case.scores
     low = [f"{metric} {score(scores[metric])}" for metric in METRICS if scores[metric] < 1]
     evidence = (
-        *why_no_reply(result),
-        *(phrase for metric, (noun, key) in _COUNTED.items() for phrase in _quoted(noun, details[metric][key])),
-        *(
-            phrase
-            for metric, noun in _NEAR.items()
-            for phrase in _quoted(noun, result.get("near_misses", {}).get(metric, ()))
-        ),
+        *why_no_reply(case.no_reply),
+        *(phrase for metric, noun in _COUNTED.items() for phrase in _quoted(noun, case.against(metric))),
+        *(phrase for metric, noun in _NEAR.items() for phrase in _quoted(noun, case.near(metric))),
     )
     return Finding(
-        case_id=Untrusted(result["test_id"]),
-        severity=Severity.FAILING if result["label"] == Label.FAIL else Severity.REVIEW,
-        what=f"{result['label']}: {', '.join(low)}" if low else result["label"],
+        case_id=Untrusted(case.id),
+        severity=Severity.FAILING if case.label == Label.FAIL else Severity.REVIEW,
+        what=f"{case.label}: {', '.join(low)}" if low else case.label.value,
         evidence=evidence,
-        place=Place(result["source"]["path"], result["source"]["line"]),
-        causes=tuple(Cause(f"{metric} {_COUNTED[metric][0]}") for metric in METRICS if scores[metric] < 1),
-        groups=(result["archetype"],),
+        place=case.place,
+        causes=tuple(Cause(f"{metric} {_COUNTED[metric]}") for metric in METRICS if scores[metric] < 1),
+        groups=(case.archetype,),
     )
 
 
@@ -205,22 +206,18 @@ EXPLAINED = {
 
 def judgements(part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
     """Yield what each metric says of a case, by the thresholds of its archetype."""
-    thresholds = recorded_thresholds(part["policy"], result["archetype"])
+    case = Entry(result)
+    thresholds = recorded_thresholds(part["policy"], case.archetype)
     for metric in METRICS:
-        found = result["scores"][metric]
+        found = case.scores[metric]
         label = thresholds[metric].label(found)
-        noun, key = _COUNTED[metric]
-        evidence = () if label is Label.PASS else _quoted(noun, result["details"][metric][key])
+        evidence = () if label is Label.PASS else _quoted(_COUNTED[metric], case.against(metric))
         yield Judgement(metric, label.value, _SEVERITIES[label], found, tuple(evidence))
 
 
 _SEVERITIES = {Label.PASS: None, Label.REVIEW: Severity.REVIEW, Label.FAIL: Severity.FAILING}
-_COUNTED = {
-    "CR": ("missing signal", "missing"),
-    "AH": ("forbidden term", "violations"),
-    "AC": ("missing phrase", "missing"),
-}
-"""What counts against each metric: the words for it, and where a result's details have it."""
+_COUNTED = {"CR": "missing signal", "AH": "forbidden term", "AC": "missing phrase"}
+"""The words for what counts against each metric."""
 
 
 def _quoted(noun: str, texts: Sequence[str]) -> Iterator[Phrase]:

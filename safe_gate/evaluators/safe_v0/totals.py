@@ -16,12 +16,11 @@ from safe_gate.core.records import dataclass, field
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Archetype, Batch, Interval, Part, Rates, Vacuous
+from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold, recorded_thresholds
 
 WORST = 5
 _SCORES = (*METRICS, "composite")
-_NEEDLES = {"CR": "missing", "AH": "violations", "AC": "missing"}
-"""Where a result's details have what a metric counts against it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,11 +32,11 @@ class Tally:
     sums: Mapping[str, ExactSum] = field(default_factory=lambda: dict.fromkeys(_SCORES, ExactSum()))
 
     @classmethod
-    def of(cls, results: Sequence[JsonObject], thresholds: Mapping[str, Threshold]) -> Tally:
+    def of(cls, cases: Sequence[Entry], thresholds: Mapping[str, Threshold]) -> Tally:
         """Return the tally of cases that have the same thresholds, by their entries of `results[]`."""
-        scores = {name: [result["scores"][name] for result in results] for name in _SCORES}
+        scores = {name: [case.scores[name] for case in cases] for name in _SCORES}
         return cls(
-            Counter(result["label"] for result in results),
+            Counter(case.label.value for case in cases),
             Counter(m for m in METRICS for score in scores[m] if thresholds[m].label(score) is Label.PASS),
             {name: ExactSum.of(*values) for name, values in scores.items()},
         )
@@ -98,9 +97,10 @@ class Totals:
     def of(cls, scored: Sequence[tuple[Case, JsonObject]], policy: Policy) -> Totals:
         """Return the totals of cases with their entries of `results[]`, whoever scored them."""
         results = [result for _, result in scored]
-        groups: dict[tuple[str, str], list[JsonObject]] = {}
-        for result in results:
-            groups.setdefault((result["batch_id"], result["archetype"]), []).append(result)
+        entries = [*map(Entry, results)]
+        groups: dict[tuple[str, str], list[Entry]] = {}
+        for one in entries:
+            groups.setdefault((one.batch, one.archetype), []).append(one)
         tallies = {group: Tally.of(found, policy.thresholds_for(group[1])) for group, found in groups.items()}
         by_batch: dict[str, Tally] = {}
         by_archetype: dict[str, Tally] = {}
@@ -108,22 +108,19 @@ class Totals:
             by_batch[batch] = by_batch.get(batch, Tally()) + tally
             by_archetype[archetype] = by_archetype.get(archetype, Tally()) + tally
         concerns: dict[str, frozenset[str]] = {}
-        for case, result in scored:
-            concerns[result["batch_id"]] = concerns.get(result["batch_id"], frozenset()) | {case.concern_id}
+        for (case, _), entry in zip(scored, entries, strict=True):
+            concerns[entry.batch] = concerns.get(entry.batch, frozenset()) | {case.concern_id}
         return cls(
             add_up(tallies.values(), Tally()),
             by_batch,
             by_archetype,
             concerns,
             # A case counts once for a needle, however often its list repeats it.
-            {
-                metric: Counter(text for result in results for text in set(result["details"][metric][key]))
-                for metric, key in _NEEDLES.items()
-            },
-            sum(len(result["details"]["AH"]["violations"]) for result in results),
+            {metric: Counter(text for one in entries for text in set(one.against(metric))) for metric in METRICS},
+            sum(len(one.against("AH")) for one in entries),
             Counter(metric for case, _ in scored for metric, texts in case.needles().items() if not texts),
-            sum("no_reply" in result for result in results),
-            sum("near_misses" in result for result in results),
+            sum(bool(one.no_reply) for one in entries),
+            sum(one.has_near_misses for one in entries),
             Counter(name for case, _ in scored for name in case.unused),
             _worst(results),
         )
@@ -148,7 +145,12 @@ class Totals:
 
 
 def _worst(results: Iterable[JsonObject]) -> tuple[JsonObject, ...]:
-    return tuple(nsmallest(WORST, results, key=lambda result: (result["scores"]["composite"], result["test_id"])))
+    return tuple(nsmallest(WORST, results, key=_rank))
+
+
+def _rank(result: JsonObject) -> tuple[float, str]:
+    case = Entry(result)
+    return case.scores["composite"], case.id
 
 
 def report(totals: Totals, results: Sequence[JsonObject], policy: Policy, generated_at: str) -> dict[str, Any]:
@@ -192,10 +194,11 @@ def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
     """Yield the cases of a report that are not labelled Pass, with the metrics below their threshold of Pass."""
     policy = part["policy"]
     for result in part["results"]:
-        if result["label"] != Label.PASS:
-            thresholds = recorded_thresholds(policy, result["archetype"])
-            low = frozenset(metric for metric in METRICS if result["scores"][metric] < thresholds[metric].pass_)
-            yield Failure(result["test_id"], low, result)
+        case = Entry(result)
+        if case.label != Label.PASS:
+            thresholds = recorded_thresholds(policy, case.archetype)
+            low = frozenset(metric for metric in METRICS if case.scores[metric] < thresholds[metric].pass_)
+            yield Failure(case.id, low, result)
 
 
 def _interval(part: int, whole: int) -> Interval:

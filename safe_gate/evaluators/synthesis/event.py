@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Judgement
-from safe_gate.evaluators.synthesis.totals import is_as_expected
+from safe_gate.evaluators.synthesis.result import Entry
 
 RESULT = "safe.synthesis.result"
 """The type of the event of a case."""
@@ -14,12 +14,13 @@ RESULT = "safe.synthesis.result"
 
 def result(entry: JsonObject, judgements: Sequence[Judgement], *, with_text: bool) -> dict[str, Any]:
     """Return the event of a case, by its entry of `results[]`. The deciding words are in it only `with_text`."""
+    case = Entry(entry)
     return {
-        "id": entry["id"],
-        "pass": entry["pass"],
-        "as_expected": is_as_expected(entry),
-        "is_negative_example": entry["is_negative_example"],
-        "tags": list(entry["tags"]),
+        "id": case.id,
+        "pass": case.passed,
+        "as_expected": case.is_as_expected,
+        "is_negative_example": case.is_negative_example,
+        "tags": list(case.tags),
         "checks": {one.by: _check(one, with_text=with_text) for one in judgements},
     }
 

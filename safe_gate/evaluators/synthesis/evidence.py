@@ -8,23 +8,24 @@ from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, enumerated, first_few, fixed, plural
 from safe_gate.core.model import Hit, JsonObject, Phrase, Untrusted
 from safe_gate.core.shown import Mark, Side
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.conversation import field_of
 from safe_gate.evaluators.synthesis.deciding.counting import ASKS, SIDES, hits
 from safe_gate.evaluators.synthesis.deciding.leaving import TOO_FEW_SHARED, leaves_because
 from safe_gate.evaluators.synthesis.deciding.reasons import either, evidence, named, returning, says, unmet
 from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
-from safe_gate.evaluators.synthesis.matching.language import reads_foreign
 from safe_gate.evaluators.synthesis.names import IN_FAVOUR, WORDING
-from safe_gate.evaluators.synthesis.result import CheckResult, Result
+from safe_gate.evaluators.synthesis.result import Entry
 
 FIELDS = {"user": "Message", "assistant": "Reply"}
 
 
 def fields_of(result: JsonObject, texts: JsonObject) -> Mapping[str, str]:
     """Return the fields of a case's texts with their titles: of a conversation, the messages that were read."""
-    if "message" not in result:
+    message = Entry(result).message
+    if message is None:
         return FIELDS
-    reply = field_of(result["message"])
+    reply = field_of(message)
     return {field: f"{FIELDS['assistant' if field == reply else 'user']} ({field})" for field in texts}
 
 
@@ -66,8 +67,7 @@ _WHY_NOT = {
 
 def marks(result: JsonObject, _texts: JsonObject) -> Iterator[Mark]:
     """Yield the hits of every check, and at its end those that something cancels."""
-    for name, entry in result["checks"].items():
-        check = CheckResult.from_json(entry)
+    for name, check in Entry(result).checks.items():
         for group, side, some in sides(check):
             for hit in some:
                 yield _mark(hit, side, name, _DOES.get(group) or named(group), _learned(hit, group))
@@ -110,16 +110,17 @@ def why_not(hit: Hit) -> Phrase:
     return (*((_WHY_NOT[by],) if by in _WHY_NOT else ("cancelled by ", Untrusted(by))), *words)
 
 
-def decisions(_part: JsonObject, entry: JsonObject) -> Mapping[str, Phrase]:
+def decisions(_part: JsonObject, result: JsonObject) -> Mapping[str, Phrase]:
     """Return for each check how it came to its verdict, and what its label says if it has one."""
     found: dict[str, Phrase] = {}
-    result = Result.from_json(entry)
-    for name, check in result.checks.items():
+    case = Entry(result)
+    labels = case.labels
+    for name, check in case.checks.items():
         if not check.applicable:
-            found[name] = (_why_idle(name, check, reads_foreign(name, entry)),)
+            found[name] = (_why_idle(name, check, case.reads_foreign(name)),)
         else:
             found[name] = _counted(check) if check.decides else _DECIDED[name](check)
-        if label := result.labels.get(name):
+        if label := labels.get(name):
             words = "agrees" if label.match else f"says that it {_VERDICTS[label.expected]}"
             found[name] += (f" The label {words}.",)
     return found

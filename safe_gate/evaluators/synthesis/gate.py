@@ -9,8 +9,8 @@ from typing import Any
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, has_none, no_reply
-from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
+from safe_gate.evaluators.synthesis.result import Entry
 
 
 def _label_accuracy(check: str = "") -> Rule:
@@ -40,7 +40,7 @@ _OWN = re.compile(f"min_label_accuracy_({OWN})")
 
 def _disagrees(result: JsonObject, check: str = "") -> bool:
     """Tell whether a case's verdicts disagree with a label: that of one check, or any."""
-    return not all(label["match"] for name, label in result["label_comparison"].items() if check in ("", name))
+    return not all(label.match for name, label in Entry(result).labels.items() if check in ("", name))
 
 
 def _agreement(noun: str, matched: int, total: int, nothing: str) -> Share:
@@ -108,7 +108,7 @@ RULES = (
         "synthesis",
         _not_english,
         applies=lambda part: bool(part["summary"]["not_english"]),
-        blames=lambda result: bool(foreign_checks(result)),
+        blames=lambda result: bool(Entry(result).foreign),
     ),
     Rule(
         "max-no-reply",
@@ -117,7 +117,7 @@ RULES = (
         applies=lambda part: bool(part["summary"]["no_reply"]),
         blames=has_none,
     ),
-    Rule("max-disguised", "synthesis", _disguised, blames=lambda result: "disguised_letters" in result),
+    Rule("max-disguised", "synthesis", _disguised, blames=lambda result: Entry(result).disguised_letters > 0),
     Rule("max-vacuous", "synthesis", _not_applicable),
 )
 """The rules on all cases; each is named as its option."""

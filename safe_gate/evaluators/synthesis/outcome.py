@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from safe_gate.core.model import JsonObject, Metric, Outcome, Test
 from safe_gate.evaluators.synthesis.names import REPORTED, words
-from safe_gate.evaluators.synthesis.totals import is_as_expected
+from safe_gate.evaluators.synthesis.result import Entry
 
 
 def pass_rate(check: str) -> Metric:
@@ -25,19 +25,19 @@ def outcome(result: JsonObject) -> Outcome:
     A negative example is meant to fail: it is held against that as a whole, and its checks are no
     metrics. A check that is not applicable counts as passed, as in the specification.
     """
-    is_negative = result["is_negative_example"]
-    as_expected = is_as_expected(result)
-    checks = {} if is_negative else {name: float(check["pass"]) for name, check in result["checks"].items()}
+    case = Entry(result)
+    as_expected = case.is_as_expected
+    failed, checks = case.failed, () if case.is_negative_example else case.verdicts
     return Outcome(
-        id=result["id"],
+        id=case.id,
         passed=as_expected,
         rank=int(as_expected),
-        words="passes" if result["pass"] else "fails",
-        scores={"as_expected": float(as_expected), **checks},
+        words="passes" if case.passed else "fails",
+        scores={"as_expected": float(as_expected), **{name: float(name not in failed) for name in checks}},
         violations=frozenset(),
-        groups=frozenset(result["tags"]),
-        cluster=result.get("cluster", ""),
-        case=result["digests"]["case"],
-        output=result["digests"]["output"],
-        is_meant_to_fail=is_negative,
+        groups=frozenset(case.tags),
+        cluster=case.cluster,
+        case=case.digests["case"],
+        output=case.digests["output"],
+        is_meant_to_fail=case.is_negative_example,
     )

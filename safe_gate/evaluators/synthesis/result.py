@@ -1,178 +1,16 @@
-"""The result of a Synthesis case: an entry of `results[]` as a value, written as JSON and read from it.
-
-Totals and presentation read the JSON of an entry by its keys.
-"""
+"""The result of a Synthesis case: an entry of `results[]` as a value. The only place that reads and writes it. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import Any
 
-from safe_gate.core.model import Hit, JsonObject, Place
+from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.records import dataclass
 from safe_gate.core.text.error_lines import NoReply
-from safe_gate.evaluators.synthesis.matching.language import Language
-
-_HITS, _CANCELLED, _ASKED = "_hits", "cancelled", "asked"
-
-
-class Requirement(NamedTuple):
-    """What `wording` asks for: its kind, one or more texts or expressions, each with its form, and what was found.
-
-    The form is `text` or `regex`. `tag` is the tag that asks for it, "" for the case.
-    """
-
-    kind: str
-    of: tuple[tuple[str, str], ...]
-    hits: tuple[Hit, ...]
-    tag: str
-
-    @property
-    def is_forbidden(self) -> bool:
-        """Tell whether the reply must not contain it."""
-        return self.kind == "must_not_contain"
-
-    @property
-    def holds(self) -> bool:
-        """Tell whether the reply does what is asked."""
-        return bool(self.hits) is not self.is_forbidden
-
-
-@dataclass(frozen=True, slots=True)
-class CheckResult:
-    """What one check found. `applicable` is false only where the check has nothing to judge.
-
-    `details` is what the report says of it besides, by the report's keys: hits by group, and what they come to.
-    """
-
-    passed: bool
-    applicable: bool
-    details: Mapping[str, Any]
-
-    @property
-    def actual(self) -> bool | None:
-        """The verdict as a label: True, False, or None for not applicable."""
-        return self.passed if self.applicable else None
-
-    @property
-    def hits(self) -> dict[str, tuple[Hit, ...]]:
-        """The hits that count, by group; of `wording` by what it asks for."""
-        found: dict[str, tuple[Hit, ...]] = {}
-        for key, value in self.details.items():
-            if key.endswith(_HITS):
-                found[key.removesuffix(_HITS)] = value
-            elif isinstance(value, Mapping):
-                found |= value
-            elif key == _ASKED:
-                for one in self.asked:
-                    found[one.kind] = (*found.get(one.kind, ()), *one.hits)
-        return found
-
-    @property
-    def decides(self) -> str:
-        """How the check decides by its hits for and against a reply, "" of one whose hits have no side."""
-        return str(self.details.get("decides", ""))
-
-    @property
-    def applies(self) -> Mapping[str, tuple[Hit, ...]]:
-        """The hits that make the check apply, by group, of one whose hits have sides."""
-        return self.side("applies")
-
-    def side(self, side: str) -> Mapping[str, tuple[Hit, ...]]:
-        """Return the hits of one side by group: that of `applies`, `for` or `against`."""
-        found: Mapping[str, tuple[Hit, ...]] = self.details[side]
-        return found
-
-    def group(self, group: str) -> tuple[Hit, ...]:
-        """Return the hits of a group of a check whose hits have no side."""
-        found: tuple[Hit, ...] = self.details.get(group + _HITS, ())
-        return found
-
-    @property
-    def groups(self) -> Mapping[str, tuple[Hit, ...]]:
-        """The hits by group, of a check whose hits have no side."""
-        return {key.removesuffix(_HITS): value for key, value in self.details.items() if key.endswith(_HITS)}
-
-    @property
-    def is_wording(self) -> bool:
-        """Tell whether the check is `wording`, which has `asked`."""
-        return _ASKED in self.details
-
-    @property
-    def asked(self) -> tuple[Requirement, ...]:
-        """What `wording` asks for, and of it what was found."""
-        return tuple(map(_requirement, self.details.get(_ASKED, ())))
-
-    @property
-    def shared(self) -> Sequence[str] | None:
-        """The words of the message that come back in the reply; None of a check by `similarity`."""
-        found: Sequence[str] | None = self.details.get("shared")
-        return found
-
-    @property
-    def similarity(self) -> float:
-        """How alike the message and the reply are, from 0 to 1."""
-        return float(self.details["similarity"])
-
-    @property
-    def is_earlier(self) -> bool:
-        """Tell whether an earlier message discloses what the reply is to stay with."""
-        return "earlier" in self.details
-
-    @property
-    def cancelled(self) -> tuple[Hit, ...]:
-        """The hits that do not count; `Hit.by` says why."""
-        found: tuple[Hit, ...] = self.details[_CANCELLED]
-        return found
-
-    def agreement(self, expected: bool | None) -> Agreement:
-        """Return how the verdict compares with a label.
-
-        Not applicable is an automatic pass, so it agrees with True as well as with None; None agrees with nothing
-        else (DESIGN, Inputs).
-        """
-        match = self.actual == expected or (self.actual is None and expected is True)
-        return Agreement(expected, self.actual, match)
-
-    def to_json(self) -> dict[str, Any]:
-        """Return the check's part of a result in the report."""
-        return {"pass": self.passed, **{name: _to_json(value) for name, value in self.details.items()}}
-
-    @classmethod
-    def from_json(cls, check: JsonObject) -> CheckResult:
-        """Return the check of its part of a result in the report."""
-        details = {key: _from_json(key, value) for key, value in check.items() if key != "pass"}
-        return cls(check["pass"], check.get("applicable", True), details)
-
-
-def _to_json(value: Any) -> Any:
-    if isinstance(value, tuple):
-        return [hit.as_json() for hit in value]
-    return {group: _to_json(hits) for group, hits in value.items()} if isinstance(value, Mapping) else value
-
-
-def _from_json(key: str, value: Any) -> Any:
-    if isinstance(value, Mapping):
-        return {group: tuple(map(_hit, hits)) for group, hits in value.items()}
-    return tuple(map(_hit, value)) if key.endswith(_HITS) or key == _CANCELLED else value
-
-
-def _hit(hit: JsonObject) -> Hit:
-    return Hit(**{**hit, "learned": tuple(hit.get("learned", ()))})
-
-
-def _requirement(one: JsonObject) -> Requirement:
-    of = tuple(form for entry in one["of"] for form in entry.items())
-    return Requirement(one["kind"], of, tuple(map(_hit, one["hits"])), one.get("tag", ""))
-
-
-@dataclass(frozen=True, slots=True)
-class Agreement:
-    """The label that people gave a check, the verdict as a label, and whether they agree; None is not applicable."""
-
-    expected: bool | None
-    actual: bool | None
-    match: bool
+from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult
+from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
+from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
 
 
 @dataclass(frozen=True, slots=True)
@@ -243,3 +81,114 @@ class Result:
             no_reply=NoReply(entry["no_reply"]) if "no_reply" in entry else None,
             disguised_letters=entry.get("disguised_letters", 0),
         )
+
+
+class Entry:
+    """An entry of `results[]` that is read as its properties are asked for: totals and tables ask for few."""
+
+    __slots__ = ("_json",)
+
+    def __init__(self, entry: JsonObject) -> None:
+        self._json = entry
+
+    @property
+    def id(self) -> str:
+        """The id of the case."""
+        return str(self._json["id"])
+
+    @property
+    def place(self) -> Place:
+        """Where the case stands."""
+        return Place(**self._json["source"])
+
+    @property
+    def tags(self) -> Sequence[str]:
+        """The tags of the case."""
+        found: Sequence[str] = self._json["tags"]
+        return found
+
+    @property
+    def passed(self) -> bool:
+        """Whether every check passed."""
+        return bool(self._json["pass"])
+
+    @property
+    def is_negative_example(self) -> bool:
+        """Whether a check is meant to fail."""
+        return bool(self._json["is_negative_example"])
+
+    @property
+    def is_as_expected(self) -> bool:
+        """Whether the case ends as expected.
+
+        A negative example without a reply does not: no reply was bad, there was none.
+        """
+        is_negative = self.is_negative_example
+        return self.passed != is_negative and not (is_negative and self.no_reply)
+
+    @property
+    def no_reply(self) -> str:
+        """Why the reply is none, "" for one."""
+        return str(self._json.get("no_reply", ""))
+
+    @property
+    def disguised_letters(self) -> int:
+        """How many letters of the reply are read as the ASCII letters they look like, 0 where there are only a few."""
+        return int(self._json.get("disguised_letters", 0))
+
+    @property
+    def message(self) -> int | None:
+        """The index of the reply in a conversation."""
+        found: int | None = self._json.get("message")
+        return found
+
+    @property
+    def cluster(self) -> str:
+        """The cluster of the case, "" for none."""
+        return str(self._json.get("cluster", ""))
+
+    @property
+    def digests(self) -> Mapping[str, str]:
+        """The digests of the case and of the output."""
+        found: Mapping[str, str] = self._json["digests"]
+        return found
+
+    @property
+    def checks(self) -> Mapping[str, CheckResult]:
+        """The results of checks, by their names."""
+        return {name: CheckResult.from_json(check) for name, check in self._json["checks"].items()}
+
+    def check(self, name: str) -> CheckResult:
+        """Return the result of a check."""
+        return CheckResult.from_json(self._json["checks"][name])
+
+    @property
+    def verdicts(self) -> Mapping[str, bool | None]:
+        """The verdicts of checks as labels, by the names of checks: None is not applicable."""
+        checks = self._json["checks"].items()
+        return {name: check["pass"] if check.get("applicable", True) else None for name, check in checks}
+
+    @property
+    def failed(self) -> tuple[str, ...]:
+        """The names of the checks that fail."""
+        return tuple(name for name, check in self._json["checks"].items() if not check["pass"])
+
+    @property
+    def labels(self) -> Mapping[str, Agreement]:
+        """How the verdicts compare with labels, by the names of checks."""
+        return {name: Agreement(**one) for name, one in self._json["label_comparison"].items()}
+
+    @property
+    def foreign(self) -> Sequence[str]:
+        """The names of the checks that read a text in another language."""
+        if Language.OTHER not in self._json["language"].values():
+            return ()
+        return tuple(filter(self.reads_foreign, self._json["checks"]))
+
+    def reads_foreign(self, name: str) -> bool:
+        """Tell whether a check reads a text in another language."""
+        check = self._json["checks"][name]
+        if "asked" in check:  # the words are the team's own
+            return False
+        groups = check["applies"] if "applies" in check else SHIPPED[name].get("applies")
+        return is_foreign(("user", "assistant") if groups else ("assistant",), self._json["language"])

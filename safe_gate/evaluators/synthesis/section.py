@@ -5,7 +5,7 @@ Pure: from the report's JSON alone, so that a stored report shows the same.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from safe_gate.core.figures import first_few, percent, plural, share, with_interval
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Severity, Untrusted, Words
@@ -13,13 +13,12 @@ from safe_gate.core.shown import Cause, Explained, Finding, Rate, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.text.no_reply import why_no_reply, without_reply
 from safe_gate.core.views import View
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.reasons import causes, evidence, hits_against
-from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import WORDING, in_order, title, words
 from safe_gate.evaluators.synthesis.part import Part, Quality, Summary, Tagged, Verdicts
-from safe_gate.evaluators.synthesis.result import CheckResult, Result
-from safe_gate.evaluators.synthesis.totals import failed_checks, is_as_expected
+from safe_gate.evaluators.synthesis.result import Entry
 
 _LEAST = 5  # labels, or cases, of a tag that is shown; what the interval of fewer says is nothing
 
@@ -28,7 +27,7 @@ def section(report: JsonObject) -> Section:
     """Return the scorecard of a Synthesis report as values, for any renderer to draw."""
     part = Part.from_json(report)
     summary, results = part.summary, part.results
-    unexpected = View(lambda: filter(_is_to_be_seen, results))
+    unexpected = View(lambda: filter(_is_to_be_seen, map(Entry, results)))
     return Section(
         title=("Synthesis Scorecard",),
         headline=f"{plural(summary.cases, 'case')}: "
@@ -53,11 +52,11 @@ def section(report: JsonObject) -> Section:
             rows=View(lambda: map(_case_row, unexpected)),
         ),
         issues=(),
-        findings=View(lambda: map(finding, unexpected)),
+        findings=View(lambda: map(_finding, unexpected)),
         notes=(
-            *without_reply(summary.no_reply, "id", results),
-            *_disguised(summary.disguised, results),
-            *_foreign(summary.not_english, results),
+            *without_reply(summary.no_reply, (case.id for case in map(Entry, results) if case.no_reply)),
+            *_disguised(summary.disguised, map(Entry, results)),
+            *_foreign(summary.not_english, View(lambda: map(Entry, results))),
             *_vacuous(summary.by_check),
         ),
         details=(*_by_tag(summary.by_tag), *_quality(summary)),
@@ -82,20 +81,20 @@ def _by_tag(by_tag: Mapping[str, Tagged]) -> Iterator[tuple[str, Table]]:
         )
 
 
-def _foreign(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
+def _foreign(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
     """Yield a sentence that names the cases the checks cannot read, and tells if they were judged all the same."""
     if count:
-        is_judged = any(r["checks"][name].get("applicable", True) for r in results for name in foreign_checks(r))
+        is_judged = any(case.verdicts[name] is not None for case in cases for name in case.foreign)
         anyway = ", and profile spec judges all the same" if is_judged else ""
-        foreign = (result["id"] for result in results if foreign_checks(result))
-        cases = plural(count, "case is", "cases are")
-        yield (f"{cases} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
+        foreign = (case.id for case in cases if case.foreign)
+        counted = plural(count, "case is", "cases are")
+        yield (f"{counted} not in English, which the checks cannot read{anyway}: ", *first_few(foreign, count), ".")
 
 
-def _disguised(count: int, results: Iterable[JsonObject]) -> Iterator[Phrase]:
+def _disguised(count: int, cases: Iterable[Entry]) -> Iterator[Phrase]:
     """Yield a sentence that names the replies with disguised letters."""
     if count:
-        disguised = (result["id"] for result in results if "disguised_letters" in result)
+        disguised = (case.id for case in cases if case.disguised_letters)
         replies = plural(count, "reply has", "replies have")
         yield (f"{replies} disguised letters, read as the ones they look like: ", *first_few(disguised, count), ".")
 
@@ -155,43 +154,46 @@ def _quality_cells(rates: Quality) -> Iterator[str]:
     yield from (with_interval(*one) if one else "-" for one in rates.estimates)
 
 
-def _is_to_be_seen(result: JsonObject) -> bool:
-    odd = "no_reply" in result or "disguised_letters" in result
-    return not is_as_expected(result) or odd or bool(foreign_checks(result))
+def _is_to_be_seen(case: Entry) -> bool:
+    return not case.is_as_expected or bool(case.no_reply or case.disguised_letters or case.foreign)
 
 
-def _outcome(result: JsonObject) -> str:
-    if not result["pass"]:
+def _outcome(case: Entry) -> str:
+    if not case.passed:
         return "fails"
-    if result["is_negative_example"]:
+    if case.is_negative_example:
         return "negative example passes"
-    if "no_reply" in result:
+    if case.no_reply:
         return "no reply"
-    return "disguised letters" if "disguised_letters" in result else "not English"
+    return "disguised letters" if case.disguised_letters else "not English"
 
 
-def _case_row(result: JsonObject) -> tuple[str | Untrusted, ...]:
-    checks = ", ".join(words(name) for name in failed_checks(result)) or "none fails"
-    return Untrusted(result["id"]), _outcome(result), checks
+def _case_row(case: Entry) -> tuple[str | Untrusted, ...]:
+    checks = ", ".join(words(name) for name in case.failed) or "none fails"
+    return Untrusted(case.id), _outcome(case), checks
 
 
-def finding(entry: JsonObject) -> Finding:
+def finding(result: JsonObject) -> Finding:
     """Return what is wrong with one case and the evidence for it."""
-    result = Result.from_json(entry)
-    names = ", ".join(words(name) for name in result.failed)
+    return _finding(Entry(result))
+
+
+def _finding(case: Entry) -> Finding:
+    failed = {name: case.check(name) for name in case.failed}
+    names = ", ".join(words(name) for name in failed)
     return Finding(
-        case_id=Untrusted(result.id),
-        severity=Severity.REVIEW if result.passed else Severity.FAILING,
-        what=f"fails {names}" if result.failed else _outcome(entry),
+        case_id=Untrusted(case.id),
+        severity=Severity.REVIEW if case.passed else Severity.FAILING,
+        what=f"fails {names}" if failed else _outcome(case),
         evidence=(
-            *why_no_reply(entry),
-            *_letters(result),
-            *_languages(entry),
-            *(phrase for name in result.failed for phrase in evidence(name, result.checks[name])),
+            *why_no_reply(case.no_reply),
+            *_letters(case.disguised_letters),
+            *_languages(case.foreign),
+            *(phrase for name, check in failed.items() for phrase in evidence(name, check)),
         ),
-        place=result.place,
-        causes=tuple(_causes(result)) or (Cause(_outcome(entry).capitalize()),),
-        groups=tuple(dict.fromkeys(result.tags)),
+        place=case.place,
+        causes=tuple(_causes(failed)) or (Cause(_outcome(case).capitalize()),),
+        groups=tuple(dict.fromkeys(case.tags)),
     )
 
 
@@ -225,10 +227,10 @@ def labels(part: JsonObject) -> dict[str, int]:
     return {words: part["summary"][name] for name, words in names.items()}
 
 
-def _causes(result: Result) -> Iterator[Cause]:
+def _causes(failed: Mapping[str, CheckResult]) -> Iterator[Cause]:
     """Yield what a case is counted by: the rules that each failed check fails by."""
-    for name in result.failed:
-        rules = dict.fromkeys(causes(name, result.checks[name]))
+    for name, check in failed.items():
+        rules = dict.fromkeys(causes(name, check))
         yield from (Cause(title(name), rule) for rule in rules)
         if not rules:
             yield Cause(f"{title(name)} (no rule)")
@@ -259,21 +261,23 @@ def of_a_team(check: str) -> Explained:
 
 def judgements(_part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
     """Yield what each check says of a case."""
-    for name, entry in result["checks"].items():
-        check = CheckResult.from_json(entry)
-        if check.passed:
-            yield Judgement(name, "passes" if check.applicable else "not applicable")
+    case = Entry(result)
+    failed = case.failed
+    for name, verdict in case.verdicts.items():
+        if name not in failed:
+            yield Judgement(name, "not applicable" if verdict is None else "passes")
         else:
+            check = case.check(name)
             found = tuple(evidence(name, check))
             yield Judgement(name, "fails", Severity.FAILING, evidence=found, hits=tuple(hits_against(name, check)))
 
 
-def _letters(result: Result) -> Iterator[Phrase]:
-    if count := result.disguised_letters:
+def _letters(count: int) -> Iterator[Phrase]:
+    if count:
         yield (f"{count} disguised letters, read as the ones they look like",)
 
 
-def _languages(result: JsonObject) -> Iterator[Phrase]:
-    if unread := foreign_checks(result):
+def _languages(unread: Sequence[str]) -> Iterator[Phrase]:
+    if unread:
         names = ", ".join(words(name) for name in unread)
         yield (f"not in English, which {names} cannot read",)

@@ -14,7 +14,6 @@ from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.records import dataclass, field
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
-from safe_gate.evaluators.synthesis.matching.language import foreign_checks
 from safe_gate.evaluators.synthesis.names import in_order
 from safe_gate.evaluators.synthesis.part import (
     Accuracy,
@@ -26,6 +25,7 @@ from safe_gate.evaluators.synthesis.part import (
     Tagged,
     Verdicts,
 )
+from safe_gate.evaluators.synthesis.result import Entry
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,22 +58,22 @@ class Totals:
         matched: Counter[tuple[str, bool]] = Counter()
         confusion: Counter[tuple[str, str, str, str]] = Counter()
         not_english = no_reply = disguised = unlabelled = 0
-        for result in results:
-            tags, labels, outcome = dict.fromkeys(result["tags"]), result["label_comparison"], _outcome(result)
+        for case in map(Entry, results):
+            tags, labels, outcome = dict.fromkeys(case.tags), case.labels, _outcome(case)
             cases[outcome] += 1
             for tag in tags:
                 by_tag[tag, outcome] += 1
                 by_tag[tag, "labels"] += len(labels)
-                by_tag[tag, "matched"] += sum(label["match"] for label in labels.values())
-            for name, check in result["checks"].items():
-                verdicts[name, _VERDICTS[check["pass"] if check.get("applicable", True) else None]] += 1
+                by_tag[tag, "matched"] += sum(label.match for label in labels.values())
+            for name, verdict in case.verdicts.items():
+                verdicts[name, _VERDICTS[verdict]] += 1
             for name, label in labels.items():
-                matched[name, label["match"]] += 1
+                matched[name, label.match] += 1
                 for tag in ("", *(tag for tag in tags if tag)):
-                    confusion[name, tag, _VERDICTS[label["expected"]], _VERDICTS[label["actual"]]] += 1
-            not_english += bool(foreign_checks(result))
-            no_reply += "no_reply" in result
-            disguised += "disguised_letters" in result
+                    confusion[name, tag, _VERDICTS[label.expected], _VERDICTS[label.actual]] += 1
+            not_english += bool(case.foreign)
+            no_reply += bool(case.no_reply)
+            disguised += bool(case.disguised_letters)
             unlabelled += not labels
         return cls(cases, by_tag, verdicts, matched, confusion, not_english, no_reply, disguised, unlabelled)
 
@@ -94,23 +94,13 @@ class Totals:
 _VERDICTS = {True: "passed", False: "failed", None: "not_applicable"}
 
 
-def _outcome(result: JsonObject) -> str:
-    if result["is_negative_example"]:
-        return "unexpected_passes" if result["pass"] else _FAILURES[is_as_expected(result)]
-    return "strict_passed" if result["pass"] else "unexpected_failures"
+def _outcome(case: Entry) -> str:
+    if case.is_negative_example:
+        return "unexpected_passes" if case.passed else _FAILURES[case.is_as_expected]
+    return "strict_passed" if case.passed else "unexpected_failures"
 
 
 _FAILURES = {True: "expected_failures", False: "unexpected_failures"}
-
-
-def is_as_expected(result: JsonObject) -> bool:
-    """Return whether a case ends as expected, by its entry of `results[]`.
-
-    A negative example without a reply does not: no reply was bad, there was none.
-    """
-    return bool(result["pass"] != result["is_negative_example"]) and not (
-        result["is_negative_example"] and "no_reply" in result
-    )
 
 
 def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
@@ -122,12 +112,12 @@ def report(totals: Totals, results: Sequence[JsonObject]) -> dict[str, Any]:
     checks = in_order({check for check, _ in totals.verdicts})
 
     def failing() -> Iterator[dict[str, Any]]:
-        for result in results:
-            if not result["pass"]:
+        for case in map(Entry, results):
+            if not case.passed:
                 yield {
-                    "id": result["id"],
-                    "is_negative_example": result["is_negative_example"],
-                    "failed_checks": failed_checks(result),
+                    "id": case.id,
+                    "is_negative_example": case.is_negative_example,
+                    "failed_checks": list(case.failed),
                 }
 
     failed = cases["expected_failures"] + cases["unexpected_failures"]
@@ -186,13 +176,9 @@ def _tagged(found: Counter[str]) -> Tagged:
 def failures(part: Mapping[str, Any]) -> Iterator[Failure]:
     """Yield the cases of a report that fail unexpectedly, with the checks they fail."""
     for result in part["results"]:
-        if not result["pass"] and not is_as_expected(result):
-            yield Failure(result["id"], frozenset(failed_checks(result)), result)
-
-
-def failed_checks(result: JsonObject) -> list[str]:
-    """Return the checks that a case fails, by its entry of `results[]`."""
-    return [name for name, check in result["checks"].items() if not check["pass"]]
+        case = Entry(result)
+        if not case.passed and not case.is_as_expected:
+            yield Failure(case.id, frozenset(case.failed), result)
 
 
 def _accuracy(labels: Counter[tuple[str, bool]], checks: Sequence[str]) -> Accuracy:

@@ -11,9 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.result import CheckResult
 from tests.support import packs
 from tests.support.cases import REPOSITORY, Ran, write_cases
 

@@ -14,10 +14,11 @@ from hypothesis import strategies as st
 from safe_gate.core.figures import add_up
 from safe_gate.core.model import Place
 from safe_gate.core.text.similarity import similarity
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.score import Case, result_of, score_case
 from safe_gate.evaluators.synthesis.matching.language import Language
 from safe_gate.evaluators.synthesis.names import CHECKS
-from safe_gate.evaluators.synthesis.result import CheckResult, Result
+from safe_gate.evaluators.synthesis.result import Result
 from safe_gate.evaluators.synthesis.totals import Totals
 from tests.support.cases import BAD, GOOD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
 from tests.support.packs import load as load_rules

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding import wording
-from safe_gate.evaluators.synthesis.result import CheckResult
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from tests.support.cases import REPOSITORY, Ran, report, turn, write_cases
 from tests.support.git import commit, git
 

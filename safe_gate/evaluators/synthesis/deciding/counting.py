@@ -10,8 +10,8 @@ from collections.abc import Mapping
 from typing import Any
 
 from safe_gate.core.model import Hit
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Turn
-from safe_gate.evaluators.synthesis.result import CheckResult
 
 SIDES = ("applies", "for", "against")
 """Where the report has the hits of a check, each by group."""

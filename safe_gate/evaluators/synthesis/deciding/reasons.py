@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from safe_gate.core.digests import is_stand_in
 from safe_gate.core.figures import apart, first_few, fixed, plural
 from safe_gate.core.model import Hit, Phrase, Untrusted
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult, Requirement
 from safe_gate.evaluators.synthesis.deciding.conversation import FIELDS
 from safe_gate.evaluators.synthesis.deciding.counting import hits
 from safe_gate.evaluators.synthesis.deciding.leaving import (
@@ -18,7 +19,6 @@ from safe_gate.evaluators.synthesis.deciding.leaving import (
 )
 from safe_gate.evaluators.synthesis.deciding.score import SIMILARITY_THRESHOLD
 from safe_gate.evaluators.synthesis.names import WORDING
-from safe_gate.evaluators.synthesis.result import CheckResult, Requirement
 
 SAYS = {
     "positive": "leave the choice",

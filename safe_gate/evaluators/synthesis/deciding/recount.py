@@ -10,6 +10,7 @@ from typing import Any
 
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators.synthesis.deciding import counting, wording
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.leaving import leaves_because
 from safe_gate.evaluators.synthesis.deciding.score import (
     SIMILARITY_THRESHOLD,
@@ -22,7 +23,6 @@ from safe_gate.evaluators.synthesis.deciding.score import (
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Rules
 from safe_gate.evaluators.synthesis.matching.language import is_foreign
 from safe_gate.evaluators.synthesis.names import WORDING
-from safe_gate.evaluators.synthesis.result import CheckResult
 
 
 def recounted(entry: JsonObject, case: Case, rules: Rules) -> dict[str, Any]:

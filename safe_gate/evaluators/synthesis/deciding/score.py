@@ -18,6 +18,7 @@ from safe_gate.core.records import dataclass, field, replace
 from safe_gate.core.text.no_reply import no_reply
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding import wording
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.conversation import Message, Talk, joined, placed
 from safe_gate.evaluators.synthesis.deciding.counting import counted
 from safe_gate.evaluators.synthesis.deciding.leaving import (
@@ -30,7 +31,7 @@ from safe_gate.evaluators.synthesis.deciding.leaving import (
 from safe_gate.evaluators.synthesis.deciding.turn import Check, Found, Rules, Turn
 from safe_gate.evaluators.synthesis.matching.language import Language, is_foreign
 from safe_gate.evaluators.synthesis.names import OWN, WORDING, in_order
-from safe_gate.evaluators.synthesis.result import CheckResult, Result
+from safe_gate.evaluators.synthesis.result import Result
 
 SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""

@@ -18,8 +18,8 @@ from safe_gate.core.model import Hit, JsonObject, Place, Problem
 from safe_gate.core.records import NamedTuple
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.names import KINDS
-from safe_gate.evaluators.synthesis.result import CheckResult
 
 MOST_HITS = 20
 """So many places of one text or expression are shown."""

@@ -16,7 +16,6 @@ from enum import StrEnum
 from safe_gate.core.model import JsonObject
 from safe_gate.core.records import dataclass
 from safe_gate.core.text.similarity import parts
-from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 
 
 class Language(StrEnum):
@@ -113,19 +112,3 @@ def _words(text: str) -> Iterator[str]:
 def is_foreign(fields: Iterable[str], language: Mapping[str, str]) -> bool:
     """Tell whether one of some fields is not English."""
     return any(language[field] == Language.OTHER for field in fields)
-
-
-def reads_foreign(name: str, result: JsonObject) -> bool:
-    """Tell whether a check of a case reads a text in another language, by the case's entry of `results[]`."""
-    check = result["checks"][name]
-    if "asked" in check:  # the words are the team's own
-        return False
-    groups = check["applies"] if "applies" in check else SHIPPED[name].get("applies")
-    return is_foreign(("user", "assistant") if groups else ("assistant",), result["language"])
-
-
-def foreign_checks(result: JsonObject) -> list[str]:
-    """Return the checks of a case that read a text in another language, by its entry of `results[]`."""
-    if Language.OTHER not in result["language"].values():
-        return []
-    return [name for name in result["checks"] if reads_foreign(name, result)]
