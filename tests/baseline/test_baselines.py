@@ -118,7 +118,7 @@ def from_github(github: GitHub, monkeypatch: pytest.MonkeyPatch, waits: list[flo
             spec: str, where: Context | None = None, **changed: Any
         ) -> AbstractContextManager[Baseline | None]:
             def connect() -> Api:
-                return Client(github.url, TOKEN, say=print, seconds=60)
+                return Client(github.url, TOKEN, say=print, seconds=60, sleep=waits.append)
 
             return open_(spec, connect, where or context("push", repository=REPOSITORY), **changed)
 

@@ -7,11 +7,11 @@ import os
 import signal
 import subprocess
 import sys
-import time
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
+from select import select
 from threading import Thread
 from typing import Any
 
@@ -58,28 +58,32 @@ class Cluster:
 
     def worker(self, first: str = "pass", **how: Any) -> None:
         """Start another worker, which does something first; wait until its scheduler knows it."""
-        known = len(self._known())
-        arguments = "worker", self.address, "--nthreads=1", "--no-nanny", "--no-dashboard", "--host=127.0.0.1"
-        self.workers.append(self.start(*arguments, first=first, **how))
-        wait_until(lambda: len(self._known()) > known)
-
-    def _known(self) -> dict[str, int]:
         from distributed import Client
 
+        arguments = "worker", self.address, "--nthreads=1", "--no-nanny", "--no-dashboard", "--host=127.0.0.1"
         with Client(self.address, set_as_default=False) as client:
-            return dict(client.nthreads())
+            known = len(client.nthreads())
+            self.workers.append(self.start(*arguments, first=first, **how))
+            client.wait_for_workers(known + 1, timeout=60)
 
     def flags(self) -> tuple[str, ...]:
         """Return what a command needs to score here."""
         return "--engine", "dask", "--scheduler", self.address
 
 
-def wait_until(is_so: Callable[[], bool]) -> None:
-    """Wait for something that takes a while."""
-    end = time.monotonic() + 60
-    while not is_so():
-        assert time.monotonic() < end
-        time.sleep(0.05)
+class Pipe:
+    """A named pipe that another process writes a word into, once."""
+
+    def __init__(self, path: Path) -> None:
+        os.mkfifo(path)
+        self._end = os.open(path, os.O_RDONLY | os.O_NONBLOCK)
+
+    def word(self) -> str:
+        """Wait for the word."""
+        assert select([self._end], [], [], 60)[0], "nothing was written"
+        os.set_blocking(self._end, True)
+        with os.fdopen(self._end, encoding="utf-8") as pipe:
+            return pipe.read()
 
 
 @contextmanager
@@ -87,11 +91,10 @@ def started(folder: Path, workers: int, **environ: str) -> Iterator[Cluster]:
     """Give a cluster with so many workers."""
     with ExitStack() as ends:
         found = Cluster(folder, ends)
-        said = folder / "scheduler.json"
-        where = "--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={said}"
+        said = Pipe(folder / "scheduler.json")
+        where = "--host=127.0.0.1", "--port=0", "--no-dashboard", f"--scheduler-file={folder / 'scheduler.json'}"
         found.start("scheduler", *where, **environ)
-        wait_until(lambda: said.exists() and said.read_text("utf-8").endswith("}"))
-        found.address = json.loads(said.read_text("utf-8"))["address"]
+        found.address = json.loads(said.word())["address"]
         for _ in range(workers):
             found.worker()
         yield found
@@ -218,21 +221,22 @@ def test_a_worker_killed_midway_loses_nothing(
 ) -> None:
     monkeypatch.setattr(cluster, "LINES", 10)
     # Whoever is the first to have a third part never comes to an end of it.
+    stuck = Pipe(tmp_path / "stuck")
     first = (
-        "import os, time; from safe_gate.inputs import rules; made, calls = rules.made, []\n"
+        "import os, pathlib, threading; from safe_gate.inputs import rules; made, calls = rules.made, []\n"
         "def slow(*recipe):\n"
         "    calls.append(1)\n"
         "    try:\n"
-        f"        if len(calls) == 3: os.write(os.open({str(tmp_path / 'stuck')!r}, os.O_CREAT | os.O_EXCL | os.O_WRONLY), str(os.getpid()).encode()); time.sleep(600)\n"
+        f"        if len(calls) == 3: os.mkdir({str(tmp_path / 'first')!r}); pathlib.Path({str(tmp_path / 'stuck')!r}).write_text(str(os.getpid())); threading.Event().wait()\n"
         "    except FileExistsError: pass\n"
         "    return made(*recipe)\n"
         "rules.made = slow\n"
     )
-    stuck = tmp_path / "stuck"
+    killed: list[int] = []
 
     def kill() -> None:
-        wait_until(lambda: stuck.exists() and bool(stuck.read_text("utf-8")))
-        os.kill(int(stuck.read_text("utf-8")), signal.SIGKILL)
+        killed.append(int(stuck.word()))
+        os.kill(killed[0], signal.SIGKILL)
 
     with started(tmp_path, workers=0) as found:
         for _ in range(2):
@@ -241,7 +245,8 @@ def test_a_worker_killed_midway_loses_nothing(
         killer.start()
         shared = safe_gate("eval", "--cases", DATA, "--out", "two.json", *found.flags())
         killer.join()
-        wait_until(lambda: -signal.SIGKILL in [worker.poll() for worker in found.workers])
+        (worker,) = (worker for worker in found.workers if worker.pid in killed)
+        assert worker.wait(timeout=60) == -signal.SIGKILL
     alone = safe_gate("eval", "--cases", DATA, "--out", "one.json")
     assert (shared.code, shared.err) == (alone.code, "")
     assert Path("two.json").read_bytes() == Path("one.json").read_bytes()
@@ -259,16 +264,16 @@ def test_cases_that_end_every_worker_are_a_run_without_a_verdict(safe_gate: Safe
 
 
 def test_a_scheduler_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, tmp_path: Path) -> None:
-    stuck = tmp_path / "stuck"
+    stuck = Pipe(tmp_path / "stuck")
     first = (
-        f"import pathlib, time; from safe_gate.inputs import rules; "
-        f"rules.made = lambda *_: (pathlib.Path({str(stuck)!r}).touch(), time.sleep(600))"
+        f"import pathlib, threading; from safe_gate.inputs import rules; "
+        f"rules.made = lambda *_: (pathlib.Path({str(tmp_path / 'stuck')!r}).write_text(''), threading.Event().wait())"
     )
     with started(tmp_path, workers=0) as found:
         found.worker(first)
 
         def kill() -> None:
-            wait_until(stuck.exists)
+            stuck.word()
             found.ends.close()
 
         killer = Thread(target=kill)

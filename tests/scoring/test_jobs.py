@@ -8,11 +8,13 @@ import os
 import signal
 import subprocess
 import sys
-import time
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from multiprocessing import active_children
 from pathlib import Path
+from select import select
+from typing import BinaryIO
 
 import pytest
 
@@ -61,51 +63,69 @@ def test_a_process_that_dies_is_a_run_without_a_verdict(safe_gate: SafeGate, mon
     assert not Path("o.json").exists()
 
 
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
+@dataclass(frozen=True)
+class Running:
+    """A run in a session of its own. All its processes hold a pipe, into which they write what happens."""
+
+    run: subprocess.Popen[bytes]
+    pipe: BinaryIO
+
+    def line(self) -> bytes:
+        """Wait for what is written next. Returns nothing when no process of the run is left."""
+        assert select([self.pipe], [], [], 60)[0], "nothing happens"
+        return self.pipe.readline()
+
+
+@contextmanager
+def running(*arguments: str) -> Iterator[Running]:
+    """Start a run that tells when it forks a process, and when it ignores interrupts."""
+    read, write = os.pipe()
+    code = f"""
+import os, signal, sys
+tell = lambda word: os.write({write}, word + b"\\n")
+os.register_at_fork(after_in_child=lambda: tell(b"forked"))
+change = signal.signal
+change(signal.SIGINT, signal.default_int_handler)  # whoever starts the tests may ignore it
+def changed(number, handler):
+    change(number, handler)
+    if (number, handler) == (signal.SIGINT, signal.SIG_IGN):
+        tell(b"ignores interrupts")
+signal.signal = changed
+from safe_gate.cli import main
+sys.exit(main())
+"""
+    command = [sys.executable, "-I", "-c", code, *arguments]
+    with (
+        os.fdopen(read, "rb", buffering=0) as pipe,
+        subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL, pass_fds=[write]) as run,
+    ):
+        os.close(write)
+        try:
+            yield Running(run, pipe)
+        finally:
+            with suppress(ProcessLookupError):
+                os.killpg(run.pid, signal.SIGKILL)
+
+
 @pytest.mark.parametrize("how", [signal.SIGTERM, signal.SIGKILL])
 def test_no_process_outlives_the_run_it_works_for(how: signal.Signals) -> None:
     cases = [turn(f"c{number}") for number in range(5_000)]
     write_cases(Path("c.jsonl"), *cases)
-    command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", "c.jsonl", "--jobs", "2"]
-    with subprocess.Popen(command, stdout=subprocess.DEVNULL) as run:
-        started = time.monotonic()
-        while len(children := alive({run.pid}, 1)) < 2 and time.monotonic() < started + 60:
-            time.sleep(0.05)
-        run.send_signal(how)
-    assert len(children) == 2
-    ended = time.monotonic()
-    while alive(children, 0) and time.monotonic() < ended + 30:
-        time.sleep(0.05)
-    assert not alive(children, 0)
+    with running("eval", "--cases", "c.jsonl", "--jobs", "2") as started:
+        assert [started.line() for _ in range(2)] == [b"forked\n"] * 2
+        started.run.send_signal(how)
+        assert started.line() == b""
 
 
-def alive(wanted: set[int], field: int) -> set[int]:
-    """Return the processes that have one of these ids, or (field 1) one of these parents."""
-    found = set()
-    for entry in Path("/proc").iterdir():
-        with suppress(OSError):
-            if entry.name.isdecimal():
-                state, parent = (entry / "stat").read_text().rpartition(")")[2].split()[:2]
-                if state != "Z" and (int(entry.name), int(parent))[field] in wanted:
-                    found.add(int(entry.name))
-    return found
-
-
-@pytest.mark.skipif(sys.platform != "linux", reason="/proc tells which processes there are")
 def test_a_second_interrupt_ends_a_run_too() -> None:
     write_cases(Path("c.jsonl"), *(turn(f"c{n}") for n in range(4_000)))
-    heard = "signal.signal(signal.SIGINT, signal.default_int_handler)"  # whoever starts the tests may ignore it
-    code = f"import signal, sys; {heard}; from safe_gate.cli import main; sys.exit(main())"
-    command = [sys.executable, "-I", "-c", code, "run", "--synthesis-cases", "c.jsonl", "--jobs", "2"]
-    with subprocess.Popen(command, start_new_session=True, stdout=subprocess.DEVNULL) as run:
-        started = time.monotonic()
-        while len(alive({run.pid}, 1)) < 2 and time.monotonic() < started + 60:
-            time.sleep(0.05)
-        for _ in range(2):
-            os.killpg(run.pid, signal.SIGINT)
-            time.sleep(0.1)
-        run.wait(timeout=30)
-    assert run.returncode == 130
+    with running("run", "--synthesis-cases", "c.jsonl", "--jobs", "2") as started:
+        assert [started.line() for _ in range(2)] == [b"forked\n"] * 2
+        os.killpg(started.run.pid, signal.SIGINT)
+        assert started.line() == b"ignores interrupts\n"
+        os.killpg(started.run.pid, signal.SIGINT)
+        started.run.wait(timeout=30)
+    assert started.run.returncode == 130
     assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
 
 
