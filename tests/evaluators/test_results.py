@@ -35,6 +35,7 @@ def assert_same(name: str, entries: list[dict[str, Any]]) -> None:
         assert EVALUATORS[name].value(entry) == RESULTS[name].from_json(entry)
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("settings", [(), ("--profile", "spec"), ("--text", "none")], ids=["standard", "spec", "none"])
 @pytest.mark.parametrize("name", LINES)
 def test_results_of_cases_are_read_and_written_alike(safe_gate: SafeGate, name: str, settings: tuple[str, ...]) -> None:

@@ -269,6 +269,7 @@ def test_a_misspelt_group_is_named_with_the_faults_of_cases(safe_gate: SafeGate,
     assert "tags.work" not in ran.err
 
 
+@pytest.mark.untraced
 def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
     names = [f"{i} " + "@." * 75 for i in range(200)]
     own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}, "optional": True}

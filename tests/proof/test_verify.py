@@ -183,6 +183,7 @@ def with_altered(report: Any, path: tuple[str | int, ...]) -> Any:
     return copy
 
 
+@pytest.mark.untraced
 @pytest.mark.thorough
 def test_no_value_can_be_altered_unseen(safe_gate: SafeGate, made: dict[str, Any]) -> None:
     free = {("source", "path"), ("source", "line"), ("provenance", "commit")}  # and generated_at: when and where
@@ -369,6 +370,7 @@ def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: Sa
     assert safe_gate("verify", write(signed(held))).code == 1
 
 
+@pytest.mark.untraced
 @pytest.mark.thorough
 def test_digests_know_no_order_of_cases_and_no_files(safe_gate: SafeGate, tmp_path: Path) -> None:
     turns = [turn(f"t{i}", assistant=BAD if i % 2 else turn("")["assistant"], tags=[f"g{i % 3}"]) for i in range(5)]

@@ -520,6 +520,7 @@ def file(untrusted: Callable[..., None]) -> dict[str, Any]:
     return found
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.soak)])
 def test_no_text_of_an_untrusted_report_can_act(
     file: dict[str, Any], publish: Publish, github: GitHub, step: int
@@ -552,6 +553,7 @@ def test_no_text_of_an_untrusted_report_can_act(
     assert min(refused, shown) > 5 / step, "some must be refused and some shown"
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("step", [3, pytest.param(1, marks=pytest.mark.soak)])
 @pytest.mark.parametrize("number", [-1, 10**30])
 def test_no_number_of_an_untrusted_report_breaks_the_trusted_run(

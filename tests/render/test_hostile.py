@@ -368,6 +368,7 @@ SOURCES = (
 )
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("mode", MODES, ids=" ".join)
 @pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.__name__)
 def test_hostile_names_and_needles_break_no_surface(
@@ -395,6 +396,7 @@ def file_names() -> list[str]:
     ]
 
 
+@pytest.mark.untraced
 def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path) -> None:
     folder = tmp_path / "names"
     folder.mkdir()
@@ -447,6 +449,7 @@ def test_a_hostile_pattern_that_matches_nothing_breaks_no_surface(name: str, sur
     assert list(broken(PROBES, shown)) == []
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize(
     "command",
     [
@@ -484,6 +487,7 @@ def test_hostile_names_and_needles_break_no_other_command(
     assert list(broken(PROBES, found)) == []
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("attack", [*ATTACKS.values(), *SHORT_ATTACKS], ids=lambda attack: ascii(attack)[:30])
 def test_hostile_settings_and_variables_break_no_doctor(
     attack: str, safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

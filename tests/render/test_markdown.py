@@ -152,6 +152,7 @@ def test_where_no_link_can_lead_to_a_case_its_place_is_named(judged: Callable[..
     assert f"| 🔴 | <code>{WIDE} 0</code><br><code>b<wbr>&#46;json<wbr>&#58;1</code> | Fail: " in text
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("number", [1, 3, 60, 300])
 def test_the_ladder_is_full_then_failures_then_counts(judged: Callable[..., Report], number: int) -> None:
     report = judged(number)
@@ -193,6 +194,7 @@ def test_a_text_of_exactly_the_limit_is_taken_and_one_byte_more_is_not(judged: C
     assert "| Metric |" not in nameless
 
 
+@pytest.mark.untraced
 def test_cut_tables_say_how_many_are_missing(judged: Callable[..., Report]) -> None:
     report = judged(300)
     full = scorecard(ReportView(report), limit=10 * SUMMARY_LIMIT)
@@ -211,6 +213,7 @@ def test_as_many_cases_are_shown_as_there_is_room_for(judged: Callable[..., Repo
     assert limit - size(max(rows, key=size)) < size(text) <= limit
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("name", ["\U000e0041" * 159, ":" * 150 + "@" * 8])
 def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_gate: SafeGate, name: str) -> None:
     names = [f"{name}{i}" for i in range(8)]
@@ -257,6 +260,7 @@ def test_names_as_long_as_they_get_once_escaped_leave_the_comment_its_size(safe_
     assert "Only the rules fit here" in nameless
 
 
+@pytest.mark.untraced
 @pytest.mark.parametrize("number", [1, 30, 2_000])
 def test_problems_step_down_too(safe_gate: SafeGate, number: int) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"{WIDE} {i}", checks=[WIDE * 40]) for i in range(number)))

@@ -29,7 +29,7 @@ MARK = "kanari"  # in every recorded text; what a text is replaced by takes its 
 WORDS = MARK  # a harmless text
 hostile_text = st.one_of(any_text, st.sampled_from([*ATTACKS.values(), *SHORT_ATTACKS]))
 modest = examples(few=6, many=30)
-pytestmark = pytest.mark.thorough
+pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
 
 @pytest.fixture

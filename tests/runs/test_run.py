@@ -270,6 +270,7 @@ def test_what_the_rules_allow_does_not_crowd_out_what_breaks_one(safe_gate: Safe
     assert listed()[:4] == ["t0", "t1", "t2", "s0"]
 
 
+@pytest.mark.untraced
 @pytest.mark.usefixtures("runner")
 def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: SafeGate) -> None:
     failing = [turn(f"t{i}", assistant=BAD) for i in range(250)]
@@ -809,6 +810,7 @@ def test_a_line_of_the_reply_stands_in_place_of_arithmetic(safe_gate: SafeGate) 
     assert "moping" not in text
 
 
+@pytest.mark.untraced
 def test_the_line_of_the_reply_is_the_same_with_several_processes_and_with_the_page(safe_gate: SafeGate) -> None:
     write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD if i % 3 else GOOD) for i in range(700)))
     texts = []

@@ -140,6 +140,7 @@ def ran(*arguments: str) -> tuple[int, str]:
     return code, out.getvalue()
 
 
+@pytest.mark.untraced
 @pytest.mark.thorough
 @examples(few=8, many=30)
 @given(SETS, SETS, SETTINGS, st.sampled_from([2, 3, 5, 4, 1]))
