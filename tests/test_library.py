@@ -253,7 +253,7 @@ def test_a_run_without_a_verdict_raises_with_the_sentences_of_the_command(settin
     with pytest.raises(GateError, match=re.escape(words)) as raised:
         run(**settings)
     assert raised.value.problems
-    assert str(raised.value).endswith("; correct the input and run again")
+    assert str(raised.value).endswith(" and run again")
     assert not re.search(r"(^|\W)--\w", str(raised.value))
     assert not Path("reports").exists()
 

@@ -35,7 +35,7 @@ class Command:
     `place` orders the commands in `--help`. `arguments` are what it takes besides the flags of settings, by name, as
     argparse takes them. `meanings` say what a setting does, by its name, where that is not what it does in a run.
     `judges` tells whether it has a verdict on a run; what it prints is then a log, which may get lost. `refuses_aloud`
-    tells whether reports and GitHub say, too, that it could not do its work.
+    tells whether reports and GitHub say, too, that it could not do its work. `verb` is its work.
     """
 
     place: int
@@ -45,6 +45,7 @@ class Command:
     meanings: Mapping[str, str] = field(default_factory=dict)
     judges: bool = False
     refuses_aloud: bool = False
+    verb: str = "judge"
 
 
 @dataclass(frozen=True, slots=True)
@@ -116,13 +117,23 @@ def run(read: Mapping[str, Any] | CannotJudge, argv: Sequence[str], environ: Map
         if refuses_aloud(argv) and began:
             options = reporting_options(_parsing.peeked(argv) | flags, environ)
             return _refuse(error.problems, options, effects)
-        return complain(error.problems, effects)
+        named = _named(argv)
+        return complain(error.problems, effects, named.verb if named else "judge")
 
 
 def refuses_aloud(argv: Sequence[str]) -> bool:
     """Tell whether a command line that fails is also reported in reports and to GitHub."""
+    named = _named(argv)
+    return named is not None and named.refuses_aloud
+
+
+def _named(argv: Sequence[str]) -> Command | None:
+    """Return the command that a command line names, None for none of ours."""
     name = next(iter(argv), "")
-    return name in commands.names() and commands.module(name).COMMAND.refuses_aloud
+    if name not in commands.names():
+        return None
+    found: Command = commands.module(name).COMMAND
+    return found
 
 
 def reporting_options(flags: Mapping[str, Any], environ: Mapping[str, str]) -> Options:

@@ -18,6 +18,7 @@ COMMAND = Command(
     place=14,
     summary="write recorded exchanges of other tools as cases: CSV, chat messages, promptfoo, Inspect and others",
     exit_codes="0 written, 3 a record that cannot become a case, or error",
+    verb="import",
     arguments={
         "sources": {"nargs": "+", "metavar": "SOURCE", "help": "files or globs of what other tools recorded"},
         "--out": {"required": True, "metavar": "PATH", "help": "write the cases to this file, as JSONL"},
@@ -76,7 +77,7 @@ def main(call: Call) -> int:
     for what, count in sorted(imported.left_out.items()):
         effects.out(f"Left out: {console.path_words(what)} ({plural(count, 'record')})")
     if imported.problems and not (arguments["skip_invalid"] and imported.is_whole):
-        code = complain(imported.problems.kept(), effects)
+        code = complain(imported.problems.kept(), effects, COMMAND.verb)
         hint = "; set --skip-invalid to leave these records out" if imported.is_whole else ""
         effects.err(f"Nothing is written{hint}")
         return code

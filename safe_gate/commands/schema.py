@@ -12,6 +12,7 @@ COMMAND = Command(
     place=16,
     summary="print a JSON Schema, such as config or waivers; list the names without one",
     exit_codes="0 printed, 3 no such schema",
+    verb="print the schema",
     arguments={"name": {"nargs": "?", "default": "", "metavar": "NAME", "help": "the schema; without it: all names"}},
 )
 

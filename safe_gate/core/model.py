@@ -144,8 +144,8 @@ class Problem:
     """One thing wrong with one input: where, in which case and field, and what was expected.
 
     `case_id` and `field` are empty where they do not apply. `message` may quote the input: it is
-    untrusted like the rest. Where it quotes recorded text `text_free` says the same without. `count` is 1, and of
-    the last of those that are kept of a file that of the others, too.
+    untrusted like the rest. Where it quotes recorded text `text_free` says the same without. `count` is 1; that of the
+    last one that is kept of its kind in a file includes those that are not.
     """
 
     place: Place

@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+import re
+from collections import Counter
+from collections.abc import Iterable
+from itertools import islice
 
 from safe_gate.core.model import Problem
 from safe_gate.core.records import replace
@@ -16,9 +19,13 @@ def in_order(problems: Iterable[Problem]) -> list[Problem]:
 MOST_KEPT = 1_000
 """The number of problems that a file, and a report, keeps. The rest are counted."""
 
+Kind = tuple[str, str, str]
+_INDEX = re.compile(r"\[[0-9]+\]")
+_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|[0-9]+')
+
 
 class Problems:
-    """Problems as they are found, in any order: the first of each file by their places, and how many there are.
+    """Problems as they are found, in any order: of each file the first ones of each kind, and how many there are.
 
     >>> from safe_gate.core.model import Place
     >>> found = Problems()
@@ -31,40 +38,48 @@ class Problems:
 
     def __init__(self) -> None:
         self._by_file: dict[str, list[Problem]] = {}
-        self._more: dict[str, int] = {}
 
     def add(self, problem: Problem) -> None:
         """Add a problem."""
         some = self._by_file.setdefault(problem.place.path, [])
         some.append(problem)
         if len(some) >= 2 * MOST_KEPT:
-            self._cut(problem.place.path)
-
-    def _cut(self, path: str) -> None:
-        some = in_order(self._by_file[path])
-        self._by_file[path] = some[:MOST_KEPT]
-        self._more[path] = self._more.get(path, 0) + number(some[MOST_KEPT:])
+            some[:] = first_of(some)
 
     def __bool__(self) -> bool:
         return bool(self._by_file)
 
     def kept(self) -> tuple[Problem, ...]:
         """Return the problems that are kept, in the order of their places within a file."""
-        for path in self._by_file:
-            self._cut(path)
-        return tuple(problem for path, some in self._by_file.items() for problem in _standing(some, self._more[path]))
-
-
-def _standing(some: Sequence[Problem], more: int) -> Iterator[Problem]:
-    """Yield problems. The last one counts for so many more."""
-    yield from some[:-1]
-    yield replace(some[-1], count=some[-1].count + more)
+        return tuple(problem for some in self._by_file.values() for problem in first_of(some))
 
 
 def first_of(problems: Iterable[Problem]) -> list[Problem]:
-    """Return the first problems by their places, as many as a report keeps. The last one counts for the rest too."""
-    ordered = in_order(problems)
-    return list(_standing(ordered[:MOST_KEPT], number(ordered[MOST_KEPT:]))) if ordered else []
+    """Return as many problems as a report keeps, by their places: the first of each kind, then the first others.
+
+    The last one of each kind counts for the rest of it too. If there are more kinds than a report keeps problems, the
+    very last one counts for the rest of all.
+    """
+    firsts: dict[Kind, Problem] = {}
+    rest: Counter[Kind] = Counter()
+    others = []
+    for one in in_order(problems):
+        kind = kind_of(one)
+        rest[kind] += one.count
+        if firsts.setdefault(kind, one) is not one:
+            others.append(one)
+    kept = in_order((*islice(firsts.values(), MOST_KEPT), *others[: max(0, MOST_KEPT - len(firsts))]))
+    last = {kind_of(one): place for place, one in enumerate(kept)}
+    counts = [1] * len(kept)
+    rest.subtract(map(kind_of, kept))
+    for kind, more in rest.items():
+        counts[last.get(kind, -1)] += more
+    return [replace(one, count=count) for one, count in zip(kept, counts, strict=True)]
+
+
+def kind_of(problem: Problem) -> Kind:
+    """Return what problems of one kind share: the file, the field, and the words without numbers and quotes."""
+    return problem.place.path, _INDEX.sub("[]", problem.field), _QUOTED.sub("", problem.message)
 
 
 def number(problems: Iterable[Problem]) -> int:

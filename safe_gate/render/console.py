@@ -5,13 +5,12 @@ No colours: a terminal gets them later, and may ask for narrower tables (`run/te
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
-from safe_gate.core.problems import in_order, number
+from safe_gate.core.problems import Kind, in_order, kind_of, number
 from safe_gate.core.records import replace
 from safe_gate.core.shown import Section, Table
 from safe_gate.render import tables, weakening
@@ -32,15 +31,13 @@ if TYPE_CHECKING:
     from safe_gate.render.view import ReportView
 
 MOST_EVIDENCE = 10
-MOST_PROBLEMS = 18
-"""So many kinds of problems of a file are shown. With the two lines that count them they are 20 lines."""
-_MOST_LINES = 10
+MOST_PROBLEMS = 19
+"""So many kinds of problems of a file are shown. With the line that counts the others they are 20 lines."""
 _MOST_OTHERS = 3
+_MOST_LINES = 2
 MOST_ROWS = 100
 """Tables of cases show this many rows unless everything is asked for."""
 
-_DIGITS = re.compile("[0-9]+")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 _REPORT = "see the JSON report"
 _VERBOSE = f"{_REPORT}, or --verbose"  # score, eval and compare have it, run and merge have not
 
@@ -160,11 +157,20 @@ def facts(title: str, found: Sequence[tuple[str, Words]]) -> str:
     return "\n".join((f"\n{title}:", *(f"  {name:<{width}}  {plain(words)}" for name, words in found)))
 
 
-def problems(found: Sequence[Problem]) -> str:
-    """Return problems as lines `path:line: id: field: message`, each kind once, then what they add up to."""
-    lines = _kinds(found)
-    lines.append(f"safe-gate: could not judge: {plural(number(found), 'problem')}; correct the input and run again")
-    return "\n".join(lines)
+def problems(found: Sequence[Problem], verb: str = "judge") -> str:
+    """Return problems as lines `path:line: id: field: message`, each kind once, then how many there are.
+
+    `verb` says what could not be done. Of a few lines in one file, the last line has the numbers.
+    """
+    places = {one.place for one in found}
+    named = [f"line {place.line}" for place in sorted(places) if place.line]
+    where = f" at {' and '.join(named)}" if len(named) == len(places) <= _MOST_LINES and _is_one_file(found) else ""
+    last = f"could not {verb}: {plural(number(found), 'problem')}; correct the input{where} and run again"
+    return "\n".join((*_kinds(found), f"safe-gate: {last}"))
+
+
+def _is_one_file(found: Sequence[Problem]) -> bool:
+    return len({one.place.path for one in found}) == 1
 
 
 def refusals(found: Sequence[Problem]) -> str:
@@ -173,39 +179,26 @@ def refusals(found: Sequence[Problem]) -> str:
 
 
 def _kinds(found: Sequence[Problem]) -> list[str]:
-    """Return the first problem of each kind and how many there are, by files, then the lines of all."""
-    files: dict[str, list[Problem]] = {}
+    """Return the first problem of each kind and how many of it there are, by files."""
+    files: dict[str, dict[Kind, list[Problem]]] = {}
     for one in in_order(found):
-        files.setdefault(one.place.path, []).append(one)
+        files.setdefault(one.place.path, {}).setdefault(kind_of(one), []).append(one)
     lines = []
-    for path, some in files.items():
-        kinds: dict[tuple[str, str], list[Problem]] = {}
-        for one in some:
-            kinds.setdefault(_kind(one), []).append(one)
-        alike = list(kinds.values())[:MOST_PROBLEMS]
-        lines += [problem(ones[0]) + _times(ones) for ones in alike]
-        if hidden := number(some) - sum(map(len, alike)):
+    for path, kinds in files.items():
+        alike = list(kinds.values())
+        lines += [problem(ones[0]) + _times(ones) for ones in alike[:MOST_PROBLEMS]]
+        if hidden := sum(map(number, alike[MOST_PROBLEMS:])):
             lines.append(f"... and {hidden} more in {plain(Untrusted(path))}")
-    for path, some in files.items():
-        numbers = sorted({one.place.line for one in some})
-        places = ", ".join(f"line {number}" for number in numbers[:_MOST_LINES] if number)
-        if places:
-            more = ", ..." if len(numbers) > _MOST_LINES else ""
-            lines.append(f"{plain(Untrusted(path))}: {plural(number(some), 'problem')}, {places}{more}")
     return lines
 
 
 def _times(ones: Sequence[Problem]) -> str:
-    """Return how many problems of one kind there are and the first other cases that have it, "" for one problem."""
-    others = [plain(Untrusted(name)) for name in dict.fromkeys(one.case_id for one in ones[1:]) if name]
+    """Return how many problems of one kind there are and where the first others are, "" for one problem."""
+    named = (one.case_id or (f"line {one.place.line}" if one.place.line else "") for one in ones)
+    _, *others = dict.fromkeys(named)
+    also = ", ".join(plain(Untrusted(name)) for name in others[:_MOST_OTHERS] if name)
     more = ", ..." if len(others) > _MOST_OTHERS else ""
-    also = f": also {', '.join(others[:_MOST_OTHERS])}{more}" if others else ""
-    return f" ({len(ones)} times{also})" if len(ones) > 1 else ""
-
-
-def _kind(one: Problem) -> tuple[str, str]:
-    """Return what problems of one kind have in common: the field and the words, without numbers and quotes."""
-    return _DIGITS.sub("", one.field), _QUOTED.sub("", one.message)
+    return f" ({number(ones)} times{': also ' * bool(also)}{also}{more})" if number(ones) > 1 else ""
 
 
 def problem(one: Problem) -> str:

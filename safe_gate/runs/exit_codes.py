@@ -12,7 +12,7 @@ EXIT_CODES = {Verdict.PASS: 0, Verdict.FAIL: 1, Verdict.ERROR: 3}
 """What `run` exits with; `score` and `eval` have the codes of their specs."""
 
 
-def complain(problems: Sequence[Problem], effects: Effects) -> int:
-    """Print all problems, because no report holds them. Return the exit code for "could not judge"."""
-    effects.err(console.problems(problems))
+def complain(problems: Sequence[Problem], effects: Effects, verb: str = "judge") -> int:
+    """Print all problems, because no report holds them, and what could not be done. Return the exit code for that."""
+    effects.err(console.problems(problems, verb))
     return EXIT_CODES[Verdict.ERROR]

@@ -53,3 +53,15 @@ def test_no_arguments_print_help_that_names_init_and_exit_3(safe_gate: Callable[
     assert (ran.code, ran.err) == (3, "")
     assert ran.out == safe_gate("--help").out
     assert "`safe-gate init`" in ran.out
+
+
+def test_a_command_that_does_not_judge_says_what_it_could_not_do(safe_gate: Callable[..., Ran]) -> None:
+    for arguments, words in (
+        (["schema", "nope"], "could not print the schema: 1 problem;"),
+        (["init", "extra"], "could not initialise: 1 problem;"),
+        (["import", "nowhere.csv", "--out", "o.jsonl"], "could not import: 1 problem;"),
+        (["import", "nowhere.csv"], "could not import: 1 problem;"),
+        (["nope"], "could not judge: 1 problem;"),
+    ):
+        ran = safe_gate(*arguments)
+        assert (ran.code, f"safe-gate: {words} correct the input and run again" in ran.err) == (3, True), ran.err

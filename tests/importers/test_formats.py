@@ -518,7 +518,8 @@ def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeG
     assert ran.code == 3
     assert "in.jsonl:2: is not valid JSON" in ran.err
     assert "in.jsonl:3: has no known pair of fields" in ran.err
-    assert "(3 times)" in ran.err
+    assert "(3 times: also line 4, line 5)" in ran.err
+    assert "could not import: 6 problems; correct the input and run again\nNothing is written" in ran.err
     assert "in.jsonl:6: is not an object" in ran.err
     assert "in.jsonl:7: is not UTF-8" in ran.err
     ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--skip-invalid")

@@ -136,14 +136,15 @@ def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe
     ran = safe_gate("run", "--synthesis-cases", "a.jsonl", "b.jsonl", "--jobs", jobs)
     assert ran.code == 3
     assert ran.err.splitlines() == [
-        "a.jsonl:1: assistant: is missing; expected text: the reply to judge (250 times)",
-        "a.jsonl:1: checks: is an empty list; expected a list of at least one check, each once (250 times)",
-        "a.jsonl:1: id: is missing; expected text of 1 to 200 characters, unique in the run (250 times)",
-        "a.jsonl:1: user: is missing; expected text: what the person wrote (250 times)",
-        "... and 1800 more in a.jsonl",
+        f"a.jsonl:1: {fault} (700 times: also line 2, line 3, line 4, ...)"
+        for fault in (
+            "assistant: is missing; expected text: the reply to judge",
+            "checks: is an empty list; expected a list of at least one check, each once",
+            "id: is missing; expected text of 1 to 200 characters, unique in the run",
+            "user: is missing; expected text: what the person wrote",
+        )
+    ] + [
         "b.jsonl:1: b0: user: is 1; expected text: what the person wrote (30 times: also b1, b2, b3, ...)",
-        f"a.jsonl: 2800 problems, {', '.join(f'line {n}' for n in range(1, 11))}, ...",
-        f"b.jsonl: 30 problems, {', '.join(f'line {n}' for n in range(1, 11))}, ...",
         "safe-gate: could not judge: 2830 problems; correct the input and run again",
     ]
     found = report()
@@ -174,3 +175,37 @@ def test_the_config_file_sets_the_bounds(safe_gate: SafeGate, setting: str) -> N
     ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
     assert ran.code == 3
     assert setting in ran.err
+
+
+def kinds_of(problems: list[dict[str, Any]]) -> set[str]:
+    return {one["field"] for one in problems}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_kind_of_problem_is_named_however_many_of_another_kind_come_first(safe_gate: SafeGate, jobs: str) -> None:
+    many = [turn(f"c{n}", foo=1) for n in range(1_500)]
+    write_cases(Path("a.jsonl"), *many, turn("x", checks=["nope"]), turn("c1"))
+    write_cases(Path("b.jsonl"), *(turn(f"b{n}", user=1, assistant=2, one=1, two=2) for n in range(1_000)))
+    for command in (("run", "--jobs", jobs, "--synthesis-cases"), ("validate",)):
+        ran = safe_gate(*command, "a.jsonl", "b.jsonl")
+        assert ran.code == 3
+        lines = ran.err.splitlines()
+        assert lines[0].startswith("a.jsonl:1: c0: foo: is not a known field")
+        assert lines[0].endswith(" (1500 times: also c1, c2, c3, ...)")
+        assert lines[1].startswith('a.jsonl:1501: x: checks[0]: "nope" is not allowed')
+        assert lines[2].startswith("a.jsonl:1502: c1: id: appears at a.jsonl:2 too")
+        assert [line.endswith(" (1000 times: also b1, b2, b3, ...)") for line in lines[3:7]] == [True] * 4
+        assert lines[7:] == ["safe-gate: could not judge: 5502 problems; correct the input and run again"]
+    kept = report()["problems"]
+    assert len(kept) == 1_000
+    assert kinds_of(kept) == {"foo", "checks[0]", "id", "user", "assistant", "one", "two"}
+
+
+@pytest.mark.parametrize("fields", [300, 2_500])
+def test_other_fields_are_other_kinds(safe_gate: SafeGate, fields: int) -> None:
+    write_cases(Path("a.jsonl"), *(turn(f"c{n}", **{f"zz{n}": 1}) for n in range(fields)))
+    lines = safe_gate("validate", "a.jsonl").err.splitlines()
+    known = "is not a known field; your own names start with x_"
+    assert lines[:19] == [f"a.jsonl:{n + 1}: c{n}: zz{n}: {known}" for n in range(19)]
+    assert lines[19] == f"... and {fields - 19} more in a.jsonl"
+    assert lines[20:] == [f"safe-gate: could not judge: {fields} problems; correct the input and run again"]

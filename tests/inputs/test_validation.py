@@ -74,8 +74,6 @@ def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> N
         "c.jsonl:2: b: expected.topic_pivot: is \"yes\"; expected true (pass), false (fail) or null (not applicable)",
         "c.jsonl:2: b: extra: is not a known field; your own names start with x_",
         "c.jsonl:3: a: id: appears at c.jsonl:1 too; expected ids that are unique in the run",
-        "b.json: 1 problem, line 1",
-        "c.jsonl: 4 problems, line 1, line 2, line 3",
         "safe-gate: could not judge: 5 problems; correct the input and run again",
     ]  # fmt: skip
 
@@ -196,7 +194,7 @@ def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, comman
     write_cases(Path("a.jsonl"), *(turn(f"{n}", **{letter: 1}) for n, letter in enumerate(letters)))
     ran = safe_gate(*command, "a.jsonl")
     assert sum("a.jsonl" in line for line in ran.err.splitlines()) == 20
-    assert "\n... and 8 more in a.jsonl\n" in ran.err
+    assert "\n... and 7 more in a.jsonl\n" in ran.err
 
 
 @pytest.mark.parametrize(
@@ -264,7 +262,7 @@ def test_a_file_name_cannot_break_a_line_or_speak_to_the_runner(safe_gate: SafeG
     write_cases(Path(name), turn("a", checks=[]))
     ran = safe_gate("eval", "--cases", "*.jsonl")
     assert ran.code == 3
-    assert len(ran.err.splitlines()) == 3
+    assert len(ran.err.splitlines()) == 2
     assert "##[" not in ran.err
     assert not any(line.lstrip().startswith("::") for line in ran.err.splitlines())
 
@@ -446,7 +444,7 @@ def test_validate_knows_outputs_behind_a_line_that_is_not_json(safe_gate: SafeGa
     Path("all.jsonl").write_text('{"test_id"\n' + Path("b.outputs.jsonl").read_text("utf-8"), "utf-8")
     ran = safe_gate("validate", "all.jsonl")
     assert ran.err.startswith("all.jsonl:1: is not valid JSON: it breaks off")
-    assert "all.jsonl: 1 problem, line 1" in ran.err
+    assert "could not judge: 1 problem; correct the input at line 1 and run again" in ran.err
 
 
 @pytest.mark.parametrize("name", ["c.JSONL", "c.ndjson", "cases"])

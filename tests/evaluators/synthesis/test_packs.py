@@ -259,7 +259,7 @@ def test_what_is_wrong_with_a_pack_is_said_with_its_line(safe_gate: SafeGate) ->
     ids = [number for number, line in lines if '"id": ' in line]
     (text_line,) = (number for number, line in lines if "Nothing." in line)
     (defines,) = (number for number, line in lines if '"defines"' in line)
-    assert [one.partition(": ")[0] for one in ran.err.splitlines()[:-2]] == [
+    assert [one.partition(": ")[0] for one in ran.err.splitlines()[:-1]] == [
         f"own.json:{number}" for number in (ids[1], text_line, ids[3], ids[4] - 1, defines, defines + 1)
     ]
 
