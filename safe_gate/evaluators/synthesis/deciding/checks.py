@@ -4,7 +4,8 @@ A team's pack defines a check in the same form (`defines` of `rule-pack.schema.j
 
 A check applies where the message has a clause of one of the groups `applies`, always if that is not there. Such a
 clause does not count in a sentence of the message that is of a group of `not_in`, and after a message of a group of
-`only_crisis_after` only a grave one does. After a message of a group of `void_after` nothing in the reply counts.
+`only_crisis_after` only a grave one does. After a message of a group of `void_after` nothing in the reply counts
+but what a rule says `counts_after` it.
 Clauses of the groups `for` speak for the reply, those of `against` against it. `decides` says how:
 
 | `decides` | a reply passes with |

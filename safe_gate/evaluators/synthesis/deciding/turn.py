@@ -179,7 +179,7 @@ class Turn:
                 return found, self._words(self._held(found)[here])
             groups = () if match.rule.is_crisis else check.only_crisis_after
         else:
-            groups = check.void_after
+            groups = tuple(group for group in check.void_after if group not in match.rule.counts_after)
         groups = (*groups, *match.rule.unless_message)
         if groups not in self._asked:
             asked = {group: self._held(group, self.asked_from) for group in groups}

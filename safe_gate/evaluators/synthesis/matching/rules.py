@@ -39,9 +39,10 @@ class Rule:
     `unless` are phrases that may not be in the sentence, `unless_near` not within twelve tokens of a match,
     `unless_before` and `unless_after` not right beside it; of `before` and `after` one must be there. `cancelled_by`
     are word classes of which none may stand earlier in the clause, `unless_message` groups of which the person's
-    message may hold none; `is_crisis` says that what is disclosed is grave, whatever the message asks. `origin` says
-    where the rule is from: "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that
-    hold a learned phrase are of its group.
+    message may hold none, `counts_after` groups of which it may hold one though the check then counts nothing else;
+    `is_crisis` says that what is disclosed is grave, whatever the message asks. `origin` says where the rule is from:
+    "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that hold a learned phrase are
+    of its group.
     """
 
     id: str
@@ -51,6 +52,7 @@ class Rule:
     quoted: bool
     cancelled_by: tuple[tuple[str, str], ...]
     unless_message: tuple[str, ...]
+    counts_after: tuple[str, ...]
     is_crisis: bool
     origin: str
     inside: int
@@ -84,6 +86,7 @@ class Rule:
             quoted=rule.get("quoted", False),
             cancelled_by=tuple((name, _inlined(f"{{{name}}}", own)) for name in rule.get("cancelled_by", ())),
             unless_message=tuple(rule.get("unless_message", ())),
+            counts_after=tuple(rule.get("counts_after", ())),
             is_crisis=rule.get("crisis", False),
             origin="learned" if isinstance(origin, dict) else origin,
             inside=inside,
