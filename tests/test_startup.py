@@ -66,11 +66,10 @@ def test_settings_are_the_same_whether_pydantic_is_imported_or_not(
         assert resolved() == quick
 
 
-_TABLES = {"inspect", "tabulate", "wcwidth"}
+_TABLES = {"tabulate", "wcwidth"}
 _SETTINGS = {
     "annotated_types",
     "dotenv",
-    "inspect",
     "pydantic",
     "pydantic_core",
     "pydantic_settings",
@@ -79,7 +78,7 @@ _SETTINGS = {
 }
 _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "version": (["--version"], set()),
-    "help": (["--help"], {"inspect", "report", "synthesis"}),
+    "help": (["--help"], {"report", "synthesis"}),
     "help of a command": (["score", "--help"], set()),
     "score": (["score", "--batch", "b"], {"jsonschema_rs", "safe_v0", *_TABLES}),
     "score as JSON": (["score", "--batch", "b", "--format", "json"], {"jsonschema_rs", "safe_v0"}),
@@ -95,7 +94,7 @@ _NEEDED: Mapping[str, tuple[list[str], set[str]]] = {
     "validate": (["validate", "c.jsonl"], {"jsonschema_rs", "report", "synthesis"}),
     "rows of Parquet": (
         ["validate", "c.parquet"],
-        {"cloudpickle", "inspect", "jsonschema_rs", "pyarrow", "report", "synthesis"},
+        {"cloudpickle", "jsonschema_rs", "pyarrow", "report", "synthesis"},
     ),
 }
 _COUNT = """
@@ -110,7 +109,6 @@ folders = {name.split(".")[2] for name in sys.modules if name.startswith("safe_g
 files = (getattr(sys.modules[name], "__file__", None) or "" for name in set(sys.modules) - before)
 names = {file.replace("\\\\", "/").rpartition("/site-packages/")[2].split("/")[0] for file in files if "site-packages" in file}
 folders |= {"report"} & {name.rpartition(".")[2] for name in sys.modules if name.startswith("safe_gate.core.")}
-folders |= {"inspect"} & sys.modules.keys()  # dataclasses of the standard library need it
 print(code, *folders, *(name.partition(".")[0] for name in names), file=sys.stderr)
 """
 

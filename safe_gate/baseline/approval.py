@@ -8,13 +8,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, replace
 from datetime import date
 from pathlib import Path
+from typing import NamedTuple
 
 from safe_gate.baseline import source
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.model import CannotJudge, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
-from safe_gate.core.records import NamedTuple, dataclass, replace
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Table
 from safe_gate.core.validate import suggestion

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -13,7 +14,6 @@ from safe_gate.baseline.source import Baseline
 from safe_gate.core.comparison import Against, Comparison
 from safe_gate.core.digests import digest
 from safe_gate.core.model import CannotJudge, JsonObject, Parts, Place, Problem
-from safe_gate.core.records import dataclass, fields, replace
 from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts

@@ -10,13 +10,13 @@ import os
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
+from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path, PurePath
 from typing import Protocol
 
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
-from safe_gate.core.records import dataclass
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.github import Api, repository

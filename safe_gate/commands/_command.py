@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
+from dataclasses import dataclass, field, fields, replace
 from functools import partial
 from pathlib import Path
 from typing import Any, TextIO
@@ -12,7 +13,6 @@ from typing import Any, TextIO
 from safe_gate import commands
 from safe_gate.commands import _parsing
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.records import dataclass, field, fields, replace
 from safe_gate.github.commands import Annotation
 from safe_gate.inputs import config_file, disk
 from safe_gate.publish.effects import Effects

@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.baseline import comparison
 from safe_gate.baseline.source import Baseline, is_missing
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
-from safe_gate.core.records import replace
 from safe_gate.evaluators import parts_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate import rules as gate_rules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from argparse import SUPPRESS
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import NoReturn
@@ -14,7 +15,6 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
-from safe_gate.core.records import replace
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, expansion
 from safe_gate.inputs import rules as own_rules

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
 
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge, Place, Problem, Untrusted, Verdict
-from safe_gate.core.records import dataclass, field
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import rules as own_rules
 from safe_gate.render.explain import Explanation, as_json, explanation, shown

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, InputFile, Problem, Verdict
 from safe_gate.core.problems import Problems
-from safe_gate.core.records import replace
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
 from safe_gate.inputs import rules as own_rules

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from functools import partial
 
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.core.records import replace
 from safe_gate.core.report import Earlier, Report
 from safe_gate.proof import verification
 from safe_gate.proof.verification import Standing

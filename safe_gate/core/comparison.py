@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import JsonObject, Test
-from safe_gate.core.records import NamedTuple, dataclass
 
 _OWN = frozenset({"baseline", "status", "without_baseline", "cluster_key", "replaces_baseline"})
 """The keys of a comparison that are no evaluator's."""

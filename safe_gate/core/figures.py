@@ -7,13 +7,13 @@ merged gives the bytes of one run.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
 from fractions import Fraction
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeVar
 
 from safe_gate.core.model import Phrase, Untrusted
-from safe_gate.core.records import dataclass
 
 _NAMED = 5  # names that a sentence lists of many
 _MOST_DIGITS = 12  # decimals: what is equal in so many differs by what doubles lose

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from enum import Enum, auto
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
 from safe_gate.core.model import Place
-from safe_gate.core.records import NamedTuple, dataclass
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject

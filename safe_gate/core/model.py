@@ -7,10 +7,9 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from enum import Enum, StrEnum, auto
-from typing import Any, NoReturn
-
-from safe_gate.core.records import NamedTuple, dataclass, field, replace
+from typing import Any, NamedTuple, NoReturn
 
 JsonObject = Mapping[str, Any]
 """A parsed JSON object whose shape a schema in `schemas/` has already vouched for."""
@@ -59,7 +58,7 @@ Phrase = tuple[Words, ...]
 """Words in a row, shown without anything between them."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, order=True)
 class Place:
     """Where something stands: a file and a line counted from 1, or 0 for the file as a whole.
 
@@ -69,9 +68,6 @@ class Place:
     path: str
     line: int = 0
     column: int = field(default=0, compare=False)
-
-    def __lt__(self, other: Place) -> bool:
-        return (self.path, self.line) < (other.path, other.line)
 
     def within(self, folder: str) -> str:
         """Return the file's path from the repository's root, given the working folder's; "" if it lies outside.

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -12,7 +13,6 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import percent, plural, share
 from safe_gate.core.given import Grouping, OwnFile, Shipped
 from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Place, Severity, Test, Untrusted
-from safe_gate.core.records import dataclass
 from safe_gate.core.rules import ALL, Rule, Share, anything
 from safe_gate.core.shown import Finding, Rate, Section, Table
 from safe_gate.core.views import View

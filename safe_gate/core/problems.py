@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from itertools import islice
 
 from safe_gate.core.model import Problem
-from safe_gate.core.records import replace
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:

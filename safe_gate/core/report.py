@@ -7,12 +7,12 @@ evaluator made it; its `results` are read one at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 
 from safe_gate.core.comparison import Comparison, Weakened
 from safe_gate.core.model import InputFile, JsonObject, Parts, Place, Problem, RuleOutcome, Verdict
 from safe_gate.core.problems import number
-from safe_gate.core.records import NamedTuple, dataclass, replace
 
 SCHEMA_VERSION = 1
 

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Severity
-from safe_gate.core.records import NamedTuple, dataclass
 from safe_gate.core.stats import wilson
 
 

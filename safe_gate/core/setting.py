@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal, get_args, get_origin, get_type_hints
-
-from safe_gate.core.records import dataclass, field, fields
 
 ALL = "all"
 """The entry of a setting by check or metric that applies to all of them."""

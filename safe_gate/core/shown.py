@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from safe_gate.core.model import Phrase, Place, Severity, Untrusted, Words
-from safe_gate.core.records import NamedTuple, dataclass
 
 
 class Side(StrEnum):

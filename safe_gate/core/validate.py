@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import islice
 from operator import getitem
@@ -17,7 +18,6 @@ from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import Path
-from safe_gate.core.records import dataclass
 
 if TYPE_CHECKING:
     import jsonschema

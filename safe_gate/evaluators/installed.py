@@ -9,11 +9,11 @@ from __future__ import annotations
 import re
 import site
 from collections.abc import Iterator, Mapping
+from dataclasses import fields
 from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import Place, Problem, reason
-from safe_gate.core.records import fields
 
 GROUP = "safe_gate.evaluators"
 """The group of entry points. Each names an `Evaluator`, such as `json = "my_package:EVALUATOR"`."""

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pathlib import Path
-
-from safe_gate.core.records import dataclass
 
 
 @dataclass(frozen=True, slots=True, eq=False)

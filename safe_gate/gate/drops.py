@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, fields
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any
@@ -10,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 from safe_gate.core import stats
 from safe_gate.core.figures import apart, fixed, plural
 from safe_gate.core.model import RuleOutcome, Test
-from safe_gate.core.records import dataclass, fields
 from safe_gate.evaluators import EVALUATORS, parts_of
 
 if TYPE_CHECKING:

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 
 from safe_gate.core.model import JsonObject, Parts
-from safe_gate.core.records import dataclass
 from safe_gate.evaluators import EVALUATORS
 
 Limits = Mapping[str, Mapping[str, Mapping[str, float]]]

@@ -11,12 +11,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 
 from safe_gate.core import stats
 from safe_gate.core.comparison import Added, Change, Compared, ComparedCases, Interval, MetricChange, Removed
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Outcome, Parts, Test
-from safe_gate.core.records import dataclass, replace
 from safe_gate.evaluators import EVALUATORS, outcomes_of
 from safe_gate.gate.drops import Guards, metrics_of
 

@@ -7,11 +7,11 @@ Pure. Evaluators measure; this module says what is good enough. `drops` judges t
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Verdict
-from safe_gate.core.records import dataclass, field, replace
 from safe_gate.core.report import Found, Waivers
 from safe_gate.core.rules import Rule
 from safe_gate.evaluators import EVALUATORS

@@ -6,10 +6,9 @@ Pure. A waiver changes no score and no result: it says which failures the gate's
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from safe_gate.core.model import Failure, JsonObject, Parts
-from safe_gate.core.records import NamedTuple
 from safe_gate.evaluators import EVALUATORS
 
 if TYPE_CHECKING:

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.comparison import Against, Weakened, Weakening
 from safe_gate.core.figures import plural
 from safe_gate.core.given import PackFact, Way
 from safe_gate.core.model import RuleOutcome
-from safe_gate.core.records import dataclass, field, replace
 from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.gate import limits

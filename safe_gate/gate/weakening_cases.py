@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
 from safe_gate.core.comparison import Weakening
 from safe_gate.core.model import JsonObject
-from safe_gate.core.records import dataclass
 from safe_gate.evaluators import EVALUATORS
 
 

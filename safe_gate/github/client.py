@@ -13,14 +13,13 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
 from email.utils import parsedate_to_datetime
-from typing import Any
+from typing import Any, NamedTuple
 from urllib.parse import urljoin, urlsplit
 
 import requests
 from urllib3.exceptions import HTTPError, LocationValueError, ReadTimeoutError
 
 from safe_gate.core.deadline import within
-from safe_gate.core.records import NamedTuple
 from safe_gate.github import ApiError, Refusal
 
 _MOST_PAGES = 100  # of 100 comments each: a server whose pages never end must not hold the job

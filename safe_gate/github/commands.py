@@ -6,12 +6,12 @@ Escaped as `@actions/core` does: `%` first, then line ends; in properties `:` an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Place, Problem, Severity, Untrusted
 from safe_gate.core.problems import in_order, number
-from safe_gate.core.records import dataclass, replace
 from safe_gate.core.shown import Finding
 from safe_gate.render.console import problem as problem_line
 from safe_gate.render.untrusted import plain, quoted

@@ -10,10 +10,10 @@ import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from typing import Any
+from dataclasses import dataclass, replace
+from typing import Any, NamedTuple
 from urllib.parse import quote
 
-from safe_gate.core.records import NamedTuple, dataclass, replace
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.github.event import NO_RUN, Run
 

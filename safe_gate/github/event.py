@@ -9,11 +9,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import Origin
-from safe_gate.core.records import NamedTuple, dataclass, replace
 
 OF_A_HEAD = ("pull_request", "pull_request_review", "pull_request_review_comment")
 """The events of a pull request whose workflow is that of its head, merged."""

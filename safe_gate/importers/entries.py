@@ -5,10 +5,10 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Mapping
+from dataclasses import dataclass, field
 
 from safe_gate.core.given import Exchange, Imports, Lines
 from safe_gate.core.model import JsonObject
-from safe_gate.core.records import dataclass, field
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats import Row
 from safe_gate.importers.formats._chat import parsed

@@ -11,10 +11,9 @@ import csv
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
-from safe_gate.core.records import NamedTuple
 
 MOST = 64 << 20
 """So many bytes or characters an item of a list, and a field of CSV, may have."""

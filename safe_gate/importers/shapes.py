@@ -12,9 +12,8 @@ import zlib
 from collections.abc import Iterator
 from io import TextIOWrapper
 from itertools import islice
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
-from safe_gate.core.records import NamedTuple
 from safe_gate.importers import formats, parquet, records
 from safe_gate.importers.formats import Format, Record, Refused
 from safe_gate.importers.records import NotReadable

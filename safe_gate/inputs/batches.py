@@ -7,12 +7,12 @@ from collections.abc import Sequence
 from itertools import compress
 from operator import not_
 from pathlib import Path
+from typing import NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import Place, Problem
-from safe_gate.core.records import NamedTuple
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import disk, expansion, folders, kinds
 from safe_gate.inputs.disk import HERE, shown

@@ -4,18 +4,18 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
+from dataclasses import dataclass
 from io import BytesIO
 from itertools import count as counting
 from itertools import islice
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 from safe_gate.core.jsontext import (
     JsonError,
     parse_bounded,
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.records import NamedTuple, dataclass
 from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
 from safe_gate.settings.options import Options

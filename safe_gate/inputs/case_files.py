@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
-from safe_gate.core.records import replace
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, expansion
 from safe_gate.inputs.batches import Expanded

@@ -7,13 +7,14 @@ from __future__ import annotations
 
 import posixpath
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
 from enum import StrEnum
 from fnmatch import fnmatchcase
 from itertools import accumulate, pairwise
 from operator import or_
+from typing import NamedTuple
 
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.records import NamedTuple, dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ import posixpath
 import re
 from collections.abc import Iterable, Iterator, Mapping, Set
 from contextlib import suppress
+from dataclasses import replace
 from functools import cache, partial
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from safe_gate.core.jsontext import (
     places,
 )
 from safe_gate.core.model import CannotJudge, Config, Located, PathKind, Place, Problem
-from safe_gate.core.records import replace
 from safe_gate.core.validate import Fault
 from safe_gate.inputs import folders
 from safe_gate.inputs.checked import line_of, problems_of

@@ -9,6 +9,7 @@ import json
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from itertools import count
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,6 @@ from typing import Any
 from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.core.records import dataclass, replace
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import item_places
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
-from safe_gate.core.records import dataclass
 from safe_gate.inputs import blocks, checked, disk, expansion, kinds, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
 from safe_gate.inputs.disk import HERE, shown

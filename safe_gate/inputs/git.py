@@ -14,11 +14,11 @@ import shutil
 import subprocess
 import time
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cache
 from tempfile import TemporaryFile
 from typing import IO
 
-from safe_gate.core.records import replace
 from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999

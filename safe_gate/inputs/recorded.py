@@ -8,6 +8,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
 from typing import Any
@@ -15,7 +16,6 @@ from typing import Any
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import InputFile, JsonObject, Place, Problem
-from safe_gate.core.records import dataclass
 from safe_gate.importers import parquet
 from safe_gate.inputs.blocks import (
     BOUNDS,

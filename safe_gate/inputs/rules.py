@@ -5,13 +5,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from functools import lru_cache
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest as digest_of
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import OwnFile, PackFact
 from safe_gate.core.model import CannotJudge, JsonObject, Problem
-from safe_gate.core.records import NamedTuple
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.shipped import Package
 from safe_gate.evaluators.shipped import shipped as of_module

@@ -11,11 +11,11 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import addend, digest, of_all, of_sum
 from safe_gate.core.model import JsonObject
-from safe_gate.core.records import NamedTuple, replace
 from safe_gate.core.report import Digests, Report
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 

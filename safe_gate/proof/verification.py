@@ -9,6 +9,7 @@ or a person added, and the output says so.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from enum import StrEnum
 from glob import escape
 from itertools import islice
@@ -19,7 +20,6 @@ from safe_gate import __version__
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Config, InputFile, Phrase, Place, Problem, Untrusted, Verdict
-from safe_gate.core.records import dataclass, replace
 from safe_gate.core.report import Digests, Earlier, Report, Waivers
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS

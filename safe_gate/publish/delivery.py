@@ -7,6 +7,7 @@ the file that `handover.py` describes.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from pathlib import Path
 from urllib.parse import quote
 
@@ -20,7 +21,6 @@ from safe_gate.core.model import (
     Untrusted,
     Verdict,
 )
-from safe_gate.core.records import replace
 from safe_gate.core.report import Report
 from safe_gate.github import commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context

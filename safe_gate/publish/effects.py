@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from safe_gate.core.records import dataclass
 from safe_gate.github import Api
 from safe_gate.github.event import Context
 from safe_gate.settings.options import Options

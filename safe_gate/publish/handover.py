@@ -7,11 +7,11 @@ stands: the report is validated with its schema, judged again by our own rules, 
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
-from safe_gate.core.records import dataclass, replace
 from safe_gate.core.report import Report, Waivers
 from safe_gate.gate import drops, waivers
 from safe_gate.gate import rules as gate_rules

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.core.model import (
@@ -13,7 +14,6 @@ from safe_gate.core.model import (
     Recorded,
     Verdict,
 )
-from safe_gate.core.records import replace
 from safe_gate.core.report import Report
 from safe_gate.github import Api, ApiError, Refusal, commands, comment
 from safe_gate.github.event import Context

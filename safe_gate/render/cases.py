@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Judgement, Place, Severity, Untrusted
-from safe_gate.core.records import dataclass
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Finding
 from safe_gate.evaluators import parts_of

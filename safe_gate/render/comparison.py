@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
 from safe_gate.core.model import JsonObject, Parts, Phrase, Severity, Test, Untrusted, Words
-from safe_gate.core.records import replace
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import View

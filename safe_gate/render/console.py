@@ -6,12 +6,12 @@ No colours: a terminal gets them later, and may ask for narrower tables (`run/te
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Phrase, Problem, RuleOutcome, Severity, Untrusted, Words
 from safe_gate.core.problems import Kind, in_order, kind_of, number
-from safe_gate.core.records import replace
 from safe_gate.core.shown import Section, Table
 from safe_gate.render import tables, weakening
 from safe_gate.render.comparison import notes

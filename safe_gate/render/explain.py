@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Judgement, Phrase, Untrusted, Words
-from safe_gate.core.records import dataclass
 from safe_gate.core.shown import Mark, Side
 from safe_gate.render.untrusted import plain, quoted
 

@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from itertools import accumulate, pairwise
 
 from safe_gate.core.figures import percent, plural
 from safe_gate.core.model import JsonObject, Phrase, Untrusted, Verdict, Words
-from safe_gate.core.records import dataclass
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Rate, Table
 from safe_gate.evaluators import EVALUATORS, parts_of

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
+from typing import NamedTuple
 
 from safe_gate.core.model import Phrase, Problem, RuleOutcome
-from safe_gate.core.records import NamedTuple, dataclass
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import EVALUATORS, parts_of

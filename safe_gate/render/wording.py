@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
+from dataclasses import dataclass, replace
 from heapq import nsmallest
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
 from safe_gate import evaluators
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import enumerated, first_few, plural
 from safe_gate.core.model import JsonObject, Parts, Phrase, RuleOutcome, Severity, Untrusted, Verdict, Words
-from safe_gate.core.records import NamedTuple, dataclass, replace
 from safe_gate.core.rules import ALL
 from safe_gate.core.shown import Cause, Finding, Section, Table
 from safe_gate.core.views import View

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
+from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
 
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.records import dataclass, field, replace
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs.commit_files import Pattern
 from safe_gate.inputs.disk import HERE

@@ -6,7 +6,9 @@ Effects arrive as arguments; nothing is shown or written here.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from types import MappingProxyType
+from typing import NamedTuple
 
 from safe_gate.baseline import comparison, source
 from safe_gate.core.comparison import Comparison
@@ -22,7 +24,6 @@ from safe_gate.core.model import (
     Recorded,
     Verdict,
 )
-from safe_gate.core.records import NamedTuple, replace
 from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Waivers
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import rules as gate_rules

@@ -8,12 +8,12 @@ import sys
 import warnings
 from collections.abc import Iterator, Mapping, Sequence
 from contextvars import copy_context
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict
-from safe_gate.core.records import dataclass, field, replace
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, present
 from safe_gate.inputs import config_file, disk

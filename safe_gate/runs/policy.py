@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass, field, fields
 
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.records import dataclass, field, fields
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate import limits
 from safe_gate.gate import rules as gate_rules

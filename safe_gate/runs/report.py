@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from safe_gate import __version__
 from safe_gate.core.model import InputFile, Problem, RuleOutcome, Verdict
 from safe_gate.core.problems import first_of
-from safe_gate.core.records import replace
 from safe_gate.core.report import Found, Provenance, Report, Tool
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.publish.effects import Effects

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge
-from safe_gate.core.records import replace
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
 from safe_gate.inputs import rules as own_rules

@@ -8,6 +8,7 @@ that were hashed, not as paths, and rules as their recipe, which each process co
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from dataclasses import dataclass, field, replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -17,7 +18,6 @@ from safe_gate.core.figures import Sum
 from safe_gate.core.given import Lines
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.core.records import dataclass, field, replace
 from safe_gate.inputs import blocks, recorded
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE

@@ -11,13 +11,13 @@ import json
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.core.records import dataclass
 from safe_gate.core.report import Provenance
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present

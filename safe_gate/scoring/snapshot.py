@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
-from safe_gate.core.records import dataclass, replace
 from safe_gate.core.report import Waiver
 from safe_gate.inputs import case_files, checked, disk
 from safe_gate.inputs import rules as own_rules

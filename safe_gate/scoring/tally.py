@@ -6,15 +6,15 @@ Rules are made of their recipe, once a process.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from itertools import groupby, islice
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.jsontext import offsets
 from safe_gate.core.model import JsonObject, Place, Problem
-from safe_gate.core.records import NamedTuple, replace
 from safe_gate.evaluators import EVALUATORS, without_texts
 from safe_gate.inputs import blocks, recorded
 from safe_gate.inputs import rules as own_rules

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.core.records import fields
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file

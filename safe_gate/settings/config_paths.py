@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Set
 from functools import cache
 from pathlib import PurePosixPath
+from typing import NamedTuple
 
 from safe_gate.core.given import Documents
 from safe_gate.core.model import Config, PathKind, Problem
-from safe_gate.core.records import NamedTuple
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.origins import Given
 

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from safe_gate.core.records import dataclass
+from dataclasses import dataclass
+
 from safe_gate.core.setting import POWER, option
 
 WAIVERS_FILE = "safe-gate.waivers.json"
@@ -11,7 +12,7 @@ WAIVERS_FILE = "safe-gate.waivers.json"
 _FILTERED = (*POWER, "score", "eval", "explain")
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Judging:
     """The settings that judge, and are of no evaluator."""
 

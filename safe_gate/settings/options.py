@@ -6,10 +6,10 @@ keys, the table in `docs/settings.md` and `action.yml` all follow from it (tests
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING, Any
 
-from safe_gate.core.records import dataclass
 from safe_gate.core.setting import AS_RUN, GROUPS, Group, Setting, option, settings_of
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.settings.judging import Judging
@@ -25,7 +25,7 @@ _READING = ("run", "power", "score", "eval", "explain", "rules", "publish", "ble
 __all__ = ["AS_RUN", "GROUPS", "Group", "Setting"]
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class General(Judging):
     """The settings of a run that are of no evaluator."""
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.model import Config, Place, Problem
-from safe_gate.core.records import dataclass
 from safe_gate.core.validate import masked, quote
 
 

@@ -11,10 +11,10 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
+from dataclasses import dataclass, fields, replace
 from typing import Any
 
 from safe_gate.core.model import CannotJudge, Config, PathKind, Place
-from safe_gate.core.records import dataclass, fields, replace
 from safe_gate.evaluators import PROBLEMS
 from safe_gate.settings.config_paths import moves
 from safe_gate.settings.contradictions import ADDRESSES, contradictions, unfit_address, unfit_addresses

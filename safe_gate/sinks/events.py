@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Judgement, Untrusted
 from safe_gate.core.problems import number
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.report import Report
 from safe_gate.evaluators import parts_of
 from safe_gate.render.untrusted import plain, quoted

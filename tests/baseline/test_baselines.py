@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -16,7 +17,6 @@ import pytest
 
 from safe_gate.baseline.source import Baseline, opened, patterns_of
 from safe_gate.core.model import CannotJudge
-from safe_gate.core.records import replace
 from safe_gate.core.report import Report
 from safe_gate.github import Api
 from safe_gate.github.client import Client

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
 from safe_gate.core.model import RuleOutcome, Verdict
-from safe_gate.core.records import replace
 from safe_gate.core.report import Found
 from safe_gate.evaluators.synthesis.names import REPORTED
 from safe_gate.gate.rules import LIMITS, Policy, judge, verdict

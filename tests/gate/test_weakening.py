@@ -7,6 +7,7 @@ import json
 import re
 import shutil
 from collections.abc import Callable, Iterator, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +16,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.given import PackFact
-from safe_gate.core.records import replace
 from safe_gate.core.report import Report, Waiver
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings

@@ -6,6 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator
+from dataclasses import fields
 from pathlib import Path
 from typing import Any
 
@@ -14,7 +15,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate import __version__
-from safe_gate.core.records import fields
 from safe_gate.core.report import Report
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.proof import differences

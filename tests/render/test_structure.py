@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +13,6 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place, Problem
-from safe_gate.core.records import replace
 from safe_gate.core.report import Report
 from safe_gate.evaluators import sections, without_texts
 from safe_gate.github.commands import annotated

@@ -9,6 +9,7 @@ import shutil
 import subprocess
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -16,7 +17,6 @@ from hypothesis import example, given, settings
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place, Problem, RuleOutcome, Untrusted, Verdict
-from safe_gate.core.records import replace
 from safe_gate.core.report import Provenance, Report, Tool
 from safe_gate.github.commands import MOST, Annotation, annotated
 from safe_gate.render.console import problem

@@ -5,13 +5,13 @@ from __future__ import annotations
 import math
 import subprocess
 import sys
+from dataclasses import replace
 
 import pytest
 import simulate as sim
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from safe_gate.core.records import replace
 from tests.support.cases import REPOSITORY
 
 pytestmark = pytest.mark.untraced

@@ -6,8 +6,7 @@ Each pattern is applied to one line, with `re.fullmatch`, and is linear in it (`
 from __future__ import annotations
 
 from enum import StrEnum
-
-from safe_gate.core.records import NamedTuple
+from typing import NamedTuple
 
 
 class NoReply(StrEnum):

@@ -7,9 +7,9 @@ import unicodedata
 from array import array
 from collections import Counter
 from collections.abc import Container, Iterator, Sequence
+from dataclasses import replace
 from functools import lru_cache
 
-from safe_gate.core.records import replace
 from safe_gate.core.text.characters import MOST_SEGMENTS
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
 from safe_gate.core.text.normalised import Normalised

@@ -5,10 +5,10 @@ from __future__ import annotations
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import accumulate, pairwise
 
-from safe_gate.core.records import dataclass
 from safe_gate.core.text.sentences import quotations, sentences
 from safe_gate.core.text.similarity import WORD
 

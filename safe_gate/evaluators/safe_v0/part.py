@@ -6,10 +6,9 @@ The values are named tuples: commands that start quickly import them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import JsonObject, Label
-from safe_gate.core.records import NamedTuple
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 
 _COMMON = {

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Label, Place
-from safe_gate.core.records import dataclass, field
 from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 

@@ -7,11 +7,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Label, Place
-from safe_gate.core.records import dataclass, field
 from safe_gate.core.text.no_reply import none_of
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.safe_v0.metrics import METRICS

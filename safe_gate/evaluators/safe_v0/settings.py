@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.given import Contradiction
-from safe_gate.core.records import dataclass
 from safe_gate.core.setting import option, renamed
 from safe_gate.evaluators.safe_v0.metrics import METRICS, THRESHOLDS, WEIGHTS
 
@@ -40,7 +40,7 @@ def _weight(metric: str) -> Any:
     )
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Settings:
     """The settings of SAFE v0."""
 

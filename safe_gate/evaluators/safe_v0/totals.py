@@ -7,12 +7,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from heapq import nsmallest
 from typing import Any
 
 from safe_gate.core.figures import ExactSum, add_up, share
 from safe_gate.core.model import Failure, JsonObject, Label
-from safe_gate.core.records import dataclass, field
 from safe_gate.core.stats import wilson
 from safe_gate.evaluators.safe_v0.metrics import METRICS
 from safe_gate.evaluators.safe_v0.part import Archetype, Batch, Interval, Part, Rates, Vacuous

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
-from safe_gate.core.records import replace
 from safe_gate.core.setting import ALL
 from safe_gate.core.validate import Fault, masked, quote, suggestion
 from safe_gate.evaluators.synthesis.deciding import conversation, wording

@@ -8,13 +8,13 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from itertools import chain
 from typing import Any
 
 from safe_gate.core.given import OwnFile, PackFact, Shipped
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
-from safe_gate.core.records import replace
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.validate import masked, quote, suggestion
 from safe_gate.evaluators.synthesis.deciding import definitions, wording

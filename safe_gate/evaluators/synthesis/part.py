@@ -7,10 +7,9 @@ may be very many tags.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.views import Lookup
 
 

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Place
-from safe_gate.core.records import dataclass
 from safe_gate.core.text.error_lines import NoReply
 from safe_gate.evaluators.synthesis.deciding.check_result import Agreement, CheckResult
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED

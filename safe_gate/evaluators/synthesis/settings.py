@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.records import dataclass
 from safe_gate.core.setting import ALL, option, renamed
 from safe_gate.evaluators.synthesis.names import DEFAULT_CHECKS
 
 
-@dataclass(frozen=True, kw_only=True)
+@dataclass(frozen=True, kw_only=True, init=False, repr=False, eq=False)
 class Settings:
     """The settings of Synthesis."""
 

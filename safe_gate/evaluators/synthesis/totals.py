@@ -7,11 +7,11 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.figures import share
 from safe_gate.core.model import Failure, JsonObject
-from safe_gate.core.records import dataclass, field
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import Lookup, View
 from safe_gate.evaluators.synthesis.names import in_order

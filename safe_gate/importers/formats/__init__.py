@@ -9,12 +9,12 @@ half of an exchange, whose other half has the same id elsewhere.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from pkgutil import iter_modules
 from types import ModuleType
 
-from safe_gate.core.records import dataclass
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row
 
 __all__ = ["Format", "LeftOut", "NotACase", "Record", "Refused", "Row", "detected", "formats", "paths"]

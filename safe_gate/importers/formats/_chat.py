@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, NamedTuple
 
-from safe_gate.core.records import NamedTuple
 from safe_gate.importers.formats._rows import Asked, NotACase, Refused, Row, samples
 
 NOT_TEXT, SYSTEM, TOOLS = "parts that are not text", "system messages", "calls and answers of tools"

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from typing import Any
-
-from safe_gate.core.records import NamedTuple, dataclass, field, replace
+from dataclasses import dataclass, field, replace
+from typing import Any, NamedTuple
 
 
 class Record(NamedTuple):

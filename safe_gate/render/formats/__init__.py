@@ -9,9 +9,9 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from importlib import import_module
+from typing import NamedTuple
 
 from safe_gate.core.model import NOTHING_RECORDED, Recorded
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.report import Report
 from safe_gate.render.view import ReportView
 

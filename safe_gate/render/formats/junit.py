@@ -7,10 +7,10 @@ own for each case leaves room for them, and needs no count of all cases before t
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Place, Problem, Severity, Untrusted
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.report import Report, Waiver
 from safe_gate.render.cases import WHOLE, JudgedCase, judged_cases
 from safe_gate.render.formats import Run

@@ -10,12 +10,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from heapq import nsmallest
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject, Judgement, Place, Recorded, Severity, Untrusted, Verdict
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Explained
 from safe_gate.evaluators import EVALUATORS, parts_of

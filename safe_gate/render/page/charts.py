@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import groupby
+from typing import NamedTuple
 
 from safe_gate.core.figures import percent
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.shown import Rate
 from safe_gate.core.stats import wilson
 from safe_gate.render.page import WIDE

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import unicodedata
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from safe_gate.core.model import Label
-from safe_gate.core.records import replace
 from tests.evaluators.safe_v0.test_scoring import DEFAULT, scored
 from tests.support.cases import Ran, report, safe_case, write_batch
 

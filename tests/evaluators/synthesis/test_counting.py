@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -10,7 +11,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.model import Place
-from safe_gate.core.records import replace
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.synthesis.deciding.checks import SHIPPED
 from safe_gate.evaluators.synthesis.deciding.counting import ASKS

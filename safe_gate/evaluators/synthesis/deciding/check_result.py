@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
-from safe_gate.core.records import dataclass
 
 _HITS, _CANCELLED, _ASKED = "_hits", "cancelled", "asked"
 

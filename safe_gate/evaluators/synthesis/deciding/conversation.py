@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
 from itertools import accumulate
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject
-from safe_gate.core.records import NamedTuple, dataclass
 from safe_gate.core.validate import Fault
 
 ALL = "all"

@@ -10,11 +10,11 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
-from safe_gate.core.records import dataclass, field, replace
 from safe_gate.core.text.no_reply import no_reply
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding import wording

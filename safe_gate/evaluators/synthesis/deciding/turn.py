@@ -3,11 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 from itertools import chain
 from typing import Any
 
 from safe_gate.core.model import Hit, JsonObject
-from safe_gate.core.records import dataclass, field
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.matching.language import Languages
 from safe_gate.evaluators.synthesis.matching.rules import Book, Match, Rule, overlapping, resolve_overlaps

@@ -11,11 +11,10 @@ from bisect import bisect_left
 from collections.abc import Iterator, Mapping, Sequence
 from functools import lru_cache
 from itertools import accumulate, islice
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import Hit, JsonObject, Place, Problem
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult

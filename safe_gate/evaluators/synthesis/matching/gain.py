@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from hashlib import sha256
 from itertools import compress
 
-from safe_gate.core.records import dataclass
 from safe_gate.core.stats import wilson
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case

@@ -11,10 +11,10 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from enum import StrEnum
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.records import dataclass
 from safe_gate.core.text.similarity import parts
 
 

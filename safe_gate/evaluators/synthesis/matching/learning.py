@@ -11,9 +11,9 @@ import heapq
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from safe_gate.core.records import dataclass
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules, Turn

@@ -13,9 +13,8 @@ import sys
 from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import accumulate, chain, pairwise
-from typing import Any
+from typing import Any, NamedTuple
 
-from safe_gate.core.records import NamedTuple
 from safe_gate.evaluators.synthesis.matching.notation import STARTS, Gap, Options, Sequence_, parsed, sorted_out
 from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY
 

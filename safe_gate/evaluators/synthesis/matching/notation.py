@@ -15,9 +15,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import TypeGuard
-
-from safe_gate.core.records import dataclass
 
 STARTS = ("^", "^^")
 """The signs for the start of a clause, which only begin a phrase."""

@@ -9,13 +9,13 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import lru_cache
 from typing import Any
 
 import re2
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.records import dataclass
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.sentences import asks
 from safe_gate.evaluators.synthesis.matching.rules import Match, Rule, is_inside

@@ -10,8 +10,8 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain, compress, count
+from typing import NamedTuple
 
-from safe_gate.core.records import NamedTuple
 from safe_gate.evaluators.synthesis.matching.network import (
     BEGINNINGS,
     CLAUSE_END,

@@ -10,12 +10,13 @@ import hashlib
 import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from functools import cached_property
 from itertools import chain
 from operator import attrgetter
+from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
-from safe_gate.core.records import NamedTuple, dataclass
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.evaluators.synthesis.matching.network import Classes, compiled
 from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton, Found, automaton

@@ -14,10 +14,9 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
 from operator import add
-from typing import TypeVar
+from typing import NamedTuple, TypeVar
 
 from safe_gate.core.model import JsonObject
-from safe_gate.core.records import NamedTuple
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.sentences import LONGEST_SENTENCE, may_end_at_emoji, sentence_ends, without_links
 
