@@ -106,6 +106,27 @@ def test_an_entry_that_was_changed_is_not_what_its_evidence_gives(
     assert SYNTHESIS.recounted(changed, case(user, reply), by) == entry
 
 
+@pytest.mark.parametrize(
+    ("name", "profile"),
+    [
+        *((name, "standard") for name in SHIPPED),
+        *((name, "spec") for name, data in SHIPPED.items() if "opt_in" not in data),
+    ],
+)
+@pytest.mark.parametrize(
+    "reply", [CHOICE, ORDER, PLAIN, "I promise you'll be fine. Anyway, what's your favourite film?"]
+)
+def test_a_verdict_of_a_shipped_check_that_was_changed_is_not_what_its_evidence_gives(
+    name: str, profile: str, reply: str
+) -> None:
+    by, judged = rules(profile), case(SAD, reply, name)
+    entry = SYNTHESIS.score(judged, by)
+    assert SYNTHESIS.recounted(entry, judged, by) == entry
+    check = entry["checks"][name]
+    changed = {**entry, "checks": {name: {**check, "pass": not check["pass"]}}}
+    assert SYNTHESIS.recounted(changed, judged, by) == entry
+
+
 def test_evidence_names_the_hits_against_and_what_is_missing() -> None:
     definition = {
         "applies": ["vulnerability"],
