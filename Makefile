@@ -61,7 +61,7 @@ cluster: $(READY) ## ten million and a billion cases on a cluster, simulated fro
 checks: $(READY) ## how the checks agree with labelled cases: make checks DATA='FILE...'
 	@$(BIN)/python training/evaluate.py $(DATA)
 
-LOCK := uv pip compile --universal --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
+LOCK := uv pip compile --universal --no-strip-extras --python-version 3.11 --generate-hashes --upgrade --quiet --custom-compile-command 'make lock'
 
 lock: ## resolve the dependencies again, with hashes (needs uv: pip install uv)
 	$(LOCK) pyproject.toml --output-file requirements.txt
