@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -48,7 +48,7 @@ class Side:
 
 def guards(options: Options) -> drops.Guards:
     """Return what of a comparison breaks a run under these options."""
-    return drops.Guards(**{field.name: getattr(options, field.name) for field in fields(drops.Guards)})
+    return drops.Guards(**{name: getattr(options, name) for name in drops.Guards._fields})
 
 
 def side(parts: Parts, run: Snapshot) -> Side:

@@ -5,10 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field, fields, replace
+from dataclasses import fields
 from functools import partial
 from pathlib import Path
-from typing import Any, TextIO
+from typing import Any, NamedTuple, TextIO
 
 from safe_gate import commands
 from safe_gate.commands import _parsing
@@ -28,8 +28,7 @@ Print = Callable[[str, TextIO], OSError | None]
 """Prints a line to a stream, and returns the error if the line is lost."""
 
 
-@dataclass(frozen=True, slots=True, kw_only=True)
-class Command:
+class Command(NamedTuple):
     """The description of a command.
 
     `place` orders the commands in `--help`. `arguments` are what it takes besides the flags of settings, by name, as
@@ -41,15 +40,14 @@ class Command:
     place: int
     summary: str
     exit_codes: str
-    arguments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
-    meanings: Mapping[str, str] = field(default_factory=dict)
+    arguments: Mapping[str, Mapping[str, Any]] = {}
+    meanings: Mapping[str, str] = {}
     judges: bool = False
     refuses_aloud: bool = False
     verb: str = "judge"
 
 
-@dataclass(frozen=True, slots=True)
-class Call:
+class Call(NamedTuple):
     """A parsed command line: all its arguments by name, and as `flags` the ones that give settings."""
 
     command: str
@@ -76,7 +74,7 @@ class Call:
         found = sources.resolve(self.flags, self.environ, read, command=self.command)
         is_ours = root == disk.HERE and not found.options.config
         unread = config_file.in_a_parent_folder() if is_ours else ""
-        return replace(found, warnings=(*found.warnings, unread)) if unread else found
+        return found._replace(warnings=(*found.warnings, unread)) if unread else found
 
     def warn(self, warnings: Sequence[str]) -> None:
         """Print each warning once: as an annotation if the command reports to GitHub and runs there."""

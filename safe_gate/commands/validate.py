@@ -90,7 +90,7 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Seque
     """Return the settings to check cases and packs under, None if they cannot be read, and why not."""
     named = {"config": configs[0]} if len(configs) == 1 else {}
     try:
-        resolved = replace(call, flags={**call.flags, **named}).resolved()
+        resolved = call._replace(flags={**call.flags, **named}).resolved()
     except CannotJudge as error:
         return None, error.problems
     call.warn(resolved.warnings)

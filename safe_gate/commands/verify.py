@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
 from functools import partial
 
 from safe_gate.commands._command import Call, Command
@@ -56,5 +55,5 @@ def _recomputed(
     options: Options, generated_at: str, recorded: Earlier, effects: Effects
 ) -> tuple[Report, Sequence[Problem]]:
     """Return the report that a run at another time would have made."""
-    made = judging.made(options, replace(effects, generated_at=generated_at), lambda _: options, recorded)
+    made = judging.made(options, effects._replace(generated_at=generated_at), lambda _: options, recorded)
     return made.report, made.problems

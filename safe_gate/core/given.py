@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from enum import Enum, auto
 from typing import TYPE_CHECKING, Any, NamedTuple, Protocol
 
@@ -265,8 +264,7 @@ class PackFact(NamedTuple):
     lets_pass: bool
 
 
-@dataclass(frozen=True, slots=True)
-class Grouping:
+class Grouping(NamedTuple):
     """What an evaluator groups cases by, and where its part of the report has them.
 
     `noun` is the word for a group; `setting` the option with limits of rules on groups, by their names, "" for none.

@@ -259,8 +259,7 @@ class Metric(NamedTuple):
     test: Test
 
 
-@dataclass(frozen=True, slots=True)
-class Outcome:
+class Outcome(NamedTuple):
     """A case's result in what two runs are compared by.
 
     `rank` is that of its label, the worst being 0, and `words` the label; `scores` are from 0 to 1 by
@@ -282,8 +281,7 @@ class Outcome:
     is_meant_to_fail: bool = False
 
 
-@dataclass(frozen=True, slots=True)
-class Recorded:
+class Recorded(NamedTuple):
     """The recorded texts of a run, which its report does not hold, for what shows them.
 
     The texts of a case are by field; of a field that is a list an entry is a line. `now` has those of an evaluator's
@@ -292,17 +290,16 @@ class Recorded:
     `columns.deciding` returns of each case's line, nothing if nobody asks for it.
     """
 
-    now: Mapping[str, Sequence[JsonObject]] = field(default_factory=dict)
+    now: Mapping[str, Sequence[JsonObject]] = {}
     before: Callable[[str, str], JsonObject | None] = lambda _evaluator, _case_id: None
-    columns: Mapping[str, Sequence[JsonObject]] = field(default_factory=dict)
+    columns: Mapping[str, Sequence[JsonObject]] = {}
 
 
 NOTHING_RECORDED = Recorded()
 """What is known of the texts of a run that shows none."""
 
 
-@dataclass(frozen=True, slots=True)
-class Failure:
+class Failure(NamedTuple):
     """A case that fails, and by which metrics or checks; `result` is its entry of the report's `results[]`."""
 
     case_id: str
@@ -317,8 +314,7 @@ class Severity(StrEnum):
     REVIEW = "review"
 
 
-@dataclass(frozen=True, slots=True)
-class Judgement:
+class Judgement(NamedTuple):
     """What one metric or check, `by`, says of a case.
 
     `label` is Pass, Review or Fail of a metric; passes, fails or not applicable of a check. `severity` is None of a

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import NamedTuple
 
 from safe_gate.core.figures import apart, fixed, plural
@@ -41,8 +40,7 @@ FAILING, REVIEW, ALL = frozenset({Severity.FAILING}), frozenset({Severity.REVIEW
 """The findings that a rule may count, by severity."""
 
 
-@dataclass(frozen=True, slots=True)
-class Rule:
+class Rule(NamedTuple):
     """A rule of the gate, and what it looks for in an evaluator's report.
 
     A rule named `min-...` asks for at least its limit, one named `max-...` for at most. Where a rule

@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, fields
-from typing import Any, Literal, get_args, get_origin, get_type_hints
+from dataclasses import field, fields
+from typing import Any, Literal, NamedTuple, get_args, get_origin, get_type_hints
 
 ALL = "all"
 """The entry of a setting by check or metric that applies to all of them."""
@@ -19,8 +19,7 @@ GROUPS: tuple[Group, ...] = get_args(Group)
 AS_RUN = ("run", "doctor", "compare", "merge")
 
 
-@dataclass(frozen=True, slots=True)
-class Setting:
+class Setting(NamedTuple):
     """How one option is named and limited.
 
     `group` is its heading in `--help`, `flags` its flags by command;
@@ -36,7 +35,7 @@ class Setting:
     help: str
     env: tuple[str, ...] = ()
     key: tuple[str, ...] = ()
-    flags: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    flags: Mapping[str, tuple[str, ...]] = {}
     low: float | None = None
     high: float | None = None
     excluded: bool = False

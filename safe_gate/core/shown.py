@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
 from enum import StrEnum
 from typing import NamedTuple
 
@@ -66,8 +65,7 @@ class Cause(NamedTuple):
     rule: str = ""
 
 
-@dataclass(frozen=True, slots=True)
-class Finding:
+class Finding(NamedTuple):
     """A case a reviewer should look at: what is wrong with it and the evidence for that.
 
     `news` says what is new about it since the baseline, where there is one; `breaks` whether a broken rule counts it.
@@ -85,8 +83,7 @@ class Finding:
     groups: tuple[str, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Table:
+class Table(NamedTuple):
     """Rows under a header; `align` has one of `<`, `>`, `^` a column."""
 
     header: tuple[str, ...]
@@ -95,8 +92,7 @@ class Table:
     min_widths: tuple[int, ...] = ()
 
 
-@dataclass(frozen=True, slots=True)
-class Section:
+class Section(NamedTuple):
     """What an evaluator's part of the report looks like to a reader, in no particular format.
 
     `notes` are sentences a reader must see before any table.

@@ -10,11 +10,10 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from functools import cached_property, reduce
 from itertools import islice
 from operator import getitem
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safe_gate.core.figures import plural
 from safe_gate.core.jsontext import Path
@@ -43,8 +42,7 @@ _TYPES = {
 }
 
 
-@dataclass(frozen=True, slots=True)
-class Fault:
+class Fault(NamedTuple):
     """One way in which a value breaks its schema: where inside the value, and what was expected.
 
     `text_free` is the message without the value it may quote, empty if it never does.

@@ -3,10 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields
 from enum import StrEnum
 from operator import attrgetter
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 from safe_gate.core import stats
 from safe_gate.core.figures import apart, fixed, plural
@@ -18,8 +17,7 @@ if TYPE_CHECKING:
     from safe_gate.core.evaluator import Evaluator
 
 
-@dataclass(frozen=True, slots=True)
-class Guards:
+class Guards(NamedTuple):
     """The guards: what in a comparison breaks a run. None switches a guard off. Shares are fractions from 0 to 1.
 
     `protect` names cases that must not newly fail, by id, tag or archetype. A drop is real where its
@@ -36,11 +34,11 @@ class Guards:
     @classmethod
     def of(cls, policy: Mapping[str, Any]) -> Guards:
         """Return the guards of a policy as the report shows it."""
-        return cls(**{**{field.name: policy[field.name] for field in fields(cls)}, "protect": tuple(policy["protect"])})
+        return cls(**{**{name: policy[name] for name in cls._fields}, "protect": tuple(policy["protect"])})
 
     def as_json(self) -> dict[str, Any]:
         """Return the guards as the report shows them."""
-        return {field.name: getattr(self, field.name) for field in fields(self)} | {"protect": list(self.protect)}
+        return self._asdict() | {"protect": list(self.protect)}
 
 
 _DROP = attrgetter("drop")

@@ -6,8 +6,7 @@ Escaped as `@actions/core` does: `%` first, then line ends; in properties `:` an
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import Place, Problem, Severity, Untrusted
@@ -34,8 +33,7 @@ _LEVEL_OF = {
 """The level of a case's annotation by whether it breaks a rule: within what the rules allow nothing is an error."""
 
 
-@dataclass(frozen=True, slots=True)
-class Annotation:
+class Annotation(NamedTuple):
     """What a reviewer is shown on the job, or beside a line of a file if it has one.
 
     `level` is error, warning or notice; `file` is relative to the repository's root.
@@ -113,7 +111,7 @@ def _case(finding: Finding, level: str, folder: str) -> Annotation:
     if placed.file:
         return placed
     where = f"{finding.place.path}:{finding.place.line}"
-    return replace(placed, message=f"{plain(Untrusted(where), len(where))}: {message}")
+    return placed._replace(message=f"{plain(Untrusted(where), len(where))}: {message}")
 
 
 def _at(place: Place, level: str, message: str, title: str, folder: str) -> Annotation:

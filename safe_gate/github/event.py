@@ -9,7 +9,6 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -30,8 +29,7 @@ NO_RUN = Run(0, 0)
 """A run we know nothing of, as outside of GitHub Actions."""
 
 
-@dataclass(frozen=True, slots=True)
-class Subject:
+class Subject(NamedTuple):
     """What an event is about, as far as its payload says: empty strings and None for what it does not.
 
     `head_label` is `owner:branch` of a head that a pull request can be looked up by, `trigger` the run
@@ -51,8 +49,7 @@ NOTHING = Subject()
 """The subject of an event that is about no commit."""
 
 
-@dataclass(frozen=True, slots=True)
-class Context:
+class Context(NamedTuple):
     """Where a run stands. Empty strings and None outside of GitHub Actions.
 
     `sha` is GITHUB_SHA, the commit whose workflow runs; `subject.head_sha` is the one that is judged.
@@ -102,7 +99,7 @@ class Context:
 
     def of_trigger(self) -> Context:
         """Return the context of the run that a `workflow_run` event is about, as the event alone says."""
-        return replace(self, run=self.subject.trigger, workflow=self.subject.trigger_workflow)
+        return self._replace(run=self.subject.trigger, workflow=self.subject.trigger_workflow)
 
 
 def context(environ: Mapping[str, str]) -> Context:
@@ -117,7 +114,7 @@ def context(environ: Mapping[str, str]) -> Context:
     event = readable or {}
     subject = _SUBJECTS[name](event) if name in _SUBJECTS else NOTHING
     if not subject.head_sha:
-        subject = replace(subject, head_sha=sha)
+        subject = subject._replace(head_sha=sha)
     return Context(
         in_actions=environ.get("GITHUB_ACTIONS") == "true",
         event=name,

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from io import BytesIO
 from itertools import count as counting
 from itertools import islice
@@ -41,8 +40,7 @@ BOUNDS = Bounds.of(Options())
 """The bounds where no settings are read."""
 
 
-@dataclass(frozen=True, slots=True)
-class Part:
+class Part(NamedTuple):
     """Some of a file's lines, whole ones, as bytes: a value that can be sent to whoever reads them.
 
     `name` is what problems call the file, `first` the number of the first line, counted from 1. Of a Parquet file

@@ -4,9 +4,8 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Generator, Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
@@ -90,8 +89,7 @@ def outputs_alone(evaluator: Evaluator, patterns: Sequence[str]) -> Iterator[Pro
     yield from _read_outputs(evaluator, paths, Store(), HERE, blocks.BOUNDS)
 
 
-@dataclass(frozen=True, slots=True)
-class Batch:
+class Batch(NamedTuple):
     """A batch file: its id, its test cases with the id, "" for none, and the line of each, and where `faulty` ones are.
 
     `content` is all that it holds.

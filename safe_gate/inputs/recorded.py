@@ -8,10 +8,9 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
@@ -38,8 +37,7 @@ from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.spool import Store
 
 
-@dataclass(frozen=True, slots=True)
-class Skipped:
+class Skipped(NamedTuple):
     """One of our own files, such as a report, that a glob of batches matches and skips."""
 
     path: str

@@ -170,7 +170,7 @@ def left_behind(options: Options, context: Context) -> tuple[Publication, Contex
         if problems := tuple(_strangers(found, place, context)):
             raise CannotJudge(*problems)
         # A job that was not run again left it in an earlier attempt.
-        theirs = replace(context.of_trigger(), run=found.run)
+        theirs = context.of_trigger()._replace(run=found.run)
         origin = theirs.origin(found.folder, options.gate_id or found.gate)
         return found, theirs, drafted(ReportView.of(found.report), options, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from safe_gate.github import Api
 from safe_gate.github.event import Context
@@ -18,8 +17,7 @@ Timeout = Literal["publish_timeout", "fetch_timeout"]
 """The options that limit the time of requests to GitHub."""
 
 
-@dataclass(frozen=True, slots=True)
-class Effects:
+class Effects(NamedTuple):
     """What a run does to the world: lines to two streams, a time, GitHub, and sinks.
 
     `connect` gives GitHub's API at an address, with the token and the certificates of the options,

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import first_few, fixed, percent, plural, score, with_interval
@@ -132,8 +131,8 @@ def shown_sections(report: Report) -> tuple[Section, ...]:
 
 def _with_news(section: Section, part: Compared) -> Section:
     news = _news(part)
-    findings = View(lambda: (replace(one, news=news.get(one.case_id.text, "")) for one in section.findings))
-    return replace(section, findings=findings)
+    findings = View(lambda: (one._replace(news=news.get(one.case_id.text, "")) for one in section.findings))
+    return section._replace(findings=findings)
 
 
 def _news(part: Compared) -> Mapping[str, str]:

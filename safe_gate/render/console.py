@@ -6,7 +6,6 @@ No colours: a terminal gets them later, and may ask for narrower tables (`run/te
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import TYPE_CHECKING
 
 from safe_gate.core.figures import plural
@@ -129,7 +128,7 @@ def _known(view: ReportView) -> str:
     if not known.rows:
         return ""
     more = f"... and {len(known.rows) - MOST_ROWS} more: see the JSON report\n" if len(known.rows) > MOST_ROWS else ""
-    shown = replace(known, rows=known.rows[:MOST_ROWS])
+    shown = known._replace(rows=known.rows[:MOST_ROWS])
     count = quoted(view.known_failures) or "none is waived"
     return f"Known failures: {count}\n{tables.drawn(shown, 'simple_outline')}\n{more}\n"
 
@@ -143,7 +142,7 @@ def table(found: Table) -> str:
     """Return a table of at most `MOST_ROWS` rows, and how many more there are."""
     rows = found.rows[:MOST_ROWS]
     more = f"\n... and {len(found.rows) - len(rows)} more" if len(rows) < len(found.rows) else ""
-    return tables.drawn(replace(found, rows=rows), "simple_outline") + more
+    return tables.drawn(found._replace(rows=rows), "simple_outline") + more
 
 
 def sentence(phrase: Phrase) -> str:
@@ -252,7 +251,7 @@ def _cases(section: Section, way: str, most: int) -> Iterator[str]:
     shown = rows[:most]
     yield ""
     yield f"{section.cases_title}:"
-    yield tables.drawn(replace(section.cases, rows=shown), "simple_outline")
+    yield tables.drawn(section.cases._replace(rows=shown), "simple_outline")
     if len(shown) < len(rows):
         yield f"... and {len(rows) - len(shown)} more: {way}"
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, replace
 from heapq import nsmallest
 from typing import TYPE_CHECKING, Any, NamedTuple, TypeVar
 
@@ -47,8 +46,7 @@ def sections(report: Report) -> tuple[Section, ...]:
     """
     known, broken = let_pass(report), broken_rules(report)
     return tuple(
-        replace(
-            _with_waived(section, len(known[name])),
+        _with_waived(section, len(known[name]))._replace(
             findings=_marked(
                 section.findings, known[name], _Counted.of(report.parts, EVALUATORS[name], broken.get(name, ()))
             ),
@@ -64,7 +62,7 @@ def _with_waived(section: Section, waived: int) -> Section:
     if not waived:
         return section
     words = f"{section.headline}; {plural(waived, 'failing case is', 'failing cases are')} waived"
-    return replace(section, headline=words, counts=(*section.counts, f"Waived: {waived}"))
+    return section._replace(headline=words, counts=(*section.counts, f"Waived: {waived}"))
 
 
 def broken_rules(report: Report) -> dict[str, list[RuleOutcome]]:
@@ -75,8 +73,7 @@ def broken_rules(report: Report) -> dict[str, list[RuleOutcome]]:
     return broken
 
 
-@dataclass(frozen=True, slots=True)
-class _Counted:
+class _Counted(NamedTuple):
     """Which cases to look at broken rules of an evaluator count: by name, by group and severity, or by that alone."""
 
     named: Set[str]
@@ -109,9 +106,9 @@ def _marked(findings: Sequence[Finding], known: Set[str], counted: _Counted) -> 
     def marked(finding: Finding) -> Finding:
         case_id = finding.case_id.text
         if case_id not in known:
-            return replace(finding, breaks=counted.has(finding))
+            return finding._replace(breaks=counted.has(finding))
         waived = f"{finding.what}, waived"  # some rules know no waivers, and name whom they count
-        return replace(finding, severity=Severity.REVIEW, what=waived, breaks=case_id in counted.named)
+        return finding._replace(severity=Severity.REVIEW, what=waived, breaks=case_id in counted.named)
 
     return View(lambda: map(marked, findings))
 
@@ -261,7 +258,7 @@ def section_alone(name: str, part: JsonObject, settings: JsonObject, left_out: i
     """
     section = EVALUATORS[name].section(part)
     notes = (*_of_settings(settings, {name: left_out} if left_out else {}), *EVALUATORS[name].remarks(part, settings))
-    return replace(section, notes=(*section.notes, *notes))
+    return section._replace(notes=(*section.notes, *notes))
 
 
 def _not_compared(report: Report) -> Iterator[Phrase]:

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 
-@dataclass(frozen=True, slots=True)
-class OldName:
+class OldName(NamedTuple):
     """A name that still works, with a warning: an option, or an `entry` of one, and what to write `instead`.
 
     `kinds` are the sources that take the name: flag (of `run` and more `commands`), input, variable, config file.

@@ -3,15 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import Config, Place, Problem
 from safe_gate.core.validate import masked, quote
 
 
-@dataclass(frozen=True, slots=True)
-class Source:
+class Source(NamedTuple):
     """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there.
 
     `instead` says what to write in place of an old name, "" for a name that stays.

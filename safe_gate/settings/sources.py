@@ -11,8 +11,8 @@ import re
 from collections import ChainMap
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, fields, replace
-from typing import Any
+from dataclasses import fields, replace
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import CannotJudge, Config, PathKind, Place
 from safe_gate.evaluators import PROBLEMS
@@ -33,8 +33,7 @@ IN_PYTHON = "run()"
 _NO_CONFIG = Config(CONFIG_FILES[0], {})
 
 
-@dataclass(frozen=True, slots=True)
-class Resolved:
+class Resolved(NamedTuple):
     """The settings of a run, the origin of each that is not a default, and warnings of what is out of date in them."""
 
     options: Options
@@ -164,4 +163,4 @@ def _of_flag(name: str, command: str) -> Source:
 
 def _of_key(config: Config, key: tuple[str, ...]) -> Source:
     instead = next((old.instead for old in OLD_NAMES if "config file" in old.kinds and key == (old.input,)), "")
-    return replace(in_config(config, *key), instead=instead)
+    return in_config(config, *key)._replace(instead=instead)

@@ -8,7 +8,6 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import replace
 from functools import cache
 from itertools import chain
 from typing import Any
@@ -86,7 +85,7 @@ def made(recipe: str, data: Shipped) -> Rules:
     profile, sensitivity, own, off, weights, words = json.loads(recipe)
     packs = selected(own, off, weights, data)
     ready = rules(packs, data, profile, sensitivity, own=own, known=stored_table(data))
-    return replace(ready, recipe=recipe, wording=words)
+    return ready._replace(recipe=recipe, wording=words)
 
 
 def as_shipped(data: Shipped, profile: str, sensitivity: str) -> Rules:

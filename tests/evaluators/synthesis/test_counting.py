@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -29,7 +28,7 @@ def rules(profile: str = "standard", **checks: dict[str, Any]) -> Rules:
     """Return the shipped rules with more checks, `a_b` for the name a/b."""
     shipped = packs.load(profile)
     own = {name: Check.of(name, data) for key, data in checks.items() for name in [key.replace("_", "/")]}
-    return replace(shipped, checks={**shipped.checks, **own})
+    return shipped._replace(checks={**shipped.checks, **own})
 
 
 def case(user: str, reply: str, check: str = "a/b") -> Case:
@@ -186,7 +185,7 @@ def test_the_specification_has_no_check_that_it_does_not_define(monkeypatch: pyt
 
 def test_a_case_that_names_an_unknown_check_is_a_problem_with_the_known_names() -> None:
     own = Check.of("acme/no-discounts", {"against": ["guarantee"], "decides": "none_against"})
-    by = replace(packs.load(), checks={**packs.load().checks, own.name: own})
+    by = packs.load()._replace(checks={**packs.load().checks, own.name: own})
     problem = SYNTHESIS.misfit(case(SAD, PLAIN, "acme/no-discount"), by)
     assert problem is not None
     assert problem.message.startswith(

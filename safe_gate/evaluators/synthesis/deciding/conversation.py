@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
 from itertools import accumulate
 from typing import Any, NamedTuple
 
@@ -39,8 +38,7 @@ def field_of(index: int) -> str:
     return f"messages[{index}]"
 
 
-@dataclass(frozen=True, slots=True)
-class Talk:
+class Talk(NamedTuple):
     """The place of a reply in a conversation.
 
     `id` is the conversation's. `asked` are the user messages since the assistant message before it, `earlier` those

@@ -10,8 +10,8 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
-from typing import Any
+from dataclasses import replace
+from typing import Any, NamedTuple
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
@@ -37,8 +37,7 @@ SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
 
 
-@dataclass(frozen=True, slots=True)
-class Case:
+class Case(NamedTuple):
     """A recorded turn and the checks to run on it.
 
     `expected` holds the labels that were given, `marks` quotes the clauses that decide, by group. No verdict looks at
@@ -54,9 +53,9 @@ class Case:
     tags: tuple[str, ...]
     place: Place
     cluster: str = ""
-    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    marks: Mapping[str, Sequence[str]] = {}
     talk: Talk | None = None
-    wording: Mapping[str, Sequence[Any]] = field(default_factory=dict)
+    wording: Mapping[str, Sequence[Any]] = {}
 
     @property
     def groups(self) -> tuple[str, ...]:

@@ -3,9 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Container, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
 from itertools import chain
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
 from safe_gate.core.text.normalising import normalise
@@ -16,8 +15,7 @@ from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Sp
 from safe_gate.evaluators.synthesis.names import LATE
 
 
-@dataclass(frozen=True, slots=True)
-class Check:
+class Check(NamedTuple):
     """How a check decides: see `checks`. `favour` are the groups that speak for a reply."""
 
     name: str
@@ -42,8 +40,7 @@ class Check:
         return ("user", "assistant") if self.applies else ("assistant",)
 
 
-@dataclass(frozen=True, slots=True)
-class Rules:
+class Rules(NamedTuple):
     """Everything a verdict depends on besides the case.
 
     `books` are the rules by the field they look in, `late` those of checks that are opt-in, `patterns` a team's own
@@ -62,7 +59,7 @@ class Rules:
     checks: Mapping[str, Check]
     fields: Mapping[str, str]
     by_clause: bool
-    wording: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    wording: Mapping[str, Mapping[str, Any]] = {}
     recipe: str = ""
     words: Container[str] = frozenset()
 
@@ -203,8 +200,7 @@ class Turn:
         return match.hit(self.texts[field], field)
 
 
-@dataclass(frozen=True, slots=True)
-class Found:
+class Found(NamedTuple):
     """What counts of each group, as matches and as hits, and the hits that something cancels."""
 
     matches: Mapping[str, Sequence[Match]]

@@ -11,8 +11,8 @@ from __future__ import annotations
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import StrEnum
+from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text.similarity import parts
@@ -38,8 +38,7 @@ _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language,
 _LEAST_SHARE = 0.15  # of words known as English
 
 
-@dataclass(frozen=True, slots=True)
-class Languages:
+class Languages(NamedTuple):
     """Small words of English and of other languages, loans in English, and more words of English.
 
     A word of English that is one of another language too ("no", "me") is `shared`, and in no other list.
