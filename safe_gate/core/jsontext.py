@@ -12,18 +12,20 @@ import re
 from collections.abc import Iterator
 from typing import Any, NoReturn
 
+from safe_gate.core.patterns import later
+
 MAX_DEPTH = 100
 MAX_CONTAINERS = 1_000_000
 """The most objects and lists in a line of input: each takes twenty times its text in memory."""
 
 Path = tuple[str | int, ...]
 
-_TOKEN = re.compile(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_COMMENT = re.compile(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
-_INTEGER = re.compile(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # the start of a value: the rest may not be JSON
+_TOKEN = later(r'"(?:[^"\\]++|\\.)*+"|[\[\]{},:]|[^\s\[\]{},:"]++', re.DOTALL)
+_STRING = later(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_COMMENT = later(r'"(?:[^"\\\n]++|\\.)*+"|//[^\n]*+|/\*(?:[^*]++|\*(?!/))*+\*/', re.DOTALL)
+_INTEGER = later(r"-?[0-9]++(?!\.[0-9]|[eE][-+]?[0-9])")  # the start of a value: the rest may not be JSON
 _BLANKS = " \t\n\r"  # all that JSON knows
-_BETWEEN = re.compile(r"[\s,:]*+")
+_BETWEEN = later(r"[\s,:]*+")
 _decoder = json.JSONDecoder()
 
 

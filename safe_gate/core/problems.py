@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-import re
 from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from itertools import islice
 
 from safe_gate.core.model import Problem
+from safe_gate.core.patterns import later
 
 
 def in_order(problems: Iterable[Problem]) -> list[Problem]:
@@ -20,8 +20,8 @@ MOST_KEPT = 1_000
 """The number of problems that a file, and a report, keeps. The rest are counted."""
 
 Kind = tuple[str, str, str]
-_INDEX = re.compile(r"\[[0-9]+\]")
-_QUOTED = re.compile(r'"(?:[^"\\]|\\.)*"|[0-9]+')
+_INDEX = later(r"\[[0-9]+\]")
+_QUOTED = later(r'"(?:[^"\\]|\\.)*"|[0-9]+')
 
 
 class Problems:

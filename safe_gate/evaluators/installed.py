@@ -6,7 +6,6 @@ folder: what a pull request brings cannot become code of the gate.
 
 from __future__ import annotations
 
-import re
 import site
 from collections.abc import Iterator, Mapping
 from dataclasses import fields
@@ -14,11 +13,12 @@ from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import Place, Problem, reason
+from safe_gate.core.patterns import later
 
 GROUP = "safe_gate.evaluators"
 """The group of entry points. Each names an `Evaluator`, such as `json = "my_package:EVALUATOR"`."""
 
-_NAME = re.compile("[a-z][a-z0-9_]*")
+_NAME = later("[a-z][a-z0-9_]*")
 _TAKEN = frozenset(
     {"all", "comparison", "gate", "provenance", "rules", "setting", "rule", "waiver", "waivers", "weakened"}
 )

@@ -7,15 +7,15 @@ repository's token and secrets; what a pull request brings along must then be as
 from __future__ import annotations
 
 import os
-import re
 from collections.abc import Iterable
 from pathlib import Path
 
+from safe_gate.core.patterns import later
 from safe_gate.github import repository
 from safe_gate.github.event import Context
 
 _LONGEST = 10_000_000  # characters: the refs of a large repository
-_SHA = re.compile(r"[0-9a-f]{40}([0-9a-f]{24})?")
+_SHA = later(r"[0-9a-f]{40}([0-9a-f]{24})?")
 
 
 def foreign_checkout(context: Context, paths: Iterable[Path]) -> str:

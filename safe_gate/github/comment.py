@@ -7,19 +7,19 @@ ours, because anybody can write that line.
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 from urllib.parse import quote
 
+from safe_gate.core.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
 from safe_gate.github.event import NO_RUN, Run
 
 _ACTIONS_BOT = "github-actions[bot]"
 _LONGEST_GATE = 200
-_MARKER = re.compile(
+_MARKER = later(
     r"<!-- safe-gate gate=(?P<gate>\S*) head=(?P<head>\S*) run=(?P<id>\d{1,18})\.(?P<attempt>\d{1,18})"
     r" result=(?P<result>\w*) text=(?P<text>\w*) -->\n?"
 )

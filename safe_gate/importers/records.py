@@ -14,14 +14,15 @@ from collections.abc import Collection, Iterable, Iterator
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
+from safe_gate.core.patterns import later
 
 MOST = 64 << 20
 """So many bytes or characters an item of a list, and a field of CSV, may have."""
 
 _CHUNK = 1 << 16
-_BLANKS = re.compile(r"[ \t\n\r]*+")
-_SKIPPED = re.compile(r'[^"\[\]{}]++|[\[\]{}]')
-_STRING = re.compile(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
+_BLANKS = later(r"[ \t\n\r]*+")
+_SKIPPED = later(r'[^"\[\]{}]++|[\[\]{}]')
+_STRING = later(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
 _decoder = json.JSONDecoder()
 
 Keys = tuple[str, ...]

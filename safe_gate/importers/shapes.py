@@ -6,7 +6,6 @@ Reads the file. Archives that Inspect compresses with zstd need Python 3.14 or `
 from __future__ import annotations
 
 import json
-import re
 import zipfile
 import zlib
 from collections.abc import Iterator
@@ -14,6 +13,7 @@ from io import TextIOWrapper
 from itertools import islice
 from typing import Any, BinaryIO, NamedTuple
 
+from safe_gate.core.patterns import later
 from safe_gate.importers import formats, parquet, records
 from safe_gate.importers.formats import Format, Record, Refused
 from safe_gate.importers.records import NotReadable
@@ -21,9 +21,9 @@ from safe_gate.importers.records import NotReadable
 _HEAD = 1 << 16
 _FIRST_LINE = 4 << 20  # a longer one is taken for a document in one line
 _LOOKED_AT = 20
-_SAMPLE = re.compile(r"samples/.*\.json|header\.json|_journal/start\.json")
+_SAMPLE = later(r"samples/.*\.json|header\.json|_journal/start\.json")
 _HEADERS = ("header.json", "_journal/start.json")
-_DIGITS = re.compile(r"(\d+)")
+_DIGITS = later(r"(\d+)")
 _ZSTD = 93
 _OF_TEXT = ("commas", "tabs")
 _SHAPES = {"lines": "json", "document": "json"}

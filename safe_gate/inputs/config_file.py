@@ -17,6 +17,7 @@ from safe_gate.core.jsontext import (
     places,
 )
 from safe_gate.core.model import CannotJudge, Config, Located, PathKind, Place, Problem
+from safe_gate.core.patterns import later
 from safe_gate.core.validate import Fault
 from safe_gate.inputs import folders
 from safe_gate.inputs.checked import line_of, problems_of
@@ -25,7 +26,7 @@ from safe_gate.inputs.expansion import named_or_default
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.settings.options import CONFIG_FILES, settings
 
-_ALMOST_A_CONFIG = re.compile(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
+_ALMOST_A_CONFIG = later(r".?safe(?:[-_. ]?gate)?.config.(?:json[c5]?|ya?ml|toml)", re.IGNORECASE)
 
 
 def read_config(path: str, *, root: Path = HERE, is_checked: bool = True) -> Config | None:

@@ -6,7 +6,6 @@ Rows are kept in a spool until all are read: only then it is known which ids rep
 from __future__ import annotations
 
 import json
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -16,6 +15,7 @@ from typing import Any
 
 from safe_gate.core.given import Exchange
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.patterns import later
 from safe_gate.core.problems import Problems
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
@@ -31,7 +31,7 @@ FORMATS = (AUTO, *formats())
 
 
 _MOST_KINDS = 50
-_PAIR = re.compile(r",\s*(?=\w+=)")
+_PAIR = later(r",\s*(?=\w+=)")
 
 
 @dataclass(slots=True)

@@ -9,11 +9,12 @@ from contextlib import suppress
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.patterns import later
 from safe_gate.core.validate import suggestion
 from safe_gate.inputs import folders
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
 
-_UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
+_UP_AGAIN = later(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 
 
 def expand(patterns: Sequence[str], suffix: str = ".jsonl", *, root: Path = HERE) -> tuple[list[Path], list[Problem]]:

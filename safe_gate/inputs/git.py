@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import os
 import posixpath
-import re
 import shutil
 import subprocess
 import time
@@ -19,6 +18,7 @@ from functools import cache
 from tempfile import TemporaryFile
 from typing import IO
 
+from safe_gate.core.patterns import later
 from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999
@@ -39,7 +39,7 @@ _ENVIRON = {
 }
 _KEPT = ("PATH", "SYSTEMROOT")
 _KINDS = {b"100644": Kind.FILE, b"100755": Kind.FILE, b"100664": Kind.FILE, b"120000": Kind.LINK}
-_SUFFIX = re.compile(r"[~^:]|@\{")  # what may stand behind a ref's name
+_SUFFIX = later(r"[~^:]|@\{")  # what may stand behind a ref's name
 
 
 class Clone:

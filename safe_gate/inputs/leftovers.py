@@ -14,11 +14,13 @@ from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 from tempfile import TemporaryDirectory, gettempdir
 
+from safe_gate.core.patterns import later
+
 DRAFT = (".safe-gate-", ".tmp")
 """How the name of a temporary file begins and ends, which replaces another file once it is complete."""
 
-_DRAFTS = re.compile(r"\.safe-gate-\w{8}\.tmp")
-_FOLDERS = re.compile(r"safe-gate-\w{8}")
+_DRAFTS = later(r"\.safe-gate-\w{8}\.tmp")
+_FOLDERS = later(r"safe-gate-\w{8}")
 _OLD = 3_600  # seconds: no run writes one file for so long
 
 

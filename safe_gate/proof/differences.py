@@ -9,19 +9,19 @@ none. What a report adds up from its results (means, counts, worst cases) is in 
 from __future__ import annotations
 
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any, NamedTuple
 
 from safe_gate.core.digests import addend, digest, of_all, of_sum
 from safe_gate.core.model import JsonObject
+from safe_gate.core.patterns import later
 from safe_gate.core.report import Digests, Report
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 
 _WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
 
-_OF_THE_RUN = re.compile(
+_OF_THE_RUN = later(
     "|".join(
         (
             "/generated_at|/provenance/(commit|digests)(/.*)?",

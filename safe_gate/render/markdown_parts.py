@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterable, Iterator, Sequence
 
 from safe_gate.core.model import Origin, Phrase, Place, Severity, Untrusted
+from safe_gate.core.patterns import later
 from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.views import HELD
 from safe_gate.render import excerpts
@@ -21,7 +21,7 @@ from safe_gate.render.wording import (
 _DOTS = {Severity.FAILING: "🔴", Severity.REVIEW: "🟡"}
 _NEW = "🔻"
 _ALIGN = {"<": ":--", ">": "--:", "^": ":-:"}
-_ARITHMETIC = re.compile(r"[0-9]\D+[0-9]")  # one figure beside another
+_ARITHMETIC = later(r"[0-9]\D+[0-9]")  # one figure beside another
 _NO_LINES: excerpts.Lines = {}
 
 ROWS = HELD

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Sequence
 from contextvars import ContextVar
 
+from safe_gate.core.patterns import later
 from safe_gate.core.shown import Table
 from safe_gate.render.untrusted import plain
 
 _ALIGN = {"<": "left", ">": "right", "^": "center"}
-_NARROW = re.compile("[ -~\u2500-\u257f]*")  # signs of one column: ASCII and lines
+_NARROW = later("[ -~\u2500-\u257f]*")  # signs of one column: ASCII and lines
 _NARROWEST = 8  # columns that a cell keeps on a terminal that is too narrow for a table
 _columns: ContextVar[int] = ContextVar("columns", default=0)
 

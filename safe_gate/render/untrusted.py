@@ -6,11 +6,11 @@ escape, no workflow command, no markup, no mention, no hidden or reordering char
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from collections.abc import Iterable
 
 from safe_gate.core.model import Untrusted, Words
+from safe_gate.core.patterns import later
 
 LONGEST = 160
 """Recorded text is shown up to this many characters, then cut with an ellipsis."""
@@ -107,7 +107,7 @@ def cell(words: Words, longest: int = LONGEST) -> str:
     return _FORMULA.sub(r"\1'", plain(words, longest))
 
 
-_FORMULA = re.compile("(^|;)(?=[ '\"]*[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
+_FORMULA = later("(^|;)(?=[ '\"]*[=+\\-@|%\uff1d\uff0b\uff0d\uff20])")
 
 
 def sarif(words: Words, longest: int = LONGEST) -> str:

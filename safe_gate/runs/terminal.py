@@ -12,6 +12,7 @@ import time
 from collections.abc import Callable, Mapping
 from typing import TextIO
 
+from safe_gate.core.patterns import later
 from safe_gate.render import tables
 from safe_gate.scoring import progress
 
@@ -29,7 +30,7 @@ _COLOURS = {
     **dict.fromkeys(("REVIEW", "WARN", "skipped"), _YELLOW),
 }
 # A word of ours at the start of a table's cell, or as the verdict of the last line.
-_PAINTED = re.compile(rf"((?:^(?:Gate|Eval|Compare): |[│║] +))({'|'.join(_COLOURS)})(?=[ │║(]|$)", re.MULTILINE)
+_PAINTED = later(rf"((?:^(?:Gate|Eval|Compare): |[│║] +))({'|'.join(_COLOURS)})(?=[ │║(]|$)", re.MULTILINE)
 
 
 def has_colour(stream: TextIO, environ: Mapping[str, str]) -> bool:

@@ -13,7 +13,6 @@ import hashlib
 import logging
 import pickle
 import platform
-import re
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from concurrent.futures import CancelledError
@@ -27,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, reason
+from safe_gate.core.patterns import later
 from safe_gate.inputs import recorded, schemas
 
 if TYPE_CHECKING:
@@ -44,7 +44,7 @@ PATIENCE = 10
 ALONE = 60
 """Seconds to wait for another worker when the last one has gone."""
 
-_ADDRESS = re.compile(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
+_ADDRESS = later(r"(?:(?:tcp|tls)://)?(?:[\w.-]+|\[[0-9A-Fa-f:.]+\]):(?P<port>[0-9]{1,5})")
 
 _LIBRARIES = ("google-re2", "jsonschema", "jsonschema-rs", "pyarrow")
 

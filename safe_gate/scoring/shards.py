@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import hashlib
 import json
-import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -18,6 +17,7 @@ from typing import Any
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
+from safe_gate.core.patterns import later
 from safe_gate.core.report import Provenance
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
@@ -27,8 +27,8 @@ from safe_gate.proof import differences
 from safe_gate.scoring.tally import Recount
 
 _SHAPE = 1
-_DIGEST = re.compile('"[0-9a-f]{40,64}"')
-_NAMED = re.compile(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
+_DIGEST = later('"[0-9a-f]{40,64}"')
+_NAMED = later(r"([1-9][0-9]{0,3})/([1-9][0-9]{0,3})")
 _MOST_NAMED = 10
 
 

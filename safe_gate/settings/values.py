@@ -7,13 +7,13 @@ nothing to convert, and it is not even imported.
 from __future__ import annotations
 
 import math
-import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import cache, partial
 from itertools import chain
 from typing import TYPE_CHECKING, Annotated, Any
 
 from safe_gate.core.model import CannotJudge, Problem
+from safe_gate.core.patterns import later
 from safe_gate.settings.old_names import OLD_NAMES
 from safe_gate.settings.options import OFF, Options, Setting, settings
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from pydantic_settings import BaseSettings
 from safe_gate.settings.origins import Given, Source
 
-A_NUMBER_OF_JOBS = re.compile("[1-9][0-9]{0,2}")
+A_NUMBER_OF_JOBS = later("[1-9][0-9]{0,2}")
 # The booleans of YAML 1.2's core schema, as @actions/core reads them; anything else is an error.
 BOOLEANS = {"true": True, "True": True, "TRUE": True, "false": False, "False": False, "FALSE": False}
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 import unicodedata
 from array import array
 from collections import Counter
@@ -10,6 +9,7 @@ from collections.abc import Container, Iterator, Sequence
 from dataclasses import replace
 from functools import lru_cache
 
+from safe_gate.core.patterns import later
 from safe_gate.core.text.characters import MOST_SEGMENTS
 from safe_gate.core.text.lookalikes import LOOK_ALIKES
 from safe_gate.core.text.normalised import Normalised
@@ -17,14 +17,12 @@ from safe_gate.core.text.normalised import Normalised
 # Letters that pass for Latin ones: Unicode's, and some that Unicode takes for small capitals.
 _LATIN = LOOK_ALIKES | dict(zip(map(ord, "кмтεηκτχ"), "kmtenktx", strict=True))
 # Full-width letters, those in circles and squares, those of mathematics.
-_STYLED = re.compile("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f149\U0001d400-\U0001d7cb]")
+_STYLED = later("[\uff21-\uff3a\uff41-\uff5a\u24b6-\u24e9\U0001f130-\U0001f149\U0001d400-\U0001d7cb]")
 _MARK = "[\u0300-\u036f\u0483-\u0487\u1ab0-\u1aff\u1dc0-\u1dff\u20d0-\u20f0\ufe20-\ufe2f]"
-_STRANGE = re.compile(
-    "[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]"
-)  # what may be such a letter or mark
-_STRANGE_WORD = re.compile(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
-_WITH_A_STROKE = re.compile("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # which Unicode does not decompose
-_ASCII_LETTER = re.compile("[a-zA-Z]")
+_STRANGE = later("[^\x00-\xa9\u2010-\u2027\u2190-\u2bff\U0001f000-\U0001ffff]")  # what may be such a letter or mark
+_STRANGE_WORD = later(rf"(?<![a-zA-Z])[a-zA-Z]*+(?:[^\W\d_a-zA-Z]|{_MARK})(?:[^\W\d_]|{_MARK})*+")
+_WITH_A_STROKE = later("LATIN (CAPITAL|SMALL) LETTER ([A-Z]) WITH .*")  # which Unicode does not decompose
+_ASCII_LETTER = later("[a-zA-Z]")
 
 
 def in_latin(text: Normalised, known: Container[str]) -> Normalised:

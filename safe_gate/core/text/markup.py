@@ -6,15 +6,16 @@ import re
 from functools import cache
 from html import unescape
 
+from safe_gate.core.patterns import later
 from safe_gate.core.text.characters import uniform
 
 # What stands for a character, for an end of a line or for nothing: entities and tags of HTML, a note's number in one,
 # a terminal's colours. A tag is one by its name. Only attributes of style have blanks in them: others could hold words.
-OPENING = re.compile(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
+OPENING = later(r"&[#a-zA-Z]|<[/a-zA-Z]|\x1b\[")
 # Comments, and what browsers take for them: declarations, CDATA sections and processing instructions.
-_COMMENT, _COMMENT_END = re.compile(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), re.compile("--!?>")
-_LINKED = re.compile(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
-_ESCAPE = re.compile(r"\\(?=[!-/:-@\[-`{-~])")
+_COMMENT, _COMMENT_END = later(r"<!--|<(?:![a-z\[]|\?)[^<>]*>", re.IGNORECASE), later("--!?>")
+_LINKED = later(r"\[([^\[\]\n]{1,300})\]\([^()\s]{1,2000}\)")
+_ESCAPE = later(r"\\(?=[!-/:-@\[-`{-~])")
 _ATTRIBUTES = (
     r"(?:\s+(?:(?:style|class|rel)=(?:\"[^\"<>]*\"|'[^'<>]*')|[\w:-]+=(?:\"[^\"\s<]*\"|'[^'\s<]*'|[^\s<>\"']+)))*+"
     r"\s*/?>"

@@ -21,6 +21,7 @@ from typing import Any
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import Phrase
+from safe_gate.core.patterns import later
 from safe_gate.core.text.error_lines import FOLLOWING, REASONS, REFUSALS, STATUS, TELLING, NoReply, Pattern
 
 PAGES = (
@@ -76,7 +77,7 @@ BODY_KEYS = frozenset(
 _SAYS_SO = ("error", "errors", "exception", "fault", "__type", "errormessage", "error_message", "errortype")
 _STATUSES = ("status", "statuscode", "status_code", "code")
 _WORDS = ("message", "msg", "detail", "title", "error")
-_STATUS_CODE = re.compile(r"[45]\d\d")
+_STATUS_CODE = later(r"[45]\d\d")
 
 BODIES = (
     Pattern(
@@ -122,15 +123,15 @@ _LONGEST_HEAD = 20_000
 _LONGEST_BODY = 65_536
 """So many characters of a line, lines of a text, characters of a page and of a body are looked at."""
 
-_TITLE = re.compile(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
-_PAGE = re.compile(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
+_TITLE = later(r"<(title|h1)\b[^<>]{0,300}>([^<>]{0,300})</\1>", re.IGNORECASE)
+_PAGE = later(r"(?:<\?xml[^<>]{0,300}>\s*)?(?:<!doctype html|<html)\b", re.IGNORECASE)
 _BLANKS = " \t\r\n\v\f\u00a0\u200b\u2060\ufeff"
-_INVISIBLE = re.compile("[\u00ad\u200b-\u200f\u2060\ufeff]+")
-_BLANK_RUN = re.compile(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
-_END = re.compile("</html>", re.IGNORECASE)
-_LINE = re.compile(r"[^\r\n]+")
-_EVENT = re.compile(r"(?:event: error\s*)?data: (?=[{\[])")
-_UNSEEN = re.compile(
+_INVISIBLE = later("[\u00ad\u200b-\u200f\u2060\ufeff]+")
+_BLANK_RUN = later(r" [^\S\r\n]+|[^\S\r\n ][^\S\r\n]*")
+_END = later("</html>", re.IGNORECASE)
+_LINE = later(r"[^\r\n]+")
+_EVENT = later(r"(?:event: error\s*)?data: (?=[{\[])")
+_UNSEEN = later(
     r"[\s\u00ad\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0]+"
     r"|&(?:nbsp|shy|zwnj|zwj|zerowidthspace|#0{0,9}(?:160|173|820[3-5]|8288|65279)|#x0{0,9}(?:a0|ad|200[b-d]|2060|feff));"
     r"|<(?!(?:img|svg|video|audio|canvas|iframe|object|embed|input|button|math)\b)[a-zA-Z/!?][^<>]*>",

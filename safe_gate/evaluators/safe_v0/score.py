@@ -5,13 +5,13 @@ Pure. Scores are plain doubles computed by the formulas as written.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Label, Place
+from safe_gate.core.patterns import later
 from safe_gate.core.text.no_reply import none_of
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.safe_v0.metrics import METRICS
@@ -20,7 +20,7 @@ from safe_gate.evaluators.safe_v0.result import Result
 UNUSED = ("min_signal_count", "required_themes")
 """The expectations that cases may have but SAFE v0 does not use."""
 # What normalising may change: anything but printable ASCII, doubled blanks, marks and what opens markup.
-_TYPOGRAPHY = re.compile("[^ -~]|  |[*_`~<&]")
+_TYPOGRAPHY = later("[^ -~]|  |[*_`~<&]")
 
 RANKS = {Label.FAIL: 0, Label.REVIEW: 1, Label.PASS: 2}
 """The labels from the worst to the best."""

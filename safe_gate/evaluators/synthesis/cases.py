@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from safe_gate.core.given import Misnamed
 from safe_gate.core.model import JsonObject, Place, Problem
@@ -41,7 +42,8 @@ def cases_of(value: JsonObject, place: Place, cluster: str, settings: JsonObject
     others = tuple(tag for tag in case.tags if not is_negative([tag], settings["profile"], (*case.checks, WORDING)))
     for talk in conversation.talks(value, turns, settings["context"]):
         is_last = talk.reply.number == len(value["messages"]) - 1
-        yield case._replace(
+        yield replace(
+            case,
             id=f"{talk.id}@{talk.reply.number}" if turns == conversation.ALL else talk.id,
             user=talk.user,
             assistant=talk.reply.text,

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
+from safe_gate.core.patterns import later
 from safe_gate.core.rules import ALL, FAILING, REVIEW, Count, Rule, Share, anything, has_none, no_reply
 from safe_gate.evaluators.synthesis.names import OWN, REPORTED, words
 from safe_gate.evaluators.synthesis.result import Entry
@@ -35,7 +35,7 @@ def own_rules(limits: Mapping[str, Any]) -> Iterator[tuple[Rule, Any]]:
             yield _label_accuracy(found[1]), limit
 
 
-_OWN = re.compile(f"min_label_accuracy_({OWN})")
+_OWN = later(f"min_label_accuracy_({OWN})")
 
 
 def _disagrees(result: JsonObject, check: str = "") -> bool:

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from safe_gate.core.patterns import later
 from safe_gate.importers.formats._chat import are_messages, ended, parsed, text_of
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
 
@@ -32,7 +33,7 @@ IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
 OUTPUT = ("signals", "summary", "followup_questions")
 """The fields of a SAFE v0 output."""
 
-_STEP = re.compile(r"\[(\d+)\]")
+_STEP = later(r"\[(\d+)\]")
 _MISSING: Any = object()
 
 

@@ -8,13 +8,13 @@ check decides is data (`checks`).
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
-from dataclasses import replace
-from typing import Any, NamedTuple
+from dataclasses import dataclass, field, replace
+from typing import Any
 
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Place
+from safe_gate.core.patterns import later
 from safe_gate.core.text.no_reply import no_reply
 from safe_gate.core.text.similarity import similarity
 from safe_gate.evaluators.synthesis.deciding import wording
@@ -37,7 +37,8 @@ SIMILARITY_THRESHOLD = 0.45
 """At this token cosine similarity or above, a reply stays with the topic (spec, Topic Pivot)."""
 
 
-class Case(NamedTuple):
+@dataclass(frozen=True, slots=True)
+class Case:
     """A recorded turn and the checks to run on it.
 
     `expected` holds the labels that were given, `marks` quotes the clauses that decide, by group. No verdict looks at
@@ -53,9 +54,9 @@ class Case(NamedTuple):
     tags: tuple[str, ...]
     place: Place
     cluster: str = ""
-    marks: Mapping[str, Sequence[str]] = {}
+    marks: Mapping[str, Sequence[str]] = field(default_factory=dict)
     talk: Talk | None = None
-    wording: Mapping[str, Sequence[Any]] = {}
+    wording: Mapping[str, Sequence[Any]] = field(default_factory=dict)
 
     @property
     def groups(self) -> tuple[str, ...]:
@@ -119,7 +120,7 @@ def named_by(tags: Collection[str]) -> list[str]:
     return [found[1] for found in map(_CHECK_FAILS.fullmatch, tags) if found]
 
 
-_CHECK_FAILS = re.compile(f"({OWN}|{WORDING})-fail")
+_CHECK_FAILS = later(f"({OWN}|{WORDING})-fail")
 
 
 def judged(check: Check, turn: Turn) -> CheckResult:

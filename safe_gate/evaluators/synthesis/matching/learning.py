@@ -8,12 +8,12 @@ clauses that no rule hits yet.
 from __future__ import annotations
 
 import heapq
-import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from safe_gate.core.patterns import later
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.deciding.turn import Rules, Turn
@@ -34,7 +34,7 @@ TAUGHT = ("positive", "negative", "mind_reading", "guarantee", "vulnerability", 
 _MARKS = {"pivot": "leaves"}  # the mark of a group, where it is named otherwise
 _LONGEST = 6
 _MODALS = frozenset({"should", "must", "will", "can", "would", "could", "not"})
-_PLACE = re.compile(r"[^a-z0-9]+")
+_PLACE = later(r"[^a-z0-9]+")
 
 
 @dataclass(frozen=True, slots=True)

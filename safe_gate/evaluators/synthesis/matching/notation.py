@@ -18,12 +18,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TypeGuard
 
+from safe_gate.core.patterns import later
+
 STARTS = ("^", "^^")
 """The signs for the start of a clause, which only begin a phrase."""
 
-_PIECE = re.compile(r"\{[a-z_]+\}|[()|]|[^\s()|{}]+")
-_GAP = re.compile(r"_(?:(\d+)-(\d+)|(\*))?")
-_WORD = re.compile(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
+_PIECE = later(r"\{[a-z_]+\}|[()|]|[^\s()|{}]+")
+_GAP = later(r"_(?:(\d+)-(\d+)|(\*))?")
+_WORD = later(r"\*?[^\W_]+\*?|'s|<num>|%|\$|[,;:—!?.\"]")
 _LONGEST_GAP = 30
 
 

@@ -7,7 +7,6 @@ that look in one field are found in one pass; conditions are looked at where a p
 from __future__ import annotations
 
 import hashlib
-import re
 from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from operator import attrgetter
 from typing import NamedTuple
 
 from safe_gate.core.model import Hit, JsonObject
+from safe_gate.core.patterns import later
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.evaluators.synthesis.matching.network import Classes, compiled
 from safe_gate.evaluators.synthesis.matching.phrases import Automata, Automaton, Found, automaton
@@ -25,8 +25,8 @@ from safe_gate.evaluators.synthesis.matching.tokens import Reading, Sentence, Sp
 LONGEST_EVIDENCE = 12
 """A hit quotes so many words at the most."""
 
-_CLASS = re.compile(r"\{([a-z_]+)\}")
-_WORD, _NO_WORD = re.compile("[a-z]+"), re.compile(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
+_CLASS = later(r"\{([a-z_]+)\}")
+_WORD, _NO_WORD = later("[a-z]+"), later(r"\\.|\{[a-z_]+\}")  # escapes and word classes are no words
 _NEAR = 12  # tokens
 _MOST_SEARCHED = 10
 CONTEXTS = ("unless", "unless_near", "unless_before", "unless_after", "before", "after")

@@ -7,7 +7,6 @@ What stands between two blanks is read once and kept, so most texts cost little 
 
 from __future__ import annotations
 
-import re
 from array import array
 from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
@@ -17,6 +16,7 @@ from operator import add
 from typing import NamedTuple, TypeVar
 
 from safe_gate.core.model import JsonObject
+from safe_gate.core.patterns import later
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.sentences import LONGEST_SENTENCE, may_end_at_emoji, sentence_ends, without_links
 
@@ -26,23 +26,23 @@ BOUNDARY = frozenset(',;:—!?."\n')
 END = ""
 """What stands behind the last token of each sentence of a reading."""
 
-_RAW = re.compile(
+_RAW = later(
     r"[^\W\d_]+\d?(?:'[^\W\d_]+)*|\d(?:day|nite|moro|morrow)\b|\d+(?:[.,:]\d+)*|\.\.\.|[,;:—!?.\"()\n•%]|(?<!\S)-(?= )"
 )
 # A contraction whose apostrophe became a blank, as some tools write it: "i m", "don t".
-_SPLIT = re.compile(
+_SPLIT = later(
     r"\b(?:i|we|you|they|he|she|it|that|there|what|who)( )(?:m|ve|ll|re|s|d)\b"
     r"|\b(?:don|can|won|didn|doesn|isn|wasn|couldn|wouldn|shouldn|haven|hasn|hadn|aren|weren|ain)( )t\b"
 )
 _SPLIT_OFF = frozenset("m ve ll re s d t".split())
-_STRETCHED = re.compile(r"([a-z])\1{2,}")
+_STRETCHED = later(r"([a-z])\1{2,}")
 _CONTRACTION = {"'ll": "will", "'re": "are", "'ve": "have", "'m": "am", "'d": "would"}
 # After these words 's is short for "is" (or "has"); after a noun it may be a possessive.
 _BEFORE_IS = frozenset(
     "it he she that this there here what who how where when why everything everyone everybody nobody someone".split()
 )
 _MARKS = {"...": ".", "-": "—", "•": "—", "(": "—", ")": "—"}
-_NUMBERED, _LONGEST_NUMBER = re.compile(r"\s*\d{1,3}\.\s*"), 3
+_NUMBERED, _LONGEST_NUMBER = later(r"\s*\d{1,3}\.\s*"), 3
 _MOST_KEPT, _LONGEST_KEPT = 8_000, 40
 
 T = TypeVar("T")
