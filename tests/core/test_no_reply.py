@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given, settings
 from hypothesis import strategies as st
 
-from safe_gate.core.text.error_lines import TELLING, NoReply
+from safe_gate.core.text.error_lines import FOLLOWING, TELLING, NoReply, Pattern
 from safe_gate.core.text.no_reply import BODIES, PAGES, no_reply
 from tests.support.cases import BAD, REPOSITORY, Ran, report, safe_case, turn, write_batch, write_cases
 
@@ -36,14 +37,44 @@ def test_a_pattern_misses_the_texts_it_must_miss(text: str) -> None:
 
 
 def test_every_pattern_has_a_text_that_no_other_pattern_hits() -> None:
-    import re
-
     for one in TELLING:
         others = [re.compile(other.pattern, re.IGNORECASE) for other in TELLING if other is not one]
         lines = [line.rstrip() for text in one.hit for line in text.splitlines() if line.strip()]
         alone = [line for line in lines if re.fullmatch(one.pattern, line, re.IGNORECASE)]
         assert any(not any(other.fullmatch(line) for other in others) for line in alone), one.pattern
         assert one.miss, one.pattern
+
+
+def line_of(pattern: str, data: st.DataObject) -> str:
+    """Return a line that a pattern hits, as it is looked at: without line breaks and blanks at its end."""
+    compiled = re.compile(pattern, re.IGNORECASE)
+    line: str = data.draw(st.from_regex(compiled, fullmatch=True)).rstrip()
+    assume(line and compiled.fullmatch(line) and not {"\r", "\n"} & {*line})
+    return line
+
+
+@pytest.mark.parametrize("one", TELLING, ids=lambda one: one.pattern[:20])
+@given(st.data())
+@settings(max_examples=20)
+def test_each_line_that_a_pattern_hits_is_found(one: Pattern, data: st.DataObject) -> None:
+    assert no_reply(line_of(one.pattern, data)) is not None
+
+
+@pytest.mark.parametrize("pattern", FOLLOWING)
+@given(st.data())
+@settings(max_examples=20)
+def test_each_line_that_follows_an_error_is_found(pattern: str, data: st.DataObject) -> None:
+    assert no_reply(f"{ERROR}\n{line_of(pattern, data)}\n{ERROR}") is not None
+
+
+def test_signs_know_every_letter_that_a_pattern_takes_for_an_ascii_one() -> None:
+    pattern = re.compile("[a-z]", re.IGNORECASE)
+    alike = [char for char in map(chr, range(128, 0x110000)) if pattern.match(char)]
+    assert alike == ["\u0130", "\u0131", "\u017f", "\u212a"]
+    words = "Internal Server Error", "\u0130nternal Server Error", "\u0131nternal \u017ferver Error"
+    assert [no_reply(text) for text in words] == [NoReply.MESSAGE] * 3
+    assert no_reply("fetch fai\u0131ed") is None
+    assert no_reply("\u017focket hang up") is NoReply.MESSAGE
 
 
 @given(

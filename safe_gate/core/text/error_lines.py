@@ -8,6 +8,18 @@ from __future__ import annotations
 from enum import StrEnum
 from typing import NamedTuple
 
+from safe_gate.core.text.error_words import (
+    ERROR,
+    LIMIT,
+    MESSAGES,
+    NETWORK,
+    NETWORK_SIGNS,
+    REASON_SIGNS,
+    REASONS,
+    RETRY,
+    STATUS,
+)
+
 
 class NoReply(StrEnum):
     """Why a text is no reply, in the words of reports."""
@@ -20,67 +32,23 @@ class NoReply(StrEnum):
 
 
 class Pattern(NamedTuple):
-    """A pattern for a whole line, a page's title, or what a body says; and whole texts it must hit and miss."""
+    """A pattern for a whole line, a page's title, or what a body says; and whole texts it must hit and miss.
+
+    One of the `signs` stands in each line that it hits, if it has any: a line without one needs no pattern, and most
+    texts are such lines. The line is then in lower case, without blanks around it and between two line breaks.
+    """
 
     what: NoReply
+    signs: tuple[str, ...]
     pattern: str
     hit: tuple[str, ...] = ()
     miss: tuple[str, ...] = ()
 
 
-REASONS = (
-    r"(?:internal (?:server )?error|bad gateway|(?:service |temporarily |server )+(?:unavailable|error|overloaded)"
-    r"|gateway time-?out|too many requests|not implemented|http version not supported|insufficient storage"
-    r"|overloaded|loop detected|web server is down|connection timed out|origin is unreachable|a timeout occurred)"
-)
-"""Reasons that mean an error even without their number."""
-
-REFUSALS = (
-    r"(?:bad request|unauthori[sz]ed|payment required|forbidden|(?:page )?not found|method not allowed|not acceptable"
-    r"|proxy authentication required|request time-?out|conflict|gone|length required|precondition failed"
-    r"|(?:payload|content|request entity) too large|(?:request-)?uri too long|unsupported media type"
-    r"|unprocessable (?:entity|content)|locked|failed dependency|too early|client closed request"
-    r"|(?:client|server) error)"
-)
-"""Reasons in everyday words, which mean an error only beside their number."""
-
-STATUS = rf"[45]\d\d(?:\s*[-:\u2013|]?\s*\(?(?:{REASONS}|{REFUSALS})\)?[.!]?)"
-
-_NETWORK = (
-    r"(?:E(?:CONNREFUSED|CONNRESET|CONNABORTED|TIMEDOUT|PIPE|HOSTUNREACH|NETUNREACH|AI_AGAIN|NOTFOUND)"
-    r"|UND_ERR_[A-Z_]+|socket hang up|fetch failed|failed to fetch|network error"
-    r"|(?:connection|request|read|operation|stream|upstream request|context deadline)"
-    r" (?:was )?(?:refused|reset|aborted|timed? ?out|timeout|error|exceeded|closed)"
-    r"|max retries exceeded|request failed with status code \d+|remote end closed connection"
-    r"|name or service not known|temporary failure in name resolution|no healthy upstream"
-    r"|certificate verify failed|no such host)"
-    r"(?: [\w-]*[.:][\w.:\[\]-]*| \(.{0,500}\)| with url: .{0,500})?"
-)
-
-_RETRY = r"(?:[.,;:!]? (?:please |(?:try again|retry)\b).{0,500})?"
-"""What services add to the reason."""
-
-_LIMIT = (
-    r"(?:(?:rate limit (?:is |was |has been )?(?:reached|exceeded|hit)|you (?:have )?exceeded your current quota"
-    r"|insufficient_quota|rate_limit_exceeded|resource_exhausted|overloaded_error|throttlingexception"
-    r"|request throttled|(?:api )?quota exceeded)(?:: \S+| for .{0,200}\b(?:limit|min|requests|tokens|day)\b.{0,500})?)"
-)
-
-_ERROR = r"(?:[A-Za-z_$][\w$]*[.:]{1,2}){0,20}[\w$]*?(?:Error|Exception|Fault|Timeout)"
-"""The name of an error as a language has it, with or without its package."""
-
-_MESSAGES = (
-    r"(?:cannot (?:read|set) propert|undefined is not|null is not|\S+ is not (?:a function|defined|iterable)"
-    r"|'\w+' object |name '\w+' is not defined|no module named|cannot import name|(?:list|string|tuple) index out of"
-    r"|unsupported operand|expecting value: line|unexpected (?:token|end of json)|string indices must be"
-    r"|\d+ validation errors? for|invalid literal for|maximum recursion|cannot find module|cannot invoke \""
-    r"|(?:error code|status code|http error|http)[: ]+\d+|[45]\d\d (?:client|server) error)"
-)
-"""What runtimes say after the name of an error."""
-
 TELLING = (
     Pattern(
         NoReply.MESSAGE,
+        ("4", "5"),
         rf"(?:(?:unexpected |api |server |http |request )?error[: ]\s*)?(?:http(?:/[\d.]+)? ?|status(?: code)?:? )?"
         rf"(?:error[: ]\s*)?{STATUS}",
         (
@@ -104,7 +72,8 @@ TELLING = (
     ),
     Pattern(
         NoReply.MESSAGE,
-        rf"(?:error: )?{REASONS}{_RETRY}[.!]?",
+        REASON_SIGNS,
+        rf"(?:error: )?{REASONS}{RETRY}[.!]?",
         (
             "Internal Server Error",
             "Too many requests, please try again later.",
@@ -116,6 +85,7 @@ TELLING = (
     ),
     Pattern(
         NoReply.MESSAGE,
+        ("4", "5"),
         r"(?:error: )?(?:error code|http status|status code|http error|http|error)[: ]+[45]\d\d(?:\s+-\s+[\[{].*)?\.?",
         (
             "Error code: 429 - {'error': {'message': 'Rate limit reached', 'code': 'rate_limit_exceeded'}}",
@@ -127,14 +97,16 @@ TELLING = (
     ),
     Pattern(
         NoReply.MESSAGE,
+        ("client error", "server error"),
         r"(?:\S+: )?[45]\d\d (?:client|server) error: .*",
         ("429 Client Error: Too Many Requests for url: https://api.example.com/v1/chat",),
         ("Of 500 client errors most are typos.",),
     ),
     Pattern(
         NoReply.MESSAGE,
-        rf"(?:uncaught |unhandled )?(?:error: )?(?:{_ERROR}: )?(?:connect |read |write |getaddrinfo |dial tcp )?"
-        rf"(?:[\w.]+\([^)]*\): )?{_NETWORK}[.!]?",
+        NETWORK_SIGNS,
+        rf"(?:uncaught |unhandled )?(?:error: )?(?:{ERROR}: )?(?:connect |read |write |getaddrinfo |dial tcp )?"
+        rf"(?:[\w.]+\([^)]*\): )?{NETWORK}[.!]?",
         (
             "Error: connect ECONNREFUSED 127.0.0.1:8080",
             "TypeError: fetch failed",
@@ -156,13 +128,15 @@ TELLING = (
     ),
     Pattern(
         NoReply.MESSAGE,
+        ("upstream connect error",),
         r"upstream connect error or disconnect/reset before headers.*",
         ("upstream connect error or disconnect/reset before headers. reset reason: connection failure",),
         ("An upstream connect error is not yours to fix.",),
     ),
     Pattern(
         NoReply.MESSAGE,
-        rf"(?:error: )?(?:{_ERROR}: )?{_LIMIT}{_RETRY}[.!]?",
+        ("rate limit", "quota", "exceeded", "exhausted", "overloaded", "throttl"),
+        rf"(?:error: )?(?:{ERROR}: )?{LIMIT}{RETRY}[.!]?",
         (
             "Rate limit exceeded. Please try again in 20s.",
             "Rate limit reached for gpt-4 in organization org-x on tokens per min.",
@@ -176,7 +150,8 @@ TELLING = (
     ),
     Pattern(
         NoReply.MESSAGE,
-        rf"(?:uncaught |unhandled )?{_ERROR}: {_MESSAGES}.*",
+        ("error: ", "exception: ", "fault: ", "timeout: "),
+        rf"(?:uncaught |unhandled )?{ERROR}: {MESSAGES}.*",
         (
             "TypeError: Cannot read properties of undefined (reading 'choices')",
             "AttributeError: 'NoneType' object has no attribute 'content'",
@@ -192,36 +167,42 @@ TELLING = (
     ),
     Pattern(
         NoReply.MESSAGE,
+        ("keyerror: ",),
         r"keyerror: (?:'[^']{0,200}'|\"[^\"]{0,200}\")",
         ("KeyError: 'choices'",),
         ("KeyError: 'choices' is not in the answer.",),
     ),
     Pattern(
         NoReply.MESSAGE,
+        ("error", "fatal", "critical", "panic"),
         r"\d{4}-\d\d-\d\d[ T][\d:.,]+(?:Z|[+-]\d\d:?\d\d)?[\s\[|:-]{1,5}(?:error|fatal|critical|panic)\b.*",
         ("2024-05-01 10:00:00,123 ERROR app: upstream is down",),
         ("2024-05-01 10:00:00 is when the exam starts. An error?",),
     ),
     Pattern(
         NoReply.BODY,
+        ("{'",),
         r"\{'(?:error|errors|detail)': .*\}",
         ("{'error': {'message': 'Overloaded', 'type': 'overloaded_error'}}",),
         ("{'answer': 'There was an error.'}",),
     ),
     Pattern(
         NoReply.PAGE,
+        ("<error>",),
         r"<error>.*</error>",
         ("<?xml version='1.0'?>\n<Error><Code>SlowDown</Code><Message>Reduce your rate.</Message></Error>",),
         ("<error> is a tag of theirs.",),
     ),
     Pattern(
         NoReply.PAGE,
+        ("<b>",),
         r"<b>(?:fatal|parse) error</b>:  .*",
         ("<b>Fatal error</b>:  Uncaught Exception: x in <b>/app/a.php</b> on line <b>3</b>",),
         ("<b>Fatal error</b>: that is what they call it.",),
     ),
     Pattern(
         NoReply.TRACE,
+        ("traceback (most",),
         r"(?:exception group )?\W{0,6}traceback \(most recent call last\):.*",
         (
             "Traceback (most recent call last): ...",
@@ -241,6 +222,7 @@ TELLING = (
     ),
     Pattern(
         NoReply.TRACE,
+        ("\nat ",),
         r"\s*at (?:(?:async |new )?[\w$.<>\[\] /@#|-]{1,200}\()?[^\s()]{1,300}:\d+(?::\d+)?\)?",
         (
             (
@@ -261,6 +243,7 @@ TELLING = (
     ),
     Pattern(
         NoReply.TRACE,
+        ("\nat ",),
         r"\s*at [\w.<>`$\[\], +]{1,200}\([^()]{0,200}\)(?: in [^\n]{1,300}:line \d+)?",
         (
             (
@@ -273,6 +256,7 @@ TELLING = (
     ),
     Pattern(
         NoReply.TRACE,
+        ("goroutine ",),
         r"goroutine \d+ \[[^\]]{1,80}\]:",
         (
             (
@@ -284,24 +268,28 @@ TELLING = (
     ),
     Pattern(
         NoReply.TRACE,
+        ("panic: ",),
         r"(?:http: )?panic: (?:runtime error|reflect|assignment to entry|interface conversion)\b.*",
         ("panic: runtime error: invalid memory address or nil pointer dereference",),
         ("Panic: it comes, and it goes. What helps you when it does?", "panic: breathe slowly"),
     ),
     Pattern(
         NoReply.TRACE,
+        (".rb:",),
         r"\s*from \S{1,300}\.rb:\d+:in .*|\S{1,300}\.rb:\d+:in .*",
         ("app.rb:3:in `reply': undefined method `text' for nil (NoMethodError)\n\tfrom app.rb:9:in `<main>'",),
         ("It is from app.rb, line 3.",),
     ),
     Pattern(
         NoReply.TRACE,
+        ("fatal error:",),
         r"(?:php )?fatal error:\s+(?:uncaught|allowed memory|maximum execution|call to|out of memory).*",
         ("PHP Fatal error:  Uncaught Exception: x in /a.php:3\nStack trace:\n#0 {main}\n  thrown in /a.php on line 3",),
         ("Fatal error: I forgot the milk.",),
     ),
     Pattern(
         NoReply.TRACE,
+        ("exception", "error"),
         r"(?:exception in thread \S{1,100} )?(?:[a-z_$][\w$]*\.){1,20}[A-Z][\w$]*(?:Exception|Error)(?:: .*)?",
         ("java.lang.OutOfMemoryError: Java heap space", "botocore.exceptions.ClientError: An error occurred"),
         ("NumberFormatException is what it throws.", "java.lang.Error is the parent of all."),
@@ -313,7 +301,7 @@ FOLLOWING = (
     r"[ \t]+\S.*",  # the code of a frame
     r"[~^ ]+",
     r"[\w.\[\]]+",  # a field that a validation names
-    rf"(?:uncaught |unhandled )?(?:caused by: |suppressed: )?(?:exception in thread \S{{1,100}} )?{_ERROR}(?:: .*)?",
+    rf"(?:uncaught |unhandled )?(?:caused by: |suppressed: )?(?:exception in thread \S{{1,100}} )?{ERROR}(?:: .*)?",
     r"(?:[\w]+\.)*\w*(?:warning|exit|interrupt|timeout|stopiteration|group)(?:: .*)?",
     (
         r"(?:during handling of the above exception, another exception occurred"

@@ -6,14 +6,14 @@ somebody reports an error. What the text answers does not matter.
 
 `TELLING` and `FOLLOWING` of `error_lines.py`, `PAGES` and `BODY_KEYS` are data. Each pattern has texts
 that it must hit and miss (`tests/core/test_no_reply.py`). Patterns are applied to one line, with `re.fullmatch`, and
-are linear in it.
+are linear in it. They take milliseconds to compile, so lines are first searched for their signs.
 """
 
 from __future__ import annotations
 
 import re
 import unicodedata
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cache, lru_cache
 from itertools import islice
 from typing import Any
@@ -22,11 +22,13 @@ from safe_gate.core.figures import first_few, plural
 from safe_gate.core.jsontext import JsonError, parse
 from safe_gate.core.model import Phrase
 from safe_gate.core.patterns import later
-from safe_gate.core.text.error_lines import FOLLOWING, REASONS, REFUSALS, STATUS, TELLING, NoReply, Pattern
+from safe_gate.core.text.error_lines import FOLLOWING, TELLING, NoReply, Pattern
+from safe_gate.core.text.error_words import FOLLOWING_SIGNS, REASONS, REFUSALS, STATUS
 
 PAGES = (
     Pattern(
         NoReply.PAGE,
+        (),
         rf"(?:[^|<>]{{1,200}}\| ?)?(?:error )?(?:http status )?{STATUS}",
         (
             (
@@ -46,6 +48,7 @@ PAGES = (
     ),
     Pattern(
         NoReply.PAGE,
+        (),
         rf"(?:error|application error|runtime error|server error|{REASONS})[.!]?|[^<>()]{{0,100}}\([45]\d\d\)"
         r"|error [45]\d\d [^<>]{0,60}",
         (
@@ -58,6 +61,7 @@ PAGES = (
     ),
     Pattern(
         NoReply.PAGE,
+        (),
         r"just a moment\.\.\.|attention required! \| .{0,60}|access denied|error: the requested url .{0,60}"
         r"|.{1,200}// werkzeug debugger",
         ("<!DOCTYPE html><html><head><title>Just a moment...</title></head><body></body></html>",),
@@ -82,6 +86,7 @@ _STATUS_CODE = later(r"[45]\d\d")
 BODIES = (
     Pattern(
         NoReply.BODY,
+        (),
         "",
         (
             '{"error": {"message": "Rate limit reached", "type": "requests", "param": null, "code": "rate_limit"}}',
@@ -255,8 +260,14 @@ def _lines(text: str, read: Callable[[str], str] = str) -> NoReply | None:
 @lru_cache(maxsize=2)  # a line is looked at as it stands, then tidied
 def _kind(line: str) -> tuple[NoReply | None, bool]:
     """Return the kind of error that a line reports, if any, and whether it may be part of an error's text."""
-    telling = next((what for what in _KINDS if _telling(what).fullmatch(line)), None)
-    return telling, telling is not None or _following().fullmatch(line) is not None
+    plain = f"\n{(line if line.isascii() else line.translate(_TWINS)).strip().lower()}\n"
+    telling = next((what for what, signs, found in _telling() if _has(plain, signs) and found.fullmatch(line)), None)
+    may_belong = " " not in line or line[0].isspace() or _has(plain, FOLLOWING_SIGNS)
+    return telling, telling is not None or (may_belong and _following().fullmatch(line) is not None)
+
+
+def _has(line: str, signs: Iterable[str]) -> bool:
+    return any(sign in line for sign in signs)
 
 
 def _tidied(line: str) -> str:
@@ -266,13 +277,18 @@ def _tidied(line: str) -> str:
     return _BLANK_RUN.sub(" ", _INVISIBLE.sub("", line))
 
 
+_TWINS = str.maketrans("\u0130\u0131\u017f\u212a", "iisk")
+"""Letters that a pattern takes for ASCII ones when it ignores case."""
+
 _KINDS = (NoReply.MESSAGE, NoReply.BODY, NoReply.PAGE, NoReply.TRACE)
 """The kinds of error that lines may be; of several the last counts."""
 
 
 @cache
-def _telling(what: NoReply) -> re.Pattern[str]:
-    return _any_of(one.pattern for one in TELLING if one.what is what)
+def _telling() -> Sequence[tuple[NoReply, Sequence[str], re.Pattern[str]]]:
+    """Return the patterns of lines that tell of an error, by kind in the order of these."""
+    ranked = sorted(TELLING, key=lambda one: _KINDS.index(one.what))
+    return [(one.what, one.signs, later(one.pattern, re.IGNORECASE)) for one in ranked]
 
 
 @cache
