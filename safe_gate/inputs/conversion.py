@@ -24,7 +24,8 @@ from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
-from safe_gate.inputs import blocks, disk, expansion, schemas, spool
+from safe_gate.inputs import blocks, disk, schemas, spool
+from safe_gate.inputs.finding import expansion
 
 FORMATS = (AUTO, *formats())
 """What `--from` takes."""

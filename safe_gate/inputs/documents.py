@@ -12,9 +12,10 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import item_places
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
-from safe_gate.inputs import blocks, checked, disk, expansion, kinds, schemas
+from safe_gate.inputs import blocks, checked, disk, kinds, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
 from safe_gate.inputs.disk import HERE, shown
+from safe_gate.inputs.finding import expansion
 from safe_gate.inputs.recorded import Skipped, cluster_of, id_of, recorded_outputs, twin, twin_of
 from safe_gate.inputs.spool import Store
 

@@ -32,7 +32,7 @@ from safe_gate.inputs.blocks import (
     values_of_rows,
 )
 from safe_gate.inputs.disk import HERE, open_regular, shown, too_long, unreadable
-from safe_gate.inputs.expansion import expand
+from safe_gate.inputs.finding.expansion import expand
 from safe_gate.inputs.kinds import OF_CASES, OWNERS, importable, is_meant_as, mistaken_for
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.spool import Store

@@ -10,8 +10,8 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import folders
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
+from safe_gate.inputs.finding import folders
 
 _UP_AGAIN = re.compile(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 
