@@ -99,6 +99,9 @@ class Evaluator(Presentation, Protocol):
     reply: str
     """The field of a case's recorded texts that a reader looks at first."""
 
+    reads: tuple[str, ...]
+    """The fields of an object of its input files whose texts it reads. Each text is held to the bound `max-text`."""
+
     groups_key: str
     """The key in `Case.asks()` that has the groups of a case."""
 
@@ -110,14 +113,20 @@ class Evaluator(Presentation, Protocol):
     gives_away: frozenset[str] = frozenset()
     """The keys of its part that would reveal the words of a withheld text."""
 
-    guards: frozenset[str] = frozenset()
-    """The rules on single compared cases that apply to it: `new-violations`, `label-drops`."""
+    guards: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    """What the rules on single compared cases look for, by those that apply: `new-violations`, `label-drops`.
+
+    Each has the words for one such case and for several, such as `falls from Pass to Fail`.
+    """
 
     compared_on: str = ""
     """For readers: which cases the metrics of a comparison cover, if not all that both runs have."""
 
     counting_passes: tuple[str, ...] = ()
     """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
+
+    where: frozenset[str] = frozenset({"source"})
+    """The keys of its results that say where a case stands: two reports that differ only there are of the same."""
 
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
@@ -146,6 +155,10 @@ class Evaluator(Presentation, Protocol):
     def case_in(self, _document: JsonObject, _index: int, _output: JsonObject, _at: CaseAt) -> Case:
         """Return a case of `Documents`: that with this index, and the output that was recorded for it."""
         raise TypeError(f"{self.name} reads no documents")
+
+    def read_as_one(self, _value: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
+        """Yield the texts of an object that are read as one, each with its place: the bound holds for them together."""
+        yield from ()
 
     def is_wanted(self, _case: Any, _settings: JsonObject) -> bool:
         """Return whether settings leave a case in."""

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 
 if TYPE_CHECKING:
     from safe_gate.core.model import JsonObject, Judgement, Metric, Outcome, Phrase
-    from safe_gate.core.shown import Explained, Finding, Mark, Rate, Section
+    from safe_gate.core.shown import BatchEvent, Explained, Finding, Mark, Rate, Section
 
 
 class Presentation(Protocol):
@@ -78,12 +78,16 @@ class Presentation(Protocol):
         """
         ...
 
-    def batch_events(self, _part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Yield the type, the name and the data of an event for each batch of its part of the report.
+    def batch_events(self, _part: JsonObject) -> Iterator[BatchEvent]:
+        """Yield an event for each batch of its part of the report.
 
-        For an evaluator of a package the type is `safe.NAME.batch`, and the data has `summary.overall_pass_rate`.
+        For an evaluator of a package the type is `safe.NAME.batch` (`event.schema.json` has the data).
         """
         yield from ()
+
+    def batch_of(self, _result: JsonObject) -> str:
+        """Return the name of the batch that a case came in, "" for none."""
+        return ""
 
     # --- comparison
 

@@ -282,6 +282,6 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
     for fault in schema.faults(entry):
         return fault.message, fault.field
-    if long := blocks.long_text(entry, blocks.BOUNDS.text):
+    if long := blocks.long_text(EVALUATORS[request.evaluator], entry, blocks.BOUNDS.text):
         return disk.too_long(blocks.BOUNDS.text, "max-text"), long
     return "", ""

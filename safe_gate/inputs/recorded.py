@@ -227,7 +227,7 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
         if faults:
             continue
-        field = long_text(value, part.bounds.text) if len(part.data) > part.bounds.text else None
+        field = long_text(OWNERS[kind], value, part.bounds.text) if len(part.data) > part.bounds.text else None
         if field is None:
             yield place, value
         else:
