@@ -18,9 +18,9 @@ from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
 from safe_gate.gate import drops, regression
-from safe_gate.inputs import case_files, expansion
-from safe_gate.inputs.case_files import narrowed
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding import case_files, expansion
+from safe_gate.inputs.finding.case_files import narrowed
 from safe_gate.inputs.spool import Store
 from safe_gate.scoring import asked, measure, refusals
 from safe_gate.scoring.facts import Facts

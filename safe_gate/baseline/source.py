@@ -22,11 +22,12 @@ from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
-from safe_gate.inputs import checked, disk, expansion, folders, leftovers
-from safe_gate.inputs.case_files import settings
-from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
+from safe_gate.inputs import checked, disk, leftovers
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.git import Clone
+from safe_gate.inputs.finding import expansion, folders
+from safe_gate.inputs.finding.case_files import settings
+from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Pattern, Selection
+from safe_gate.inputs.finding.git import Clone
 from safe_gate.proof import differences
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import Options, config_paths

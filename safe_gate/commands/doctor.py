@@ -16,8 +16,9 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import case_files, checked, disk, expansion
+from safe_gate.inputs import checked, disk
 from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts

@@ -9,7 +9,8 @@ from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Phrase, Verdict
-from safe_gate.inputs import disk, expansion, writing
+from safe_gate.inputs import disk, writing
+from safe_gate.inputs.finding import expansion
 from safe_gate.publish import delivery
 from safe_gate.render import console, trends
 from safe_gate.runs.exit_codes import EXIT_CODES

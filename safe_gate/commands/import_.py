@@ -8,7 +8,8 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.importers import entries
-from safe_gate.inputs import conversion, disk, expansion, writing
+from safe_gate.inputs import conversion, disk, writing
+from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 

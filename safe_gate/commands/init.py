@@ -13,8 +13,8 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.model import Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import schemas, writing
-from safe_gate.inputs.commit_files import Missing
-from safe_gate.inputs.git import Clone
+from safe_gate.inputs.finding.commit_files import Missing
+from safe_gate.inputs.finding.git import Clone
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.settings.options import CONFIG_FILES

@@ -6,9 +6,10 @@ from collections.abc import Callable, Iterator
 from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
-from safe_gate.core.model import JsonObject, Label
+from safe_gate.core.model import JsonObject
 from safe_gate.core.shown import Section
 from safe_gate.evaluators import of_command
+from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.inputs import disk, writing
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown

@@ -26,15 +26,15 @@ from safe_gate.core.given import (
     Shipped,
     Way,
 )
+from safe_gate.core.presentation import Presentation
 
 if TYPE_CHECKING:
-    from safe_gate.core.model import Failure, JsonObject, Judgement, Metric, Outcome, Phrase, Place, Problem
+    from safe_gate.core.model import Failure, JsonObject, Place, Problem
     from safe_gate.core.rules import Rule
-    from safe_gate.core.shown import Explained, Finding, Mark, Rate, Section
     from safe_gate.core.validate import Fault
 
 
-class Evaluator(Protocol):
+class Evaluator(Presentation, Protocol):
     """An evaluator. What has a body here is optional: a package inherits it and replaces what it needs.
 
     `part` is always its part of a report, as in `safe-gate.json`, `result` one entry of `results[]` in it, and
@@ -99,6 +99,9 @@ class Evaluator(Protocol):
     reply: str
     """The field of a case's recorded texts that a reader looks at first."""
 
+    reads: tuple[str, ...]
+    """The fields of an object of its input files whose texts it reads. Each text is held to the bound `max-text`."""
+
     groups_key: str
     """The key in `Case.asks()` that has the groups of a case."""
 
@@ -110,14 +113,20 @@ class Evaluator(Protocol):
     gives_away: frozenset[str] = frozenset()
     """The keys of its part that would reveal the words of a withheld text."""
 
-    guards: frozenset[str] = frozenset()
-    """The rules on single compared cases that apply to it: `new-violations`, `label-drops`."""
+    guards: Mapping[str, tuple[str, str]] = MappingProxyType({})
+    """What the rules on single compared cases look for, by those that apply: `new-violations`, `label-drops`.
+
+    Each has the words for one such case and for several, such as `falls from Pass to Fail`.
+    """
 
     compared_on: str = ""
     """For readers: which cases the metrics of a comparison cover, if not all that both runs have."""
 
     counting_passes: tuple[str, ...] = ()
     """The settings of rules that count cases that pass but are meant to fail (`is_excused`)."""
+
+    where: frozenset[str] = frozenset({"source"})
+    """The keys of its results that say where a case stands: two reports that differ only there are of the same."""
 
     of_the_run: str = ""
     """A regular expression of JSON Pointers in its part, without the first `/`, that differ from run to run."""
@@ -146,6 +155,10 @@ class Evaluator(Protocol):
     def case_in(self, _document: JsonObject, _index: int, _output: JsonObject, _at: CaseAt) -> Case:
         """Return a case of `Documents`: that with this index, and the output that was recorded for it."""
         raise TypeError(f"{self.name} reads no documents")
+
+    def read_as_one(self, _value: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
+        """Yield the texts of an object that are read as one, each with its place: the bound holds for them together."""
+        yield from ()
 
     def is_wanted(self, _case: Any, _settings: JsonObject) -> bool:
         """Return whether settings leave a case in."""
@@ -259,92 +272,3 @@ class Evaluator(Protocol):
     def step_outputs(self, _part: JsonObject | None) -> dict[str, str]:
         """Return the step outputs that follow from its part, by name; each is empty without a part."""
         return {}
-
-    # --- presentation
-
-    def section(self, part: JsonObject) -> Section:
-        """Return what readers see of its part, as values without a format. Recorded text is `Untrusted`."""
-        ...
-
-    def finding(self, result: JsonObject) -> Finding:
-        """Return what readers see of one case."""
-        ...
-
-    def judgements(self, part: JsonObject, result: JsonObject) -> Iterator[Judgement]:
-        """Yield the judgement of each metric or check of a case."""
-        ...
-
-    @property
-    def explained(self) -> Mapping[str, Explained]:
-        """The explanation of each metric or check for readers, by its name."""
-        ...
-
-    def explanation(self, by: str) -> Explained:
-        """Return the explanation of a metric or check, also of one that a team's files of rules define."""
-        return self.explained[by]
-
-    def measured(self, _part: JsonObject) -> Sequence[str]:
-        """Return the names of the metrics or checks that its part of the report may have judgements of, in order."""
-        return tuple(self.explained)
-
-    @property
-    def fields(self) -> Mapping[str, str]:
-        """The fields of a case's recorded texts in reading order, each with its title."""
-        ...
-
-    def fields_of(self, _result: JsonObject, _texts: JsonObject) -> Mapping[str, str]:
-        """Return the fields of one result's texts with their titles, if not those of `fields`; the reply is last."""
-        return self.fields
-
-    def marks(self, _result: JsonObject, _texts: JsonObject) -> Iterator[Mark]:
-        """Yield what one result says was found in the case's texts, given by field as far as they are known."""
-        yield from ()
-
-    def decisions(self, _part: JsonObject, _result: JsonObject) -> Mapping[str, Phrase]:
-        """Return a sentence for each metric or check: how it judged a case."""
-        return {}
-
-    def rates(self, part: JsonObject) -> Iterator[Rate]:
-        """Yield the rates in its part of the report, first the rate of cases that end as they should."""
-        ...
-
-    def labels(self, part: JsonObject) -> Mapping[str, int]:
-        """Return how many cases have each label, from the best to the worst."""
-        ...
-
-    def remarks(self, _part: JsonObject, _policy: JsonObject) -> Iterator[Phrase]:
-        """Yield what readers must know about how cases were scored, a sentence each."""
-        yield from ()
-
-    # --- events
-
-    def result_event(
-        self, result: JsonObject, judgements: Sequence[Judgement], *, with_text: bool
-    ) -> tuple[str, dict[str, Any]]:
-        """Return the type and the data of the event of a result; recorded text only `with_text`.
-
-        Of a package's evaluator the type is `safe.NAME.result`, and the data has `id` and `pass` (`event.schema.json`).
-        """
-        ...
-
-    def batch_events(self, _part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
-        """Yield the type, the name and the data of an event for each batch of its part of the report.
-
-        For an evaluator of a package the type is `safe.NAME.batch`, and the data has `summary.overall_pass_rate`.
-        """
-        yield from ()
-
-    # --- comparison
-
-    def outcome(self, result: JsonObject) -> Outcome:
-        """Return what a result is compared by with the same case of another run."""
-        ...
-
-    @property
-    def metrics(self) -> Mapping[str, Metric]:
-        """How results are compared, by the scores of their outcomes."""
-        ...
-
-    def metric(self, name: str) -> Metric:
-        """Return how results are compared by a score, also by one that a team's files of rules define."""
-        return self.metrics[name]

@@ -18,14 +18,6 @@ Parts = Mapping[str, JsonObject | None]
 """Evaluators' parts of a report by name, None for one that was given no input."""
 
 
-class Label(StrEnum):
-    """The three labels of SAFE v0 (spec section 3)."""
-
-    PASS = "Pass"
-    REVIEW = "Review"
-    FAIL = "Fail"
-
-
 class Verdict(StrEnum):
     """What the gate says: it passed, it failed, or it could not judge."""
 

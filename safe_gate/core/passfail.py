@@ -92,6 +92,7 @@ class PassFail(Evaluator):
     measures = "check"
     groups_key = "tags"
     reply = "output"
+    reads = ("output",)
     grouping = Grouping(
         noun="tag",
         setting="",

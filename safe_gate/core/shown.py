@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from enum import StrEnum
 from typing import NamedTuple
 
-from safe_gate.core.model import Phrase, Place, Severity, Untrusted, Words
+from safe_gate.core.model import JsonObject, Phrase, Place, Severity, Untrusted, Words
 
 
 class Side(StrEnum):
@@ -56,6 +56,15 @@ class Explained(NamedTuple):
     title: str
     asks: str
     advice: str
+
+
+class BatchEvent(NamedTuple):
+    """The event of a batch of cases: its type, the name of the batch, its data, and the share of cases that pass."""
+
+    type: str
+    batch: str
+    data: JsonObject
+    pass_rate: float
 
 
 class Cause(NamedTuple):

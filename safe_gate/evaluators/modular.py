@@ -46,7 +46,6 @@ class Modular(Evaluator):
     fields: Any = In("evidence", "FIELDS")
     marks: Any = In("evidence")
     decisions: Any = In("evidence")
-    batch_events: Any = In("event", "batches")
     outcome: Any = In("outcome")
     metrics: Any = In("outcome", "COMPARED")
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence, Set
+from collections.abc import Callable, Iterator, Mapping, Sequence, Set
 from enum import StrEnum
 from operator import attrgetter
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -13,7 +13,7 @@ from safe_gate.core.model import RuleOutcome, Test
 from safe_gate.evaluators import EVALUATORS, parts_of
 
 if TYPE_CHECKING:
-    from safe_gate.core.comparison import Compared, ComparedParts, MetricChange
+    from safe_gate.core.comparison import Change, Compared, ComparedParts, MetricChange
     from safe_gate.core.evaluator import Evaluator
 
 
@@ -43,7 +43,12 @@ class Guards(NamedTuple):
 
 _DROP = attrgetter("drop")
 _EXACT = 12  # decimals of a mean that doubles represent
-_STEPS = 2  # a label that drops so many steps breaks a run: from Pass to Fail
+_STEPS = 2  # a label that drops so many steps breaks a run
+_SINGLE: Mapping[str, Callable[[Change], bool]] = {
+    "new-violations": lambda change: bool(change.new_violations),
+    "label-drops": lambda change: change.steps >= _STEPS,
+}
+"""The guards on single cases that not every evaluator has: which cases break them."""
 
 
 class Status(StrEnum):
@@ -116,14 +121,11 @@ def _outcomes(evaluator: Evaluator, part: Compared, guards: Guards, waived: Set[
         lost = [case_id for case_id, is_protected in protected if is_protected]
         one, many = f"protected {case} newly fails or is gone", f"protected {case}s newly fail or are gone"
         yield _count("protect", name, lost, one, many)
-    if "new-violations" in evaluator.guards:
-        violating = [change.id for change in changes if change.new_violations]
-        one, many = f"{case} newly uses a forbidden term", f"{case}s newly use a forbidden term"
-        yield _count("new-violations", name, violating, one, many, waived=waived)
-    if "label-drops" in evaluator.guards:
-        falls = [change.id for change in changes if change.steps >= _STEPS]
-        one, many = f"{case} falls from Pass to Fail", f"{case}s fall from Pass to Fail"
-        yield _count("label-drops", name, falls, one, many, waived=waived)
+    for guard, breaks in _SINGLE.items():
+        if guard in evaluator.guards:
+            one, many = evaluator.guards[guard]
+            found = [change.id for change in changes if breaks(change)]
+            yield _count(guard, name, found, f"{case} {one}", f"{case}s {many}", waived=waived)
     if guards.max_regressions is not None:
         lost, allowed = [one.id for one in newly], guards.max_regressions
         one, many = f"{case} newly fails", f"{case}s newly fail"

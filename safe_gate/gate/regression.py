@@ -79,13 +79,13 @@ class _Triple:
 
     @property
     def is_news(self) -> bool:
-        """Whether to list the case: all but those that pass as before and use no newly forbidden term."""
+        """Whether to list the case: all but those that pass as before and have no new violation."""
         drifted = self.baseline.passed != self.today.passed
         return drifted or self.change != "still passing" or bool(self.new_violations)
 
     @property
     def new_violations(self) -> list[str]:
-        """The forbidden terms that the output uses and the baseline's did not: the same output uses the same."""
+        """The violations of the output that the baseline's did not have: the same output has the same."""
         if self.baseline.output == self.head.output:
             return []
         known = {term.casefold() for term in self.today.violations}

@@ -16,7 +16,7 @@ from urllib.parse import quote
 
 from safe_gate.core.patterns import later
 from safe_gate.github import Api, ApiError, Refusal
-from safe_gate.inputs.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
+from safe_gate.inputs.finding.commit_files import Commit, Entry, Kind, Missing, Selection, two_commits
 
 _MOST_ENTRIES = 1_000  # of a folder: GitHub cuts its list there and does not say so
 _MOST_REQUESTS = 500  # for one commit: a job's token has 1,000 an hour, for all that the workflow does

@@ -14,8 +14,9 @@ from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import disk, expansion, folders, kinds
+from safe_gate.inputs import disk, kinds
 from safe_gate.inputs.disk import HERE, shown
+from safe_gate.inputs.finding import expansion, folders
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import CONFIG_FILES
 

@@ -10,11 +10,9 @@ from itertools import islice
 from pathlib import Path
 from typing import Any, BinaryIO, NamedTuple
 
-from safe_gate.core.jsontext import (
-    JsonError,
-    parse_bounded,
-)
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.evaluator import Evaluator
+from safe_gate.core.jsontext import JsonError, parse_bounded
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
 from safe_gate.settings.options import Options
@@ -129,29 +127,23 @@ def lines_of(part: Part) -> dict[int, bytes]:
     return {} if part.is_columnar else dict(numbered(BytesIO(part.data), part.first))
 
 
-_READ = ("user", "assistant", "messages", "output", "expectations")
-"""The fields of a case, or of an output, whose texts evaluators read."""
-
-
-def long_text(case: Any, most: int) -> str | None:
-    """Return the field of the first text of a case that is too long in UTF-8.
+def long_text(evaluator: Evaluator, case: Any, most: int) -> str | None:
+    """Return the field of the first text of a case, or of an output, that is too long in UTF-8 for an evaluator.
 
     None if there is none. What nobody reads, such as notes, is held to the bound of lines alone.
     """
     fields = case if isinstance(case, dict) else {}
-    found = (_long_text(fields[name], most, name) for name in _READ if name in fields)
-    return next((field for field in found if field is not None), None) or _long_turn(fields.get("messages"), most)
+    found = (_long_text(fields[name], most, name) for name in evaluator.reads if name in fields)
+    return next((field for field in found if field is not None), None) or _long_together(evaluator, fields, most)
 
 
-def _long_turn(messages: Any, most: int) -> str | None:
-    """Return the messages of a conversation that are read as one text, up to the next reply, if that is too long."""
-    first = size = 0
-    for place, message in enumerate(messages if isinstance(messages, list) else ()):
-        one = message if isinstance(message, dict) else {}
-        if one.get("role") == "assistant":
-            first, size = place + 1, 0
-        elif (size := size + _size(one.get("content"))) > most:
-            return f"messages[{first}] to messages[{place}]"
+def _long_together(evaluator: Evaluator, fields: JsonObject, most: int) -> str | None:
+    """Return the texts of a case that are read as one, up to the one with which they are too long."""
+    for texts in evaluator.read_as_one(fields):
+        size = 0
+        for field, text in texts:
+            if (size := size + _size(text)) > most:
+                return f"{texts[0][0]} to {field}"
     return None
 
 

@@ -19,10 +19,10 @@ from safe_gate.core.jsontext import (
 from safe_gate.core.model import CannotJudge, Config, Located, PathKind, Place, Problem
 from safe_gate.core.patterns import later
 from safe_gate.core.validate import Fault
-from safe_gate.inputs import folders
 from safe_gate.inputs.checked import line_of, problems_of
 from safe_gate.inputs.disk import HERE, exists, location, parsed, text_of, unreadable
-from safe_gate.inputs.expansion import named_or_default
+from safe_gate.inputs.finding import folders
+from safe_gate.inputs.finding.expansion import named_or_default
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.settings.options import CONFIG_FILES, settings
 

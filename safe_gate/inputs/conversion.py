@@ -24,7 +24,8 @@ from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
-from safe_gate.inputs import blocks, disk, expansion, schemas, spool
+from safe_gate.inputs import blocks, disk, schemas, spool
+from safe_gate.inputs.finding import expansion
 
 FORMATS = (AUTO, *formats())
 """What `--from` takes."""
@@ -281,6 +282,6 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
     for fault in schema.faults(entry):
         return fault.message, fault.field
-    if long := blocks.long_text(entry, blocks.BOUNDS.text):
+    if long := blocks.long_text(EVALUATORS[request.evaluator], entry, blocks.BOUNDS.text):
         return disk.too_long(blocks.BOUNDS.text, "max-text"), long
     return "", ""

@@ -22,7 +22,7 @@ from safe_gate.core.jsontext import (
     parse_bounded,
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
-from safe_gate.inputs import folders
+from safe_gate.inputs.finding import folders
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 

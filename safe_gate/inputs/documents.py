@@ -11,9 +11,10 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case, CaseAt
 from safe_gate.core.jsontext import item_places
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Place, Problem
-from safe_gate.inputs import blocks, checked, disk, expansion, kinds, schemas
+from safe_gate.inputs import blocks, checked, disk, kinds, schemas
 from safe_gate.inputs.batches import documents_of, expand, input_named, outputs_beside
 from safe_gate.inputs.disk import HERE, shown
+from safe_gate.inputs.finding import expansion
 from safe_gate.inputs.recorded import Skipped, cluster_of, id_of, recorded_outputs, twin, twin_of
 from safe_gate.inputs.spool import Store
 
@@ -128,7 +129,7 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
     if not (isinstance(cases, list) and cases):
         return
     places = tuple(Place(name, *at) for at in item_places(text, form.cases))
-    long = _long_texts(cases, bounds.text) if len(data) > bounds.text else {}
+    long = _long_texts(evaluator, cases, bounds.text) if len(data) > bounds.text else {}
     for index, field in long.items():
         case_id = id_of(cases[index], id_key)
         yield Problem(places[index], disk.too_long(bounds.text, "max-text"), case_id, field)
@@ -137,9 +138,9 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
     yield Batch(path.stem, name, cases, ids, places, content, faulty)
 
 
-def _long_texts(cases: Sequence[Any], most: int) -> dict[int, str]:
+def _long_texts(evaluator: Evaluator, cases: Sequence[Any], most: int) -> dict[int, str]:
     """Return the index of each case with a text that is too long, and the field of that text."""
-    found = ((index, blocks.long_text(case, most)) for index, case in enumerate(cases))
+    found = ((index, blocks.long_text(evaluator, case, most)) for index, case in enumerate(cases))
     return {index: field for index, field in found if field is not None}
 
 

@@ -18,10 +18,10 @@ from safe_gate.core.jsontext import (
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import folders
 from safe_gate.inputs.blocks import BOUNDS, TooLongError, bounded_lines, is_columnar, numbered
 from safe_gate.inputs.disk import HERE, decode, open_regular, parsed, shown, text_of, unreadable
-from safe_gate.inputs.expansion import no_match
+from safe_gate.inputs.finding import folders
+from safe_gate.inputs.finding.expansion import no_match
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import CONFIG_FILES
 

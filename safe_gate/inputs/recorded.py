@@ -31,7 +31,7 @@ from safe_gate.inputs.blocks import (
     values_of_rows,
 )
 from safe_gate.inputs.disk import HERE, open_regular, shown, too_long, unreadable
-from safe_gate.inputs.expansion import expand
+from safe_gate.inputs.finding.expansion import expand
 from safe_gate.inputs.kinds import OF_CASES, OWNERS, importable, is_meant_as, mistaken_for
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.spool import Store
@@ -225,7 +225,7 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
         if faults:
             continue
-        field = long_text(value, part.bounds.text) if len(part.data) > part.bounds.text else None
+        field = long_text(OWNERS[kind], value, part.bounds.text) if len(part.data) > part.bounds.text else None
         if field is None:
             yield place, value
         else:

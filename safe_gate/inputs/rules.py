@@ -14,8 +14,9 @@ from safe_gate.core.model import CannotJudge, JsonObject, Problem
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.shipped import Package
 from safe_gate.evaluators.shipped import shipped as of_module
-from safe_gate.inputs import checked, disk, expansion
+from safe_gate.inputs import checked, disk
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding import expansion
 
 
 def shipped(name: str) -> Package:

@@ -19,8 +19,6 @@ from safe_gate.core.patterns import later
 from safe_gate.core.report import Digests, Report
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
 
-_WHERE = frozenset({"source", "batch_id"})  # of a result: where its case stands
-
 _OF_THE_RUN = later(
     "|".join(
         (
@@ -55,7 +53,7 @@ def digests(report: Report) -> Digests:
             of = evaluator.outcome(result)
             sums["cases"] += addend(digest([name, of.id, of.case]))
             sums["outputs"] += addend(digest([name, of.id, of.output]))
-            told = {key: value for key, value in result.items() if key not in _WHERE}
+            told = {key: value for key, value in result.items() if key not in evaluator.where}
             sums["results"] += addend(digest([name, told]))
     found = {
         "rules": digest(

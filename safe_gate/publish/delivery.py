@@ -22,6 +22,7 @@ from safe_gate.core.model import (
     Verdict,
 )
 from safe_gate.core.report import Report
+from safe_gate.evaluators import EVALUATORS
 from safe_gate.github import commands, comment, pulls
 from safe_gate.github.event import NO_RUN, Context
 from safe_gate.inputs import disk
@@ -121,8 +122,9 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
     """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
     warn_of_loss(options, effects)
     append_to_summary(f"{said}\n", options, effects)
+    measured = (output for one in EVALUATORS.values() for output in one.step_outputs(None))
     values = {
-        **dict.fromkeys(("pass-rate", "unexpected-failures", "label-accuracy", "total-cases"), ""),
+        **dict.fromkeys((*measured, "total-cases"), ""),
         "verdict": "unjudged",
         **_paths([path]),
         "report-json": path,

@@ -11,8 +11,8 @@ from pathlib import Path
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs.commit_files import Pattern
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding.commit_files import Pattern
 from safe_gate.publish.effects import Effects
 from safe_gate.scoring import asked, snapshot
 from safe_gate.scoring.snapshot import Snapshot

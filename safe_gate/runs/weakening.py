@@ -22,8 +22,9 @@ from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.gate.weakening_cases import Asked, What
-from safe_gate.inputs import case_files, disk, expansion, rules
+from safe_gate.inputs import disk, rules
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.baselines import OF_INPUTS, Sides
 from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_base

@@ -7,7 +7,8 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github.checkout import foreign_checkout
-from safe_gate.inputs import case_files, disk, expansion
+from safe_gate.inputs import disk
+from safe_gate.inputs.finding import case_files, expansion
 from safe_gate.publish.effects import Effects
 from safe_gate.settings.judging import WAIVERS_FILE
 from safe_gate.settings.options import Options, config_paths

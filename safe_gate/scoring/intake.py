@@ -11,8 +11,9 @@ from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
 from safe_gate.core.model import InputFile, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.inputs import batches, blocks, disk, documents, expansion, recorded
+from safe_gate.inputs import batches, blocks, disk, documents, recorded
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding import expansion
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring.asked import given, selects, settings
 from safe_gate.scoring.refusals import as_shown

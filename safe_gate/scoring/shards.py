@@ -21,7 +21,8 @@ from safe_gate.core.patterns import later
 from safe_gate.core.report import Provenance
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
-from safe_gate.inputs import checked, disk, expansion, schemas
+from safe_gate.inputs import checked, disk, schemas
+from safe_gate.inputs.finding import expansion
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
 from safe_gate.scoring.tally import Recount

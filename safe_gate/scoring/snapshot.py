@@ -7,8 +7,9 @@ from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.report import Waiver
-from safe_gate.inputs import case_files, checked, disk
+from safe_gate.inputs import checked, disk
 from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs.finding import case_files
 from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
 

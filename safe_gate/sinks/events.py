@@ -1,4 +1,4 @@
-"""A report as events: one for each case and batch, and one for the run (SAFE v0 spec sections 8.1 and 8.2). Pure."""
+"""A report as events: one for each case and batch, and one for the run. Pure."""
 
 from __future__ import annotations
 
@@ -65,9 +65,9 @@ def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
     for evaluator, part in parts_of(report.parts):
         for result in part["results"]:
             yield _of_case(evaluator, part, result, timestamp, with_text=with_text)
-        for type_, batch, data in evaluator.batch_events(part):
-            rate = Evaluation(f"{evaluator.name}.pass_rate", score=data["summary"]["overall_pass_rate"])
-            yield Event(type_, _shown(batch), {**data, "timestamp": timestamp}, (rate,), batch=_shown(batch))
+        for one in evaluator.batch_events(part):
+            rate, batch = Evaluation(f"{evaluator.name}.pass_rate", score=one.pass_rate), _shown(one.batch)
+            yield Event(one.type, batch, {**one.data, "timestamp": timestamp}, (rate,), batch=batch)
     yield _of_verdict(report, run, timestamp)
 
 
@@ -79,7 +79,7 @@ def _of_case(evaluator: Evaluator, part: JsonObject, result: JsonObject, timesta
         _shown(result[evaluator.id_key]),
         {**data, "timestamp": timestamp},
         tuple(_evaluation(evaluator, one, with_text=with_text) for one in judgements),
-        batch=_shown(result.get("batch_id", "")),
+        batch=_shown(evaluator.batch_of(result)),
         status="pass" if evaluator.outcome(result).passed else "fail",
     )
 

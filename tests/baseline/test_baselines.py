@@ -21,10 +21,10 @@ from safe_gate.core.report import Report
 from safe_gate.github import Api
 from safe_gate.github.client import Client
 from safe_gate.github.event import Context, Subject
-from safe_gate.inputs import expansion
-from safe_gate.inputs.commit_files import Kind, Pattern, Selection
 from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.git import Clone
+from safe_gate.inputs.finding import expansion
+from safe_gate.inputs.finding.commit_files import Kind, Pattern, Selection
+from safe_gate.inputs.finding.git import Clone
 from safe_gate.scoring import measure
 from safe_gate.settings.options import Options
 from tests.support.cases import SAFE, SYNTHESIS, Ran, safe_case, turn, write_batch, write_cases
@@ -465,7 +465,7 @@ def test_a_git_that_does_not_work(
     (tmp_path / "git").write_text(script, "utf-8")
     (tmp_path / "git").chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
-    monkeypatch.setattr("safe_gate.inputs.git._PATIENCE", 0.2)
+    monkeypatch.setattr("safe_gate.inputs.finding.git._PATIENCE", 0.2)
     assert f"(the clone: {words}; GitHub: this is not a job of GitHub Actions)" in refusal(open_("main"))
 
 

@@ -176,8 +176,11 @@ def test_a_run_is_compared_with_a_report_verified_and_waived(gate: Gate) -> None
 
 def test_shards_merge_into_the_bytes_of_one_run(gate: Gate) -> None:
     gate("run", "--json-cases", "c.jsonl", "--report-dir", "whole")
+    env = {"GITHUB_ACTIONS": "true", "GITHUB_OUTPUT": "outputs"}
     for index in (1, 2):
-        assert gate("run", "--json-cases", "c.jsonl", "--shard", f"{index}/2", "--report-dir", "shards").returncode == 0
+        shard = ("--shard", f"{index}/2", "--report-dir", "shards")
+        assert gate("run", "--json-cases", "c.jsonl", *shard, env=env).returncode == 0
+    assert "json-pass-rate=\n" in Path("outputs").read_text("utf-8")  # no value of an earlier step stays
     assert gate("merge", "shards/*.json", "--json-cases", "c.jsonl", "--report-dir", "merged").returncode == 1
     assert Path("merged/safe-gate.json").read_bytes() == Path("whole/safe-gate.json").read_bytes()
 

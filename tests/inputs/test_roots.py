@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import CannotJudge, Problem
-from safe_gate.inputs import config_file, documents, expansion, rules
+from safe_gate.inputs import config_file, documents, rules
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding import expansion
 from safe_gate.scoring import asked, measure
 from safe_gate.scoring.measure import Measured
 from safe_gate.settings.options import Options

@@ -40,7 +40,13 @@ class SafeV0(Modular):
     id_key = "test_id"
     measures = "metric"
     reply = "summary"
-    guards = frozenset({"new-violations", "label-drops"})
+    reads = ("output", "expectations")
+    guards = MappingProxyType(
+        {
+            "new-violations": ("newly uses a forbidden term", "newly use a forbidden term"),
+            "label-drops": ("falls from Pass to Fail", "fall from Pass to Fail"),
+        }
+    )
     groups_key = "archetype"
     settings = Settings
     prefix = "SAFE_V0_"
@@ -127,6 +133,7 @@ class SafeV0(Modular):
             "cluster",
         }
     )
+    where = frozenset({"source", "batch_id"})
     of_the_run = r"generated_at|failure_analysis/worst_performers/\d+/source"
 
     def contradictions(self, settings: Any) -> Iterator[Contradiction]:
@@ -136,6 +143,7 @@ class SafeV0(Modular):
     is_wanted: Any = In("cases")
     no_case: Any = In("cases")
     report: Any = In("totals")
+    batch_events: Any = In("event", "batches")
 
     def score(self, case: Any, by: Any) -> JsonObject:
         entry: JsonObject = self.module("score").score_case(case, by).to_json()
@@ -156,6 +164,10 @@ class SafeV0(Modular):
 
     def recorded(self, policy: JsonObject) -> JsonObject:
         return {"policy": self.module("score").Policy.of(policy).as_json()}
+
+    def batch_of(self, result: JsonObject) -> str:
+        batch: str = result["batch_id"]
+        return batch
 
     def step_outputs(self, part: JsonObject | None) -> dict[str, str]:
         return {"pass-rate": str(part["pass_rates"]["overall"]) if part else ""}

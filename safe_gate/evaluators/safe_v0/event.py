@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from typing import Any
 
-from safe_gate.core.model import JsonObject, Judgement, Label
-from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.core.model import JsonObject, Judgement
+from safe_gate.core.shown import BatchEvent
+from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Part
 from safe_gate.evaluators.safe_v0.result import Entry
 
@@ -30,15 +31,16 @@ def result(entry: JsonObject, _judgements: Sequence[Judgement], *, with_text: bo
     }
 
 
-def batches(part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield the type, the batch id and the data of an event for each batch, in the order of the ids."""
+def batches(part: JsonObject) -> Iterator[BatchEvent]:
+    """Yield the event of each batch, in the order of the ids."""
     for batch, figures in Part.from_json(part).by_batch.items():
-        labels = figures.rates.labels
+        labels, rate = figures.rates.labels, figures.rates.passes["overall"]
         summary = {
             "total_cases": figures.total_cases,
             "pass": labels[Label.PASS],
             "review": labels[Label.REVIEW],
             "fail": labels[Label.FAIL],
-            "overall_pass_rate": figures.rates.passes["overall"],
+            "overall_pass_rate": rate,
         }
-        yield BATCH, batch, {"concern_id": figures.concern_id, "batch_id": batch, "summary": summary}
+        data = {"concern_id": figures.concern_id, "batch_id": batch, "summary": summary}
+        yield BatchEvent(BATCH, batch, data, rate)

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import JsonObject, Label
+from safe_gate.core.model import JsonObject
 from safe_gate.core.rules import ALL, FAILING, Count, Rule, Share, anything, has_none, no_reply
+from safe_gate.evaluators.safe_v0.metrics import Label
 from safe_gate.evaluators.safe_v0.result import Entry
 
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from safe_gate.core.model import JsonObject, Label, Metric, Outcome, Test
-from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.core.model import JsonObject, Metric, Outcome, Test
+from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import RANKS
 

@@ -8,8 +8,8 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
-from safe_gate.core.model import JsonObject, Label
-from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.core.model import JsonObject
+from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 
 _COMMON = {
     "CR": ("common_CR_misses", "signal", "miss_count"),

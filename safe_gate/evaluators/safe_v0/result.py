@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from safe_gate.core.model import JsonObject, Label, Place
+from safe_gate.core.model import JsonObject, Place
 from safe_gate.core.text.error_lines import NoReply
-from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 
 
 @dataclass(frozen=True, slots=True)

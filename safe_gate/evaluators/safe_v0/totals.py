@@ -12,9 +12,9 @@ from heapq import nsmallest
 from typing import Any
 
 from safe_gate.core.figures import ExactSum, add_up, share
-from safe_gate.core.model import Failure, JsonObject, Label
+from safe_gate.core.model import Failure, JsonObject
 from safe_gate.core.stats import wilson
-from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.part import Archetype, Batch, Interval, Part, Rates, Vacuous
 from safe_gate.evaluators.safe_v0.result import Entry
 from safe_gate.evaluators.safe_v0.score import UNUSED, Case, Policy, Threshold, recorded_thresholds

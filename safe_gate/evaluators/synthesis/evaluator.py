@@ -47,6 +47,7 @@ class Synthesis(Modular):
     measures = "check"
     compared_on = "Checks: without negative examples; a check that does not apply passes."
     reply = "assistant"
+    reads = ("user", "assistant", "messages")
     groups_key = "tags"
     settings = Settings
     scoring = (
@@ -115,6 +116,7 @@ class Synthesis(Modular):
     rule_files = RuleFiles("rules", "rule-pack", partial(beside, __package__, "rulebook"))
 
     faults: Any = In("cases")
+    read_as_one: Any = In("deciding.conversation")
     cases: Any = In("cases", "cases_of")
     unserved: Any = In("cases")
     misnamed: Any = In("cases")

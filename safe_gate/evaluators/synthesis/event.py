@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from safe_gate.core.model import JsonObject, Judgement
@@ -29,8 +29,3 @@ def _check(one: Judgement, *, with_text: bool) -> dict[str, Any]:
     rules = list(dict.fromkeys(hit.rule for hit in one.hits))
     hits = {"hits": [hit.as_quote() for hit in one.hits]} if with_text else {}
     return {"verdict": one.outcome, "rules": rules, **hits}
-
-
-def batches(_part: JsonObject) -> Iterator[tuple[str, str, dict[str, Any]]]:
-    """Yield nothing: Synthesis cases come in no batches."""
-    yield from ()

@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from safe_gate.core.model import Label
+from safe_gate.evaluators.safe_v0.metrics import Label
 from tests.evaluators.safe_v0.test_scoring import DEFAULT, scored
 from tests.support.cases import Ran, report, safe_case, write_batch
 

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.core.model import Label, Place
-from safe_gate.evaluators.safe_v0.metrics import METRICS
+from safe_gate.core.model import Place
+from safe_gate.evaluators.safe_v0.metrics import METRICS, Label
 from safe_gate.evaluators.safe_v0.result import Result
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from safe_gate.evaluators.safe_v0.totals import Totals

@@ -94,6 +94,19 @@ def _talks(case: JsonObject, context: int) -> Iterator[Talk]:
             asked = []
 
 
+def read_as_one(case: JsonObject) -> Iterator[Sequence[tuple[str, Any]]]:
+    """Yield the messages up to each reply, which are read as one text, each with its place."""
+    asked: list[tuple[str, Any]] = []
+    for index, message in enumerate(case.get("messages", ())):
+        if message["role"] != "assistant":
+            asked.append((field_of(index), message["content"]))
+        elif asked:
+            yield asked
+            asked = []
+    if asked:
+        yield asked
+
+
 def text_of(content: Any) -> str:
     """Return the text of a message's content: a text, or the parts of a list, a line each."""
     return content if isinstance(content, str) else _PARTS.join(part["text"] for part in content)

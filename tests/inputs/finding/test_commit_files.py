@@ -9,8 +9,9 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from safe_gate.inputs import batches, expansion
-from safe_gate.inputs.commit_files import Entry, Kind, Pattern, Selection
+from safe_gate.inputs import batches
+from safe_gate.inputs.finding import expansion
+from safe_gate.inputs.finding.commit_files import Entry, Kind, Pattern, Selection
 from tests.support.cases import SAFE
 from tests.support.examples import examples
 

@@ -9,9 +9,10 @@ from pathlib import Path
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs import batches, expansion
+from safe_gate.inputs import batches
 from safe_gate.inputs.batches import Expanded
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding import expansion
 from safe_gate.settings.options import Options
 
 

@@ -11,8 +11,8 @@ from pathlib import Path
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.core.patterns import later
 from safe_gate.core.validate import suggestion
-from safe_gate.inputs import folders
 from safe_gate.inputs.disk import DASH, HERE, STANDARD_INPUT, exists, location, shown, unreadable
+from safe_gate.inputs.finding import folders
 
 _UP_AGAIN = later(r"[*?\[].*/\.\.(?:/|\Z)", re.DOTALL)  # from a wildcard, which may stand for any depth
 
