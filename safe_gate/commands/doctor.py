@@ -27,6 +27,7 @@ from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, tally, unknown_names
 from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=9,
@@ -64,9 +65,10 @@ def main(call: Call) -> int:
         if options.mode != "publish":  # which reads no case
             problems = (*untrusted(options, effects), *problems)
         effects.out(console.facts("A run would read", found))
-    seen = preview.github_facts(options, effects.context, effects.folder)
+    seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
     effects.out(console.facts("GitHub, as far as known without asking it", seen))
-    effects.out(console.facts("A run would publish", preview.channels(options, effects.context)))
+    planned = preview.of_publish if options.mode == "publish" else preview.channels
+    effects.out(console.facts("A run would publish", planned(Publishing.of(options), effects.context)))
     effects.out("Nothing was scored, written or sent.")
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
 
@@ -74,7 +76,7 @@ def main(call: Call) -> int:
 def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
-        return _of_another_run(options, effects)
+        return _of_another_run(Publishing.of(options), effects)
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     for evaluator in asked.given(options):
         form = evaluator.input
@@ -135,14 +137,14 @@ def _found(
     return case_files.expanded(evaluator, own, outputs=outputs)[:2]
 
 
-def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
+def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return what `publish` would read, and the problems that would prevent it."""
     problems: list[Problem] = []
     try:
-        delivery.left_behind(options, effects.context)
+        delivery.left_behind(wanted, effects.context)
     except CannotJudge as error:
         problems += error.problems
-    return [("the report of another run", Untrusted((Path(options.report_dir) / handover.NAME).as_posix()))], problems
+    return [("the report of another run", Untrusted((Path(wanted.report_dir) / handover.NAME).as_posix()))], problems
 
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:

@@ -17,6 +17,7 @@ from safe_gate.publish.effects import Effects
 from safe_gate.scoring import asked, snapshot
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Access
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
 """Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
@@ -80,7 +81,12 @@ class Sides:
         self, spec: str, patterns: Sequence[Pattern], options: Options
     ) -> AbstractContextManager[source.Baseline | None]:
         effects = self._effects
-        connect = partial(effects.connect, effects.context.api_url, options, effects.out, "fetch_timeout")
+        connect = partial(
+            effects.connect,
+            effects.context.api_url,
+            Access(options.github_token, options.ca_bundle, "fetch_timeout", options.fetch_timeout),
+            effects.out,
+        )
         return source.opened(
             spec,
             patterns,

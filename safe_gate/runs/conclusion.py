@@ -23,6 +23,7 @@ from safe_gate.runs.workspace import read_by
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
 from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 
 def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
@@ -47,7 +48,7 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
     problems = refusals.as_shown(problems, options.text)
     if options.mode == "publish":
-        delivery.tell_of_refusal(problems, options, effects)
+        delivery.tell_of_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
     return conclude(error_report(problems, Options(), effects), problems, options, effects)
 
@@ -109,7 +110,7 @@ def _concluded(
         effects.out(console.rules(run.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    delivery.tell(run.view, options, written, effects, run.recorded)
+    delivery.tell(run.view, Publishing.of(options), written, effects, run.recorded)
     return report, problems
 
 
