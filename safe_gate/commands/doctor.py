@@ -11,13 +11,12 @@ from typing import NoReturn
 
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command, reporting_options
-from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, expansion
-from safe_gate.inputs import rules as own_rules
+from safe_gate.inputs.case_files import CaseFiles
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
@@ -25,7 +24,7 @@ from safe_gate.render import console
 from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
-from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, tally, unknown_names
+from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
 from safe_gate.settings.options import Options
 from safe_gate.settings.publishing import Publishing
 
@@ -81,7 +80,7 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     for evaluator in asked.given(options):
         form = evaluator.input
         outputs = getattr(options, form.outputs) if isinstance(form, Documents) else ()
-        searches[form.setting] = getattr(options, form.setting), partial(_found, evaluator, options, outputs)
+        searches[form.setting] = getattr(options, form.setting), partial(_found, case_files.of(evaluator, options))
         if isinstance(form, Documents):
             searches[form.outputs] = outputs, expansion.expand
     for evaluator in EVALUATORS.values() if searches else ():
@@ -101,7 +100,9 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         path
         for one in asked.given(options)
         if isinstance(one.input, Documents)
-        for path in case_files.expanded(one, options, outputs=getattr(options, one.input.outputs)).skipped
+        for path in case_files.expanded(
+            case_files.of(one, options), outputs=getattr(options, one.input.outputs)
+        ).skipped
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
@@ -120,21 +121,21 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
 
 def _cases(options: Options) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    here, own = replace(options, engine="local"), own_rules.read(asked.settings(options))
+    side = snapshot.taken(replace(options, engine="local"), disk.HERE)
     progress.listen(lambda _: None)  # which says that cases are scored
-    measured = {one.name: measure.part(one, here, "", own=own, source=tally.unscored) for one in asked.given(options)}
+    measured = {
+        one.name: measure.part(one, side.options, "", own=side.rules, source=tally.unscored)
+        for one in asked.given(options)
+    }
     problems = [problem for one in measured.values() for problem in one.problems]
-    problems += unknown_names.unknown(options, measured, own)
+    problems += unknown_names.unknown(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
     return [] if problems else counts, problems
 
 
-def _found(
-    evaluator: Evaluator, options: Options, outputs: tuple[str, ...], patterns: Sequence[str]
-) -> tuple[list[Path], list[Problem]]:
+def _found(files: CaseFiles, patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
     """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
-    own = replace(options, **{evaluator.input.setting: tuple(patterns)})  # type: ignore[arg-type]
-    return case_files.expanded(evaluator, own, outputs=outputs)[:2]
+    return case_files.expanded(replace(files, patterns=tuple(patterns)), outputs=files.outputs)[:2]
 
 
 def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:

@@ -10,6 +10,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Case
 from safe_gate.core.model import CannotJudge, Place, Problem, Untrusted, Verdict
 from safe_gate.core.validate import suggestion
+from safe_gate.inputs import case_files
 from safe_gate.inputs import rules as own_rules
 from safe_gate.render.explain import Explanation, as_json, explanation, shown
 from safe_gate.render.jsonreport import line
@@ -36,8 +37,6 @@ def main(call: Call) -> int:
     wanted = _Wanted(dict.fromkeys(call.arguments["id"]), is_failed=call.arguments["failed"])
     if problem := wanted.problem():
         return complain((problem,), effects)
-    if not wanted.is_failed:  # a case named by its id is explained
-        options = asked.unfiltered(options)
     evaluators = asked.given(options)
     if not evaluators:
         return complain((refusals.nothing_to_judge(),), effects)
@@ -86,8 +85,9 @@ class _Wanted:
 
 def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Iterator[Explanation]:
     """Yield the explanations of an evaluator's cases that are wanted, and note ids and problems."""
-    settings = asked.settings(options)
-    recipe = asked.recipe(evaluator, options, own_rules.read(settings))
+    every = asked.settings(options)
+    settings = every if wanted.is_failed else asked.unfiltered(every)  # a case named by its id is explained
+    recipe = asked.recipe(evaluator, settings, own_rules.read(settings), options.config)
     by, part = own_rules.made(evaluator.name, recipe), evaluator.recorded(settings)
 
     def explained(case: Case) -> Explanation:
@@ -96,7 +96,7 @@ def _explained(evaluator: Evaluator, options: Options, wanted: _Wanted) -> Itera
         return explanation(evaluator, part, evaluator.score(case, by), case.texts())
 
     left, alike, place = dict(wanted.ids), dict[str, Case](), Place("")
-    for item in intake.cases(evaluator, options):
+    for item in intake.cases(case_files.of(evaluator, options), settings):
         if isinstance(item, Problem):
             wanted.problems.append(item)
         elif isinstance(item, intake.Other):

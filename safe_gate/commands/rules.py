@@ -47,7 +47,11 @@ def main(call: Call) -> int:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
     if not words:
         settings = asked.settings(options)
-        effects.out(_drawn(_BOOK.listed(made(_EVALUATOR.name, asked.recipe(_EVALUATOR, options, read(settings))))))
+        effects.out(
+            _drawn(
+                _BOOK.listed(made(_EVALUATOR.name, asked.recipe(_EVALUATOR, settings, read(settings), options.config)))
+            )
+        )
         return EXIT_CODES[Verdict.PASS]
     if words[0] == "test" and words[1:]:
         return _test(words[1:], effects)
@@ -65,8 +69,8 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(paths: Sequence[str], effects: Effects) -> int:
     """Test the rules of pack files against the texts that they must hit and must miss. Returns 0 or 3."""
-    options = Options(rules=tuple(paths))
-    found = _BOOK.own(asked.recipe(_EVALUATOR, options, read(asked.settings(options))))
+    settings = asked.settings(Options(rules=tuple(paths)))
+    found = _BOOK.own(asked.recipe(_EVALUATOR, settings, read(settings)))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
     return EXIT_CODES[Verdict.PASS]
@@ -78,7 +82,7 @@ def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: 
     Without a folder nothing is written. Returns 0 or 3.
     """
     settings = asked.settings(options)
-    recipe = asked.recipe(_EVALUATOR, options, read(settings))
+    recipe = asked.recipe(_EVALUATOR, settings, read(settings), options.config)
     lesson = _BOOK.taught(_cases(patterns), settings, recipe, shipped(_EVALUATOR.name))
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []

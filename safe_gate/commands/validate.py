@@ -94,7 +94,7 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Seque
     except CannotJudge as error:
         return None, error.problems
     call.warn(resolved.warnings)
-    return asked.unfiltered(replace(resolved.options, text="full", engine="local")), ()
+    return replace(resolved.options, text="full", engine="local", tag=(), not_tag=()), ()
 
 
 def _under(
@@ -142,7 +142,8 @@ def _with_packs(
 def _of_rules(evaluator: Evaluator, options: Options) -> Iterator[Problem]:
     """Yield what is wrong with the rules that options name, and with what they say of rules."""
     try:
-        recipe = asked.recipe(evaluator, options, own_rules.read(asked.settings(options)))
+        settings = asked.settings(options)
+        recipe = asked.recipe(evaluator, settings, own_rules.read(settings), options.config)
         own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:
         yield from error.problems

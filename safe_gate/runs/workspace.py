@@ -15,7 +15,7 @@ from safe_gate.settings.options import Options, config_paths
 
 def read_by(options: Options, output: str = "") -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
-    settings = (*config_paths(options), options.waivers or WAIVERS_FILE)
+    settings = (*config_paths(options.config), options.waivers or WAIVERS_FILE)
     yield from (Path(one) for one in ("", *settings, options.baseline))
     yield from expansion.expand(options.shards)[0]
     yield from case_files.read_by(options, output)
