@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Mapping, Sequence, Set
-from dataclasses import dataclass, fields, replace
+from dataclasses import dataclass, replace
 from datetime import datetime
 from pathlib import Path
 from types import MappingProxyType
@@ -44,11 +44,6 @@ class Side:
     is_withheld: bool
     cluster_key: str
     filters: Mapping[str, Sequence[str]]
-
-
-def guards(options: Options) -> drops.Guards:
-    """Return what of a comparison breaks a run under these options."""
-    return drops.Guards(**{field.name: getattr(options, field.name) for field in fields(drops.Guards)})
 
 
 def side(parts: Parts, run: Snapshot) -> Side:

@@ -21,7 +21,7 @@ from safe_gate.runs import judging
 from safe_gate.runs.baselines import Sides, opened
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.weakening import held_against, terms_of
-from safe_gate.runs.workspace import keep_inputs
+from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
 
@@ -43,7 +43,7 @@ def main(call: Call) -> int:
     options, effects = call.options(), call.effects
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
-        keep_inputs("--out", out, options, (base, head))
+        keep_inputs("--out", out, (Path(base), Path(head), *read_by(options, out)))
     with opened(options, effects, call.options_at) as sides:
         patterns, options_at = patterns_of(options), sides.settings_at
         # `_nothing_in` names a missing one.
@@ -56,7 +56,7 @@ def main(call: Call) -> int:
             raise CannotJudge(*problems)
         try:
             run, at = sides.snapshot(new.root), effects.generated_at
-            settings, guards = run.options, comparison.guards(run.options)
+            settings, guards = run.options, drops.Guards.of(vars(run.options))
             side, known, cases = _head(new, run, sides, effects)
         except CannotJudge as error:
             raise comparison.at_baseline(new, error) from None

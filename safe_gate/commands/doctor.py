@@ -25,6 +25,7 @@ from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
 from safe_gate.settings.publishing import Publishing
 
@@ -59,7 +60,7 @@ def main(call: Call) -> int:
         call.warn(resolved.warnings)
         options = resolved.options
         origins = {name: (origin.kind, origin.name) for name, origin in resolved.origins.items()}
-        effects.out(console.settings_table(preview.settings_rows(options, origins)))
+        effects.out(console.settings_table(preview.settings_rows(vars(options), origins)))
         found, problems = _would_read(options, effects)
         if options.mode != "publish":  # which reads no case
             problems = (*untrusted(options, effects), *problems)
@@ -106,7 +107,7 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
-    counts, found = _cases(options)
+    counts, found = _cases(snapshot.taken(replace(options, engine="local"), disk.HERE))
     facts += counts
     problems += (one for one in found if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
@@ -119,13 +120,12 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     return facts, problems
 
 
-def _cases(options: Options) -> tuple[Facts, Sequence[Problem]]:
+def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    side = snapshot.taken(replace(options, engine="local"), disk.HERE)
     progress.listen(lambda _: None)  # which says that cases are scored
     measured = {
         one.name: measure.part(one, side.options, "", own=side.rules, source=tally.unscored)
-        for one in asked.given(options)
+        for one in asked.given(side.options)
     }
     problems = [problem for one in measured.values() for problem in one.problems]
     problems += unknown_names.unknown(side, measured)

@@ -16,7 +16,7 @@ from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.runs import judging
-from safe_gate.runs.conclusion import conclude, judged, refuse, unfinished
+from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring.shards import Shard
@@ -55,7 +55,8 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     content = judging.scored(options, effects, options_at, shard, begin)
     if isinstance(content, judging.Made):
         writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
-        return conclude(content.report, content.problems, options, effects)
+        report, _ = concluded(content.report, content.problems, options, effects)
+        return EXIT_CODES[report.verdict]
     writing.write(path, jsonreport.shard_pieces(content))
     cases = " and ".join(
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"

@@ -12,7 +12,7 @@ from typing import Any
 
 from safe_gate.core.model import Untrusted, Words
 from safe_gate.github.event import Context
-from safe_gate.settings.options import Options, Setting, settings
+from safe_gate.settings.options import Setting, settings
 from safe_gate.settings.publishing import Publishing
 
 _IN_CONTAINER = "/github/workspace"
@@ -134,12 +134,12 @@ def _pull_request(context: Context) -> str:
     return f"#{context.subject.pull_request}"
 
 
-def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:
+def settings_rows(values: Mapping[str, Any], origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:
     """Return a row a setting: its name, its value, the kind of source it came from, its name there."""
     rows: list[tuple[Words, ...]] = []
     for setting in settings():
         source, name = origins.get(setting.name, ("default", ""))
-        value = _value(setting, getattr(options, setting.name))
+        value = _value(setting, values[setting.name])
         rows.append((setting.input, value, source, Untrusted(name) if name else ""))
     return rows
 

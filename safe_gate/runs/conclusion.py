@@ -41,7 +41,7 @@ def finished(
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options.report_dir, options.reports))
     report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
-    return _concluded(report, problems, options, effects, recorded)
+    return concluded(report, problems, options, effects, recorded)
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
@@ -50,7 +50,8 @@ def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> i
     if options.mode == "publish":
         delivery.tell_of_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
-    return conclude(error_report(problems, Options(), effects), problems, options, effects)
+    report, _ = concluded(error_report(problems, Options(), effects), problems, options, effects)
+    return EXIT_CODES[report.verdict]
 
 
 def unfinished(judging_options: Options, options: Options, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
@@ -73,22 +74,17 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
             (Path(options.report_dir) / handover.NAME).unlink()
 
 
-def conclude(
+def concluded(
     report: Report,
     problems: Sequence[Problem],
     options: Options,
     effects: Effects,
     recorded: Recorded = NOTHING_RECORDED,
-) -> int:
-    """Print, write and publish a report; return the exit code of its verdict."""
-    report, _ = _concluded(report, problems, options, effects, recorded)
-    return EXIT_CODES[report.verdict]
-
-
-def _concluded(
-    report: Report, problems: Sequence[Problem], options: Options, effects: Effects, recorded: Recorded
 ) -> tuple[Report, Sequence[Problem]]:
-    """Conclude a run; return its report with its problems, which are others where the report cannot be written."""
+    """Print, write and publish a report.
+
+    Return it with its problems: both are others where it cannot be written.
+    """
     drawn, written = _reports(options.report_dir, options.reports), []
     try:
         run = formats.Run(ReportView(report, problems), effects.folder, recorded)

@@ -26,8 +26,8 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Waivers
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate import drops, waivers
 from safe_gate.gate import rules as gate_rules
-from safe_gate.gate import waivers
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
@@ -288,7 +288,7 @@ def _compared(
         run = sides.snapshot(HERE).options
         texts = _kept(run.reports, run.text).texts == "all"
         past = comparison.past(base, sides.side_of, side, ruling.side, at, texts=texts)
-    named, guards = comparison.named(base, judging.baseline, at), comparison.guards(judging)
+    named, guards = comparison.named(base, judging.baseline, at), drops.Guards.of(vars(judging))
     compared = comparison.against(named, past, side, guards, judging.cluster_key, waived=waivers.let_pass(found))
     if source.is_replaced(judging.baseline, judging.report_dir):
         compared = replace(compared, replaces_baseline=True)

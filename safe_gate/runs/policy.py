@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import limits
+from safe_gate.gate import drops, limits
 from safe_gate.gate import rules as gate_rules
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.commit_files import Pattern
@@ -23,8 +23,8 @@ from safe_gate.settings.options import Options, config_paths
 
 def gate_policy(options: Options) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    settings = {name: unknown_names.groups_limited(one, options) for name, one in EVALUATORS.items()}
-    general = limits.by_rule({one.name: getattr(options, one.name) for one in fields(options)})
+    settings = {name: unknown_names.groups_limited(one, vars(options)) for name, one in EVALUATORS.items()}
+    general = limits.by_rule(vars(options))
     own_limits = {
         evaluator: {
             group: {rule.name: own[rule.name] for rule in EVALUATORS[evaluator].group_rules if rule.name in own}
@@ -36,7 +36,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
         limits=gate_rules.limits_of(general),
         min_group=options.min_group,
         groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
-        guards=comparison.guards(options),
+        guards=drops.Guards.of(vars(options)),
     )
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
@@ -21,9 +21,9 @@ def read_by(options: Options, output: str = "") -> Iterator[Path]:
     yield from case_files.read_by(options, output)
 
 
-def keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:
-    """Raise CannotJudge for a report that would take the place of one of `others`, or of what a run would read."""
-    if disk.is_among(path, (*others, *read_by(options, path))):
+def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
+    """Raise CannotJudge for a report that would take the place of a file that is read."""
+    if disk.is_among(path, read):
         words = f"names {path}, which this run reads, and would replace it; name another file"
         raise CannotJudge(Problem(Place(flag), words))
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -22,10 +21,10 @@ from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
 
 
-def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mapping[str, Any]]:
-    """Return what options set for groups of an evaluator's cases, by their names."""
+def groups_limited(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the settings, by their options, say of groups of an evaluator's cases, by their names."""
     setting = evaluator.grouping.setting
-    return (getattr(options, setting) if setting else None) or {}
+    return (every[setting] if setting else None) or {}
 
 
 def unknown(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
@@ -47,7 +46,7 @@ def unknown_groups(
     an evaluator no case is a problem already. Of a selection of the cases, only what looks misspelt is a problem: the
     others may have the rest.
     """
-    limited = {name: groups_limited(EVALUATORS[name], options) for name in measured}
+    limited = {name: groups_limited(EVALUATORS[name], vars(options)) for name in measured}
     found = _groups(options.tag, limited, measured, is_selection=is_selection)
     yield from config_file.in_config(found, options.config, root=root)
 
@@ -84,13 +83,12 @@ def misnamed(
     options: Options, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
-    every = {field.name: getattr(options, field.name) for field in fields(options)}
-    found = _misnamed(every, asked.settings(options), evaluators, own)
+    found = _misnamed(vars(options), asked.settings(options), evaluators, own)
     yield from config_file.in_config(found, options.config, root=root)
 
 
 def _misnamed(
-    every: JsonObject, settings: JsonObject, evaluators: Iterable[str], own: own_rules.Own
+    every: Mapping[str, Any], settings: JsonObject, evaluators: Iterable[str], own: own_rules.Own
 ) -> Iterator[Problem]:
     for name in evaluators:
         by = partial(own_rules.load, EVALUATORS[name], settings, own)
