@@ -46,11 +46,6 @@ class Side:
     filters: Mapping[str, Sequence[str]]
 
 
-def guards(options: Options) -> drops.Guards:
-    """Return what of a comparison breaks a run under these options."""
-    return drops.Guards(**{name: getattr(options, name) for name in drops.Guards._fields})
-
-
 def side(parts: Parts, run: Snapshot) -> Side:
     """Return a run as it is compared."""
     return _side(parts, __version__, run.rules_digest(), run.settings)
@@ -114,7 +109,7 @@ def measured(
             there.options,
             generated_at,
             root=there.root,
-            recipe=asked.recipe(one, there.options, there.rules, root=there.root),
+            recipe=there.recipe(one),
             again=again.get(one.name, ""),
             keeps=keeps,
         )
@@ -164,8 +159,7 @@ def past(
     """
     if base.report is not None:
         return Past(side_of_report(base.report))
-    there = side_of(base)
-    there = replace(there, options=asked.asked_alike(there.options, run.options))
+    there = side_of(base).asked_alike(run)
     try:
         return _past(there, head, run, generated_at, texts=texts)
     except CannotJudge as error:
@@ -177,11 +171,7 @@ def _past(there: Snapshot, head: Side, run: Snapshot, generated_at: str, *, text
     others = [one for one in asked.given(there.options) if before[one.name] != head.rules[one.name]]
     # An evaluator whose rules are not those of head says nothing: head may be a report made by others.
     today = rules_of(run) if others else {}
-    again = {
-        one.name: asked.recipe(one, run.options, run.rules, root=run.root)
-        for one in others
-        if today[one.name] == head.rules[one.name]
-    }
+    again = {one.name: run.recipe(one) for one in others if today[one.name] == head.rules[one.name]}
     found = measured(there, generated_at, again=again, texts=texts)
     old = side(sound_parts(_not_new(found, there.settings)), there)
     scored_again = {name: one.again for name, one in found.items() if one.again}

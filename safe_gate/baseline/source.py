@@ -80,7 +80,7 @@ def patterns_of(options: Options) -> tuple[Pattern, ...]:
     ]
     documented = {form.setting for form in forms if isinstance(form, Documents)}
     named = (pattern for one, _ in settings() if one not in documented for pattern in getattr(options, one))
-    beside = (*config_paths(options), options.waivers or WAIVERS_FILE)
+    beside = (*config_paths(options.config), options.waivers or WAIVERS_FILE)
     report = [path] if (path := committed(options.baseline)) else []
     found = (*(Pattern(path, is_batch=True) for path in batches), *map(Pattern, (*named, *beside, *report)))
     folder = f"{PurePath(options.config).parent.as_posix()}/"  # a config there may name paths from the working folder

@@ -3,11 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import replace
 from pathlib import Path
 
 from safe_gate.baseline import comparison
-from safe_gate.baseline.source import Baseline, is_missing
+from safe_gate.baseline.source import Baseline, is_missing, patterns_of
 from safe_gate.commands._command import VERBOSE, Call, Command
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.evaluators import parts_of
@@ -22,7 +21,7 @@ from safe_gate.runs import judging
 from safe_gate.runs.baselines import Sides, opened
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.weakening import held_against, terms_of
-from safe_gate.runs.workspace import keep_inputs
+from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
 
@@ -44,10 +43,11 @@ def main(call: Call) -> int:
     options, effects = call.options(), call.effects
     base, head, out = (call.arguments[name] for name in ("base", "head", "out"))
     if out:
-        keep_inputs("--out", out, options, (base, head))
-    any_of_both = replace(options, baseline_required=False)  # `_nothing_in` names a missing one
+        keep_inputs("--out", out, (Path(base), Path(head), *read_by(options, out)))
     with opened(options, effects, call.options_at) as sides:
-        old, new, options_at = sides.at(base, any_of_both), sides.at(head, any_of_both), sides.settings_at
+        patterns, options_at = patterns_of(options), sides.settings_at
+        # `_nothing_in` names a missing one.
+        old, new = (sides.at(one, patterns, is_required=False) for one in (base, head))
         if new is None:
             raise CannotJudge(_nothing_in(head))
         roots = [one.root for one in (old, new) if one is not None and one.report is None]
@@ -56,7 +56,7 @@ def main(call: Call) -> int:
             raise CannotJudge(*problems)
         try:
             run, at = sides.snapshot(new.root), effects.generated_at
-            settings, guards = run.options, comparison.guards(run.options)
+            settings, guards = run.options, drops.Guards.of(vars(run.options))
             side, known, cases = _head(new, run, sides, effects)
         except CannotJudge as error:
             raise comparison.at_baseline(new, error) from None

@@ -11,14 +11,13 @@ from typing import NoReturn
 
 from safe_gate.baseline import source
 from safe_gate.commands._command import Call, Command, reporting_options
-from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk
-from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.finding import case_files, expansion
+from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.publish import delivery, handover, preview
 from safe_gate.publish.effects import Effects
 from safe_gate.publish.preview import Facts
@@ -26,8 +25,10 @@ from safe_gate.render import console
 from safe_gate.runs import policy
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
 from safe_gate.runs.workspace import untrusted
-from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, tally, unknown_names
+from safe_gate.scoring import asked, cluster, measure, progress, refusals, shards, snapshot, tally, unknown_names
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=9,
@@ -60,14 +61,15 @@ def main(call: Call) -> int:
         call.warn(resolved.warnings)
         options = resolved.options
         origins = {name: (origin.kind, origin.name) for name, origin in resolved.origins.items()}
-        effects.out(console.settings_table(preview.settings_rows(options, origins)))
+        effects.out(console.settings_table(preview.settings_rows(vars(options), origins)))
         found, problems = _would_read(options, effects)
         if options.mode != "publish":  # which reads no case
             problems = (*untrusted(options, effects), *problems)
         effects.out(console.facts("A run would read", found))
-    seen = preview.github_facts(options, effects.context, effects.folder)
+    seen = preview.github_facts(effects.context, effects.folder, has_token=bool(options.github_token))
     effects.out(console.facts("GitHub, as far as known without asking it", seen))
-    effects.out(console.facts("A run would publish", preview.channels(options, effects.context)))
+    planned = preview.of_publish if options.mode == "publish" else preview.channels
+    effects.out(console.facts("A run would publish", planned(Publishing.of(options), effects.context)))
     effects.out("Nothing was scored, written or sent.")
     return complain(problems, effects) if problems else EXIT_CODES[Verdict.PASS]
 
@@ -75,12 +77,12 @@ def main(call: Call) -> int:
 def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return how many files each pattern matches, the waivers, the baseline, and the problems of all of them."""
     if options.mode == "publish":
-        return _of_another_run(options, effects)
+        return _of_another_run(Publishing.of(options), effects)
     searches: dict[str, tuple[Sequence[str], Callable[[Sequence[str]], tuple[list[Path], list[Problem]]]]] = {}
     for evaluator in asked.given(options):
         form = evaluator.input
         outputs = getattr(options, form.outputs) if isinstance(form, Documents) else ()
-        searches[form.setting] = getattr(options, form.setting), partial(_found, evaluator, options, outputs)
+        searches[form.setting] = getattr(options, form.setting), partial(_found, case_files.of(evaluator, options))
         if isinstance(form, Documents):
             searches[form.outputs] = outputs, expansion.expand
     for evaluator in EVALUATORS.values() if searches else ():
@@ -100,11 +102,13 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
         path
         for one in asked.given(options)
         if isinstance(one.input, Documents)
-        for path in case_files.expanded(one, options, outputs=getattr(options, one.input.outputs)).skipped
+        for path in case_files.expanded(
+            case_files.of(one, options), outputs=getattr(options, one.input.outputs)
+        ).skipped
     ]:
         own = f"{plural(len(skipped), 'file')} of safe-gate's own: {', '.join(map(disk.shown, skipped))}"
         facts.append(("skipped", Untrusted(own)))
-    counts, found = _cases(options)
+    counts, found = _cases(snapshot.taken(replace(options, engine="local"), disk.HERE))
     facts += counts
     problems += (one for one in found if one not in problems)
     problems += refusals.as_shown(tuple(_unfit(options, effects)), options.text)
@@ -117,33 +121,32 @@ def _would_read(options: Options, effects: Effects) -> tuple[Facts, list[Problem
     return facts, problems
 
 
-def _cases(options: Options) -> tuple[Facts, Sequence[Problem]]:
+def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
     """Return how many cases a run would score, and all that is wrong with them and with what they are scored by."""
-    here, own = replace(options, engine="local"), own_rules.read(asked.settings(options))
     progress.listen(lambda _: None)  # which says that cases are scored
-    measured = {one.name: measure.part(one, here, "", own=own, source=tally.unscored) for one in asked.given(options)}
+    measured = {
+        one.name: measure.part(one, side.options, "", own=side.rules, source=tally.unscored)
+        for one in asked.given(side.options)
+    }
     problems = [problem for one in measured.values() for problem in one.problems]
-    problems += unknown_names.unknown(options, measured, own)
+    problems += unknown_names.unknown(side, measured)
     counts: Facts = [(f"{EVALUATORS[name].title} cases", str(one.cases)) for name, one in measured.items()]
     return [] if problems else counts, problems
 
 
-def _found(
-    evaluator: Evaluator, options: Options, outputs: tuple[str, ...], patterns: Sequence[str]
-) -> tuple[list[Path], list[Problem]]:
+def _found(files: CaseFiles, patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
     """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
-    own = replace(options, **{evaluator.input.setting: tuple(patterns)})  # type: ignore[arg-type]
-    return case_files.expanded(evaluator, own, outputs=outputs)[:2]
+    return case_files.expanded(replace(files, patterns=tuple(patterns)), outputs=files.outputs)[:2]
 
 
-def _of_another_run(options: Options, effects: Effects) -> tuple[Facts, list[Problem]]:
+def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:
     """Return what `publish` would read, and the problems that would prevent it."""
     problems: list[Problem] = []
     try:
-        delivery.left_behind(options, effects.context)
+        delivery.left_behind(wanted, effects.context)
     except CannotJudge as error:
         problems += error.problems
-    return [("the report of another run", Untrusted((Path(options.report_dir) / handover.NAME).as_posix()))], problems
+    return [("the report of another run", Untrusted((Path(wanted.report_dir) / handover.NAME).as_posix()))], problems
 
 
 def _unfit(options: Options, effects: Effects) -> Iterator[Problem]:

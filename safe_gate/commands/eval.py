@@ -11,7 +11,7 @@ from safe_gate.inputs import writing
 from safe_gate.render import console, jsonreport
 from safe_gate.render.wording import section_alone
 from safe_gate.runs.exit_codes import complain
-from safe_gate.runs.workspace import keep_inputs
+from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
 
 COMMAND = Command(
@@ -41,7 +41,7 @@ def main(call: Call) -> int:
     if measured.part is None or problems:
         return complain(problems, effects)
     if out:
-        keep_inputs("--out", out, options)
+        keep_inputs("--out", out, read_by(options, out))
         writing.write(Path(out), jsonreport.pieces(measured.part))
     if not options.quiet:
         section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))

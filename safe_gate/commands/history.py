@@ -50,7 +50,7 @@ def main(call: Call) -> int:
     for note in notes:
         effects.out(console.sentence(note))
     effects.out(f"Written: {', '.join(console.path_words(disk.shown(path)) for path in written)}")
-    delivery.append_to_summary(text, options, effects)
+    delivery.append_to_summary(text, effects, is_dry=options.dry_run)
     return EXIT_CODES[Verdict.PASS]
 
 

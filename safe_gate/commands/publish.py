@@ -7,7 +7,7 @@ from safe_gate.core.model import CannotJudge, Verdict
 from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
-from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=15,
@@ -23,12 +23,12 @@ COMMAND = Command(
 
 def main(call: Call) -> int:
     """Post the result in the folder that the command line names. Returns 0 or 3."""
-    return published(call.options(), call.effects)
+    return published(Publishing.of(call.options()), call.effects)
 
 
-def published(options: Options, effects: Effects) -> int:
+def published(wanted: Publishing, effects: Effects) -> int:
     """Post what a run left behind. Returns 0 if the comment is up to date, 3 if not."""
     try:
-        return EXIT_CODES[Verdict.PASS if delivery.post_later(options, effects) else Verdict.ERROR]
+        return EXIT_CODES[Verdict.PASS if delivery.post_later(wanted, effects) else Verdict.ERROR]
     except CannotJudge as error:
         return complain(error.problems, effects)

@@ -9,7 +9,7 @@ from pathlib import Path
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Case
-from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.core.shown import Table
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk, recorded, writing
@@ -43,16 +43,17 @@ def main(call: Call) -> int:
     """Test, train or list rules, by the first word. Returns 0 or 3."""
     words, out, effects = call.arguments["words"], call.arguments["out"], call.effects
     options = call.options()
+    settings = asked.settings(options)
     if out and words[:1] != ["train"]:
         raise CannotJudge(Problem(Place("--out"), "is for rules train; nothing else is written"))
     if not words:
-        settings = asked.settings(options)
-        effects.out(_drawn(_BOOK.listed(made(_EVALUATOR.name, asked.recipe(_EVALUATOR, options, read(settings))))))
+        recipe = asked.recipe(_EVALUATOR, settings, read(settings), options.config)
+        effects.out(_drawn(_BOOK.listed(made(_EVALUATOR.name, recipe))))
         return EXIT_CODES[Verdict.PASS]
     if words[0] == "test" and words[1:]:
         return _test(words[1:], effects)
     if words[0] == "train" and words[1:]:
-        return _train(words[1:], options, effects, out=out)
+        return _train(words[1:], settings, options.config, effects, out=out)
     raise CannotJudge(Problem(Place("command line"), "expected: rules, rules test PACK..., or rules train CASES..."))
 
 
@@ -65,20 +66,19 @@ def _drawn(shown: Iterable[Table | str]) -> str:
 
 def _test(paths: Sequence[str], effects: Effects) -> int:
     """Test the rules of pack files against the texts that they must hit and must miss. Returns 0 or 3."""
-    options = Options(rules=tuple(paths))
-    found = _BOOK.own(asked.recipe(_EVALUATOR, options, read(asked.settings(options))))
+    settings = asked.settings(Options(rules=tuple(paths)))
+    found = _BOOK.own(asked.recipe(_EVALUATOR, settings, read(settings)))
     rules = sum(len(pack["rules"]) for pack in found)
     effects.out(f"{plural(len(found), 'pack')}, {plural(rules, 'rule')}: all texts hit and miss as expected")
     return EXIT_CODES[Verdict.PASS]
 
 
-def _train(patterns: Sequence[str], options: Options, effects: Effects, *, out: str) -> int:
+def _train(patterns: Sequence[str], settings: JsonObject, config: str, effects: Effects, *, out: str) -> int:
     """Learn rules from marked cases, show them and what they gain, and write them as packs into the folder `out`.
 
     Without a folder nothing is written. Returns 0 or 3.
     """
-    settings = asked.settings(options)
-    recipe = asked.recipe(_EVALUATOR, options, read(settings))
+    recipe = asked.recipe(_EVALUATOR, settings, read(settings), config)
     lesson = _BOOK.taught(_cases(patterns), settings, recipe, shipped(_EVALUATOR.name))
     paths = [Path(out) / f"{pack['pack']}.json" for pack in lesson.packs]
     others = [path for path in paths if not _may_replace(path)] if out else []

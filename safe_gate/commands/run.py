@@ -16,11 +16,12 @@ from safe_gate.publish import delivery
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport
 from safe_gate.runs import judging
-from safe_gate.runs.conclusion import conclude, judged, refuse, unfinished
+from safe_gate.runs.conclusion import concluded, judged, refuse, unfinished
 from safe_gate.runs.exit_codes import EXIT_CODES
 from safe_gate.runs.workspace import untrusted
 from safe_gate.scoring.shards import Shard
 from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 COMMAND = Command(
     place=1,
@@ -35,7 +36,7 @@ def main(call: Call) -> int:
     """Run, merge or publish, by the setting `mode`. Returns 0, 1 or 3."""
     options = call.options()
     if options.mode == "publish":
-        return publish.published(options, call.effects)
+        return publish.published(Publishing.of(options), call.effects)
     if options.mode == "merge":
         return merge.merged(options, call.effects, call.options_at)
     if problems := untrusted(options, call.effects):
@@ -54,7 +55,8 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     content = judging.scored(options, effects, options_at, shard, begin)
     if isinstance(content, judging.Made):
         writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
-        return conclude(content.report, content.problems, options, effects)
+        report, _ = concluded(content.report, content.problems, options, effects)
+        return EXIT_CODES[report.verdict]
     writing.write(path, jsonreport.shard_pieces(content))
     cases = " and ".join(
         f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
@@ -62,5 +64,5 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")
-    delivery.tell_of_shard(said, disk.shown(path), options, effects)
+    delivery.tell_of_shard(said, disk.shown(path), Publishing.of(options), effects)
     return EXIT_CODES[Verdict.PASS]

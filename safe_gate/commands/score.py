@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 
 from safe_gate.commands._command import VERBOSE, Call, Command
@@ -15,9 +15,8 @@ from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
 from safe_gate.render.wording import section_alone
 from safe_gate.runs.exit_codes import complain
-from safe_gate.runs.workspace import keep_inputs
+from safe_gate.runs.workspace import keep_inputs, read_by
 from safe_gate.scoring import asked, intake, measure, refusals, unknown_names
-from safe_gate.settings.options import Options
 
 COMMAND = Command(
     place=3,
@@ -53,22 +52,37 @@ def main(call: Call) -> int:
     if measured.part is None or problems:
         return complain(problems, effects)
     if output:
-        keep_inputs("--output", output, options)
+        keep_inputs("--output", output, read_by(options, output))
     section = section_alone(evaluator.name, measured.part, asked.settings(options), len(measured.left_out))
-    _write_reports(measured.part, section, options, effects, output=output, verbose=call.arguments["verbose"])
+    _write_reports(
+        measured.part,
+        section,
+        options.report_formats,
+        options.report_dir,
+        effects,
+        output=output,
+        verbose=call.arguments["verbose"],
+    )
     labels = measured.part["label_distribution"]
     return 1 if labels[Label.FAIL] else 2 if labels[Label.REVIEW] else 0
 
 
 def _write_reports(
-    part: JsonObject, section: Section, options: Options, effects: Effects, *, output: str, verbose: bool
+    part: JsonObject,
+    section: Section,
+    wanted: Sequence[str],
+    report_dir: str,
+    effects: Effects,
+    *,
+    output: str,
+    verbose: bool,
 ) -> None:
-    """Write a SAFE v0 report in the formats asked for (SAFE v0 spec sections 5 and 7.1).
+    """Write a SAFE v0 report in the formats of `wanted` (SAFE v0 spec sections 5 and 7.1).
 
     `output` names a file for one of them: the format that its name ends in, where that or the console's alone is
     asked for, else the first of JSON, Markdown and console that is.
     """
-    formats = set(options.report_formats)
+    formats = set(wanted)
     if "all" in formats:
         formats = {"json", "console", "markdown"}
     drawn: dict[str, Callable[[], str | Iterator[str]]] = {
@@ -89,7 +103,7 @@ def _write_reports(
             continue
         else:
             suffix = "md" if name == "markdown" else "json"
-            path = Path(options.report_dir) / f"SAFE_v0_{_file_name(part)}.{suffix}"
+            path = Path(report_dir) / f"SAFE_v0_{_file_name(part)}.{suffix}"
         writing.write(path, drawn[name]())
         effects.out(f"Report: {console.path_words(disk.shown(path))}")
 

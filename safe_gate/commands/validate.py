@@ -11,7 +11,7 @@ from safe_gate.commands._command import Call, Command
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents
-from safe_gate.core.model import CannotJudge, InputFile, Problem, Verdict
+from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem, Verdict
 from safe_gate.core.problems import Problems
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches, checked, config_file, disk, documents, kinds, recorded
@@ -94,7 +94,7 @@ def _settings(call: Call, configs: Sequence[str]) -> tuple[Options | None, Seque
     except CannotJudge as error:
         return None, error.problems
     call.warn(resolved.warnings)
-    return asked.unfiltered(replace(resolved.options, text="full", engine="local")), ()
+    return replace(resolved.options, text="full", engine="local", tag=(), not_tag=()), ()
 
 
 def _under(
@@ -139,10 +139,10 @@ def _with_packs(
     return own._replace(files={**own.files, name: tuple(sound)}), problems
 
 
-def _of_rules(evaluator: Evaluator, options: Options) -> Iterator[Problem]:
-    """Yield what is wrong with the rules that options name, and with what they say of rules."""
+def _of_rules(evaluator: Evaluator, settings: JsonObject, config: str) -> Iterator[Problem]:
+    """Yield what is wrong with the rules that the settings of a config name, and with what they say of rules."""
     try:
-        recipe = asked.recipe(evaluator, options, own_rules.read(asked.settings(options)))
+        recipe = asked.recipe(evaluator, settings, own_rules.read(settings), config)
         own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:
         yield from error.problems
@@ -159,9 +159,10 @@ def _document(path: str, kind: str) -> Iterator[Problem]:
             checked.document(path, kind)
         else:
             options = read({"config": path}, {}, config_file.read_config)
+            settings = asked.settings(options)
             with_rules = [one for one in EVALUATORS.values() if one.rule_files]
-            yield from (problem for one in with_rules for problem in _of_rules(one, options))
-            yield from unknown_names.misnamed(options, EVALUATORS, own_rules.read(asked.settings(options)))
+            yield from (problem for one in with_rules for problem in _of_rules(one, settings, path))
+            yield from unknown_names.misnamed(options, EVALUATORS, own_rules.read(settings))
     except CannotJudge as error:
         yield from error.problems
 

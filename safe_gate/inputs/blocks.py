@@ -15,7 +15,7 @@ from safe_gate.core.jsontext import JsonError, parse_bounded
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.importers import parquet
 from safe_gate.inputs.disk import BOM, decode, not_json, too_long
-from safe_gate.settings.options import Options
+from safe_gate.settings.options import General
 
 
 class Bounds(NamedTuple):
@@ -28,13 +28,8 @@ class Bounds(NamedTuple):
     text: int
     tags: int
 
-    @classmethod
-    def of(cls, options: Options) -> Bounds:
-        """Return the bounds that options set."""
-        return cls(options.max_line, options.max_text, options.max_tags)
 
-
-BOUNDS = Bounds.of(Options())
+BOUNDS = Bounds(General.max_line, General.max_text, General.max_tags)
 """The bounds where no settings are read."""
 
 

@@ -11,13 +11,12 @@ from safe_gate.github import commands
 from safe_gate.publish import preview
 from safe_gate.publish.effects import Effects
 from safe_gate.render.untrusted import plain
-from safe_gate.settings.options import Options
 
 
-def warn_of_loss(options: Options, effects: Effects) -> None:
+def warn_of_loss(report_dir: str, effects: Effects) -> None:
     """Warn if later steps cannot read the folder of the reports."""
-    if lost := preview.lost_reports(options, effects.context):
-        words = f"The reports in {options.report_dir} lie {lost}; set report-dir to a folder of the workspace"
+    if lost := preview.lost_reports(report_dir, effects.context):
+        words = f"The reports in {report_dir} lie {lost}; set report-dir to a folder of the workspace"
         warn(words, effects)
 
 

@@ -34,12 +34,12 @@ from safe_gate.publish.posting import NOT_POSTED, drafted, leave_behind, post, r
 from safe_gate.render import markdown
 from safe_gate.render.untrusted import plain
 from safe_gate.render.view import ReportView
-from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 
 def tell(
     view: ReportView,
-    options: Options,
+    wanted: Publishing,
     paths: Sequence[str],
     effects: Effects,
     recorded: Recorded = NOTHING_RECORDED,
@@ -49,41 +49,41 @@ def tell(
     The comment comes after all that needs no server, and sinks come last: nothing else may be lost to a server that
     holds up the job until it is killed.
     """
-    warn_of_loss(options, effects)
+    warn_of_loss(wanted.report_dir, effects)
     report = view.report
-    options = _as_loud_as_before(options, report)
-    context, origin = effects.context, effects.context.origin(effects.folder, options.gate_id)
+    wanted = _as_loud_as_before(wanted, report)
+    context, origin = effects.context, effects.context.origin(effects.folder, wanted.gate_id)
     annotations = commands.annotated(view, effects.folder)
     draft, file = None, ""
-    if options.dry_run:
-        rehearse(view, annotations, options, origin, effects, recorded)
+    if wanted.dry_run:
+        rehearse(view, annotations, wanted, origin, effects, recorded)
     elif context.in_actions:
         for one in annotations:
             effects.out(one.command())
-        draft = drafted(view, options, context, origin, job=context.job, recorded=recorded)
-        if not options.shard:  # as it will be posted from the report, which holds no reply
-            left = drafted(view, options, context, origin, job=context.job)
-            file = leave_behind(report, left, options, effects)
-    if context.summary_file and not options.dry_run:
+        draft = drafted(view, wanted.comment, context, origin, job=context.job, recorded=recorded)
+        if not wanted.is_shard:  # as it will be posted from the report, which holds no reply
+            left = drafted(view, wanted.comment, context, origin, job=context.job)
+            file = leave_behind(report, left, wanted, effects)
+    if context.summary_file and not wanted.dry_run:
         texts = tuple(markdown.rungs(view, limit=markdown.SUMMARY_LIMIT, origin=origin, recorded=recorded))
         attempt("the job summary", lambda: effects.append_summary(context.summary_file, texts), effects)
     are_written = write_outputs({**view.step_outputs, **_paths(paths), "comment-file": file}, effects)
-    posted = comment.Posted(preview.no_comment(options, context))
+    posted = comment.Posted(preview.no_comment(wanted, context))
     if draft:
-        posted = post(draft, options, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
+        posted = post(draft, wanted, effects, lambda api: pulls.number(api, context), "skipped-no-pull-request")
         if context.broken_event_file and posted.status == "skipped-no-pull-request":
             why = f"the event file {context.broken_event_file} cannot be read, so no pull request is known"
             warn(f"The comment was not posted: {why}", effects)
     if are_written:
         write_outputs({"comment-status": posted.status, "comment-url": posted.url}, effects)
-    status = _send(report, options, origin, effects)
+    status = _send(report, wanted, origin, effects)
     if are_written:
         write_outputs({"sink-status": status}, effects)
 
 
-def _send(report: Report, options: Options, origin: Origin, effects: Effects) -> str:
+def _send(report: Report, wanted: Publishing, origin: Origin, effects: Effects) -> str:
     """Send a report's events to the sinks that are on. Return the status for the step outputs."""
-    if (status := preview.no_sink(options)) is not None:
+    if (status := preview.no_sink(wanted)) is not None:
         return status
     from safe_gate.sinks.events import Run
 
@@ -91,7 +91,7 @@ def _send(report: Report, options: Options, origin: Origin, effects: Effects) ->
     url = f"{origin.repository}/actions/runs/{context.run.id}/attempts/{context.run.attempt}" if origin.run else ""
     gate = origin.gate or context.job
     source = f"{url or 'safe-gate'}{f'#{quote(gate)}' if gate else ''}"
-    failures = effects.deliver(report, Run(source, gate, origin.repository, url), options)
+    failures = effects.deliver(report, Run(source, gate, origin.repository, url), wanted.sinks)
     if failures:
         warn(f"Not all events were sent: {'; '.join(failures)}", effects)
     return "failed" if failures else "sent"
@@ -104,24 +104,24 @@ def _paths(written: Sequence[str]) -> dict[str, str]:
     return {**named, "reports": "\n".join(written)}
 
 
-def _as_loud_as_before(options: Options, report: Report) -> Options:
-    """Return settings that post a comment as the base commit's do: a change may not hide that it weakens the gate."""
+def _as_loud_as_before(wanted: Publishing, report: Report) -> Publishing:
+    """Return what is published, with a comment as the base commit's: a change may not hide that it weakens the gate."""
     findings = report.weakened.findings if report.weakened else ()
     before = next((one.before for one in findings if (one.kind, one.id) == ("setting", "comment")), None)
-    return replace(options, comment=before) if before else options
+    return replace(wanted, comment=before) if before else wanted
 
 
-def append_to_summary(text: str, options: Options, effects: Effects) -> None:
+def append_to_summary(text: str, effects: Effects, *, is_dry: bool) -> None:
     """Append Markdown to the job summary, if there is one and this is no dry run. What fails is a warning."""
     file = effects.context.summary_file
-    if file and not options.dry_run:
+    if file and not is_dry:
         attempt("the job summary", lambda: effects.append_summary(file, (text,)), effects)
 
 
-def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> None:
+def tell_of_shard(said: str, path: str, wanted: Publishing, effects: Effects) -> None:
     """Tell GitHub that one shard of a run is scored: a line of the summary, and outputs that hold no verdict."""
-    warn_of_loss(options, effects)
-    append_to_summary(f"{said}\n", options, effects)
+    warn_of_loss(wanted.report_dir, effects)
+    append_to_summary(f"{said}\n", effects, is_dry=wanted.dry_run)
     measured = (output for one in EVALUATORS.values() for output in one.step_outputs(None))
     values = {
         **dict.fromkeys((*measured, "total-cases"), ""),
@@ -129,14 +129,14 @@ def tell_of_shard(said: str, path: str, options: Options, effects: Effects) -> N
         **_paths([path]),
         "report-json": path,
         "comment-file": "",
-        "comment-status": preview.no_comment(options, effects.context),
+        "comment-status": preview.no_comment(wanted, effects.context),
         "comment-url": "",
-        "sink-status": preview.no_sink(options) or "",
+        "sink-status": preview.no_sink(wanted) or "",
     }
     write_outputs(values, effects)
 
 
-def post_later(options: Options, effects: Effects) -> bool:
+def post_later(wanted: Publishing, effects: Effects) -> bool:
     """Post what a run without write access left in the report folder, from a trusted `workflow_run`.
 
     Pull request, commit, run and workflow are those of the event and of GitHub's own answers; a run
@@ -144,16 +144,16 @@ def post_later(options: Options, effects: Effects) -> bool:
     as it should be. Raises CannotJudge with every problem of what was left.
     """
     try:
-        found, context, draft = left_behind(options, effects.context)
+        found, context, draft = left_behind(wanted, effects.context)
     except CannotJudge as error:
-        tell_of_refusal(error.problems, options, effects)
+        tell_of_refusal(error.problems, effects, is_dry=wanted.dry_run)
         raise
-    if options.dry_run:
+    if wanted.dry_run:
         effects.out("Dry run: step outputs are written; the comment is not.")
         show(draft.bodies[0], effects)
     are_written = write_outputs(ReportView.of(found.report).step_outputs, effects)
     posted = post(
-        draft, options, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
+        draft, wanted, effects, lambda api: pulls.confirmed(api, context, found.pull_request), "skipped-outdated"
     )
     effects.out(f"Comment: {posted.status} {plain(Untrusted(posted.url))}".rstrip())
     if posted.status == "skipped-outdated":
@@ -163,9 +163,9 @@ def post_later(options: Options, effects: Effects) -> bool:
     return posted.status not in NOT_POSTED
 
 
-def left_behind(options: Options, context: Context) -> tuple[Publication, Context, comment.Draft]:
+def left_behind(wanted: Publishing, context: Context) -> tuple[Publication, Context, comment.Draft]:
     """Return what a run left behind, where that run stood, and its comment. Raises CannotJudge with every problem."""
-    path = Path(options.report_dir) / handover.NAME
+    path = Path(wanted.report_dir) / handover.NAME
     place = Place(disk.shown(path))
     try:
         found = handover.read(path)
@@ -173,8 +173,8 @@ def left_behind(options: Options, context: Context) -> tuple[Publication, Contex
             raise CannotJudge(*problems)
         # A job that was not run again left it in an earlier attempt.
         theirs = context.of_trigger()._replace(run=found.run)
-        origin = theirs.origin(found.folder, options.gate_id or found.gate)
-        return found, theirs, drafted(ReportView.of(found.report), options, theirs, origin, job=found.job)
+        origin = theirs.origin(found.folder, wanted.gate_id or found.gate)
+        return found, theirs, drafted(ReportView.of(found.report), wanted.comment, theirs, origin, job=found.job)
     except (ArithmeticError, LookupError, TypeError, ValueError):  # a report may fit its schema and make no sense
         words = "has impossible figures; expected a file that safe-gate run wrote"
         raise CannotJudge(Problem(place, words)) from None
@@ -190,9 +190,9 @@ def _moved_on(context: Context, posted: comment.Posted) -> str:
     return f"No open pull request of {label or repository} has the head {head}."
 
 
-def tell_of_refusal(problems: Sequence[Problem], options: Options, effects: Effects) -> None:
+def tell_of_refusal(problems: Sequence[Problem], effects: Effects, *, is_dry: bool) -> None:
     """Annotate what keeps a run's comment from being posted, and say in the step outputs that it was not."""
-    if effects.context.in_actions and not options.dry_run:
+    if effects.context.in_actions and not is_dry:
         for annotation in commands.of_refusal(problems, effects.folder):
             effects.out(annotation.command())
     write_outputs({"verdict": Verdict.ERROR.value, "comment-status": "failed", "comment-url": ""}, effects)

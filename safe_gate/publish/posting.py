@@ -23,7 +23,7 @@ from safe_gate.publish.attempts import warn
 from safe_gate.publish.effects import Effects
 from safe_gate.render import console, jsonreport, markdown
 from safe_gate.render.view import ReportView
-from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 _REFUSED = {
     Refusal.CREDENTIALS: ("skipped-permissions", "; the token is wrong or has expired: correct github-token"),
@@ -51,14 +51,14 @@ _INSTALLATION = "ghs_"
 
 def drafted(
     view: ReportView,
-    options: Options,
+    mode: str,
     context: Context,
     origin: Origin,
     *,
     job: str,
     recorded: Recorded = NOTHING_RECORDED,
 ) -> comment.Draft:
-    """Return the comment for a report, in lengths that GitHub may take."""
+    """Return the comment for a report in the setting's mode, in lengths that GitHub may take."""
     result = markdown.scorecard(view, limit=markdown.SUMMARY_LIMIT)
     marker = comment.Marker(
         gate=comment.gate_name(context.workflow, origin.gate or job),
@@ -67,27 +67,27 @@ def drafted(
         result=hashlib.sha256(result.encode("utf-8", "replace")).hexdigest()[:16],
     )
     bodies = tuple(markdown.rungs(view, limit=markdown.COMMENT_LIMIT, origin=origin, recorded=recorded))
-    return comment.Draft(marker, bodies, options.comment, view.report.verdict is Verdict.PASS)
+    return comment.Draft(marker, bodies, mode, view.report.verdict is Verdict.PASS)
 
 
 def post(
     draft: comment.Draft,
-    options: Options,
+    wanted: Publishing,
     effects: Effects,
     pull_request: Callable[[Api], int | None],
     without: str,
 ) -> comment.Posted:
     """Post the comment where there is one to post; its status is `without` where no pull request is found."""
     context = effects.context
-    if skipped := preview.no_comment(options, context):
+    if skipped := preview.no_comment(wanted, context):
         return comment.Posted(skipped)
     try:
-        api = effects.connect(context.api_url, options, effects.out, "publish_timeout")
+        api = effects.connect(context.api_url, wanted.access, effects.out)
         number = pull_request(api)
         if number is None:
             return comment.Posted(without)
-        may_ask = not options.github_token.startswith(_INSTALLATION)
-        posted = comment.post(api, context.repository, number, draft, options.comment_author, may_ask=may_ask)
+        may_ask = not wanted.access.token.startswith(_INSTALLATION)
+        posted = comment.post(api, context.repository, number, draft, wanted.author, may_ask=may_ask)
     except ApiError as error:
         status, advice = _REFUSED.get(error.refusal, ("failed", ""))
         warn(f"The comment was not posted: {error}{advice}", effects)
@@ -97,12 +97,12 @@ def post(
     return posted
 
 
-def leave_behind(report: Report, draft: comment.Draft, options: Options, effects: Effects) -> str:
+def leave_behind(report: Report, draft: comment.Draft, wanted: Publishing, effects: Effects) -> str:
     """Write what a trusted workflow can publish if this run may not; return the file's path, or nothing."""
-    path = Path(options.report_dir) / handover.NAME
+    path = Path(wanted.report_dir) / handover.NAME
     body = draft.marker.above(draft.bodies[0])
     try:
-        left = handover.as_json(report, effects.context, effects.folder, options.gate_id, body)
+        left = handover.as_json(report, effects.context, effects.folder, wanted.gate_id, body)
         writing.write(path, jsonreport.pieces(left))
     except CannotJudge as error:
         warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
@@ -113,14 +113,14 @@ def leave_behind(report: Report, draft: comment.Draft, options: Options, effects
 def rehearse(
     view: ReportView,
     annotations: Sequence[commands.Annotation],
-    options: Options,
+    wanted: Publishing,
     origin: Origin,
     effects: Effects,
     recorded: Recorded,
 ) -> None:
     """Print what would be published, in a form in which it does nothing."""
     effects.out("\nDry run: reports and step outputs are written; comment, annotations and summary are not.")
-    planned = preview.channels(replace(options, dry_run=False), effects.context)
+    planned = preview.channels(replace(wanted, dry_run=False), effects.context)
     effects.out(console.facts("Without dry-run, the run would publish", planned))
     for one in annotations:
         place = f" {console.path_words(one.file)}:{one.line}" if one.file else ""

@@ -12,7 +12,8 @@ from typing import Any
 
 from safe_gate.core.model import Untrusted, Words
 from safe_gate.github.event import Context
-from safe_gate.settings.options import Options, Setting, settings
+from safe_gate.settings.options import Setting, settings
+from safe_gate.settings.publishing import Publishing
 
 _IN_CONTAINER = "/github/workspace"
 """GITHUB_WORKSPACE in the container of an action, and nowhere else."""
@@ -32,77 +33,86 @@ _REASONS = {
 }
 
 
-def no_comment(options: Options, context: Context) -> str:
+def no_comment(wanted: Publishing, context: Context) -> str:
     """Return the status of a comment that is not even tried, or nothing if it is."""
-    if options.shard:
+    if wanted.is_shard:
         return "skipped-shard"
-    if options.comment == "never":
+    if wanted.comment == "never":
         return "skipped-off"
     if not context.may_have_pull_request or not context.repository:
         return "skipped-no-pull-request"
-    if not options.github_token:
+    if not wanted.access.token:
         return "skipped-no-token"
-    return "skipped-dry-run" if options.dry_run else ""
+    return "skipped-dry-run" if wanted.dry_run else ""
 
 
-def no_sink(options: Options) -> str | None:
+def no_sink(wanted: Publishing) -> str | None:
     """Return the status of sinks that are not even tried, "" if none is on; None if they are tried."""
-    if not any((options.sink_file, options.sink_otlp, options.sink_webhook)):
+    sinks = wanted.sinks
+    if not any((sinks.file, sinks.otlp, sinks.webhook)):
         return ""
-    if options.shard:
+    if wanted.is_shard:
         return "skipped-shard"
-    return "skipped-dry-run" if options.dry_run else None
+    return "skipped-dry-run" if wanted.dry_run else None
 
 
-def _sinks(options: Options) -> Words:
+def _sinks(wanted: Publishing) -> Words:
     """Return where events go, without an address: it may be a secret."""
-    skipped = no_sink(options)
+    skipped, sinks = no_sink(wanted), wanted.sinks
     if skipped is not None:
         return {"": "no: none is set", "skipped-shard": "no: merge sends them"}.get(skipped, "no: this is a dry run")
-    places = (options.sink_file, options.sink_otlp and "OTLP", options.sink_webhook and "a webhook")
-    text = "with recorded text" if options.sink_text == "full" else "without recorded text"
+    places = (sinks.file, sinks.otlp and "OTLP", sinks.webhook and "a webhook")
+    text = "with recorded text" if sinks.with_text else "without recorded text"
     return Untrusted(f"to {', '.join(filter(None, places))}; {text}")
 
 
-def lost_reports(options: Options, context: Context) -> str:
+def lost_reports(report_dir: str, context: Context) -> str:
     """Return what becomes of reports that an action's container keeps to itself, or nothing."""
-    path = posixpath.normpath(posixpath.join(context.workspace, options.report_dir))
+    path = posixpath.normpath(posixpath.join(context.workspace, report_dir))
     if context.workspace != _IN_CONTAINER or f"{path}/".startswith(_KEPT):
         return ""
     return "outside the workspace, where no later step finds them: they are deleted with the action's container"
 
 
-def channels(options: Options, context: Context) -> Facts:
+def of_publish(wanted: Publishing, context: Context) -> Facts:
+    """Return what `publish` would post and write, and why not where it would not."""
+    return [("comment", _comment(wanted, context)), ("step outputs", _step_outputs(context))]
+
+
+def channels(wanted: Publishing, context: Context) -> Facts:
     """Return what a run would publish where, and why not where it would not."""
-    skipped = no_comment(options, context)
-    number = context.subject.pull_request
-    subject = "the open pull request with this head, if any" if number is None else f"pull request #{number}"
-    comment = f"no: {_REASONS[skipped]}" if skipped else f"{options.comment}, on {subject}"
-    if not skipped and context.is_read_only:
-        comment += "; GitHub will refuse it unless you set your own token"
-    dry = "no: this is a dry run" if options.dry_run else ""
-    annotations = "of problems only: merge makes the others" if options.shard else "yes"
-    if options.mode == "publish":
-        return [("comment", comment), ("step outputs", _step_outputs(context))]
+    dry = "no: this is a dry run" if wanted.dry_run else ""
+    annotations = "of problems only: merge makes the others" if wanted.is_shard else "yes"
+    lost = lost_reports(wanted.report_dir, context)
     return [
-        ("comment", comment),
+        ("comment", _comment(wanted, context)),
         ("annotations", dry or (annotations if context.in_actions else "no: this is not a GitHub Actions job")),
         ("job summary", dry or ("yes" if context.summary_file else "no: GITHUB_STEP_SUMMARY is not set")),
         ("step outputs", _step_outputs(context)),
-        ("reports", Untrusted(", ".join(filter(None, (f"in {options.report_dir}", lost_reports(options, context)))))),
-        ("events", _sinks(options)),
-        ("recorded text", "shown" if options.text == "full" else "hidden: hashes replace it"),
+        ("reports", Untrusted(", ".join(filter(None, (f"in {wanted.report_dir}", lost))))),
+        ("events", _sinks(wanted)),
+        ("recorded text", "shown" if wanted.text == "full" else "hidden: hashes replace it"),
     ]
+
+
+def _comment(wanted: Publishing, context: Context) -> str:
+    skipped = no_comment(wanted, context)
+    number = context.subject.pull_request
+    subject = "the open pull request with this head, if any" if number is None else f"pull request #{number}"
+    comment = f"no: {_REASONS[skipped]}" if skipped else f"{wanted.comment}, on {subject}"
+    if not skipped and context.is_read_only:
+        comment += "; GitHub will refuse it unless you set your own token"
+    return comment
 
 
 def _step_outputs(context: Context) -> str:
     return "yes" if context.output_file else "no: GITHUB_OUTPUT is not set"
 
 
-def github_facts(options: Options, context: Context, folder: str) -> Facts:
+def github_facts(context: Context, folder: str, *, has_token: bool) -> Facts:
     """Return what a run knows of GitHub from its environment and the event file."""
     token = "none"
-    if options.github_token:
+    if has_token:
         token = "read-only, if it is the job's own" if context.is_read_only else "given; it needs pull-requests: write"
     broken = context.broken_event_file
     return [
@@ -124,12 +134,12 @@ def _pull_request(context: Context) -> str:
     return f"#{context.subject.pull_request}"
 
 
-def settings_rows(options: Options, origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:
+def settings_rows(values: Mapping[str, Any], origins: Mapping[str, tuple[str, str]]) -> list[tuple[Words, ...]]:
     """Return a row a setting: its name, its value, the kind of source it came from, its name there."""
     rows: list[tuple[Words, ...]] = []
     for setting in settings():
         source, name = origins.get(setting.name, ("default", ""))
-        value = _value(setting, getattr(options, setting.name))
+        value = _value(setting, values[setting.name])
         rows.append((setting.input, value, source, Untrusted(name) if name else ""))
     return rows
 

@@ -17,6 +17,7 @@ from safe_gate.publish.effects import Effects
 from safe_gate.scoring import asked, snapshot
 from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Access
 
 _OF_THE_RUN = ("report_dir", "gate_id", "text", "engine")
 """Settings that judge nothing: who scores cases and how they are shown. The run's own always count."""
@@ -37,20 +38,21 @@ class Sides:
     snapshot: Callable[[Path], Snapshot]
     narrowed: Callable[[Path], Snapshot]
     _effects: Effects
+    _access: Access
     _held: ExitStack
     _opened: dict[str, tuple[source.Baseline | None, tuple[Pattern, ...]]] = field(default_factory=dict)
 
-    def at(self, spec: str, options: Options) -> source.Baseline | None:
-        """Return a baseline with the files that a run under these options reads, and those that its own config names.
+    def at(self, spec: str, patterns: tuple[Pattern, ...], *, is_required: bool) -> source.Baseline | None:
+        """Return a baseline with the files that patterns name, and those that its own config names.
 
         Raises CannotJudge as `source.opened` does.
         """
-        base, patterns = self._with(spec, source.patterns_of(options), options)
+        base, patterns = self._with(spec, patterns, is_required=is_required)
         if base is not None and base.report is None:
             own: tuple[Pattern, ...] = ()
             with suppress(CannotJudge):  # what is wrong with its settings is said where they are used
                 own = source.patterns_of(self.settings_at(base.root))
-            again, _ = self._with(spec, (*patterns, *own), options)
+            again, _ = self._with(spec, (*patterns, *own), is_required=is_required)
             if again is None or again.commit != base.commit:  # its config may name other files than were asked for
                 raise CannotJudge(Problem(Place(spec), "moved to another commit while it was read; run again"))
             return again
@@ -63,31 +65,31 @@ class Sides:
         except CannotJudge as error:
             raise comparison.at_baseline(base, error) from None
 
-    def config_of(self, spec: str, patterns: Sequence[Pattern], options: Options) -> Options | None:
+    def config_of(self, spec: str, patterns: Sequence[Pattern], *, is_required: bool) -> Options | None:
         """Return the settings of a baseline of which nothing else is read; None for no baseline. Raises CannotJudge."""
-        with self._open(spec, patterns, options) as base:
+        with self._open(spec, patterns, is_required=is_required) as base:
             return None if base is None else self.settings_at(base.root)
 
     def _with(
-        self, spec: str, patterns: tuple[Pattern, ...], options: Options
+        self, spec: str, patterns: tuple[Pattern, ...], *, is_required: bool
     ) -> tuple[source.Baseline | None, tuple[Pattern, ...]]:
         """Return a baseline with the files of at least these patterns, and the patterns it was opened with."""
         if spec not in self._opened or not set(patterns) <= set(self._opened[spec][1]):
-            self._opened[spec] = self._held.enter_context(self._open(spec, patterns, options)), patterns
+            self._opened[spec] = self._held.enter_context(self._open(spec, patterns, is_required=is_required)), patterns
         return self._opened[spec]
 
     def _open(
-        self, spec: str, patterns: Sequence[Pattern], options: Options
+        self, spec: str, patterns: Sequence[Pattern], *, is_required: bool
     ) -> AbstractContextManager[source.Baseline | None]:
         effects = self._effects
-        connect = partial(effects.connect, effects.context.api_url, options, effects.out, "fetch_timeout")
+        connect = partial(effects.connect, effects.context.api_url, self._access, effects.out)
         return source.opened(
             spec,
             patterns,
             effects.context,
             connect,
-            options.github_token,
-            is_required=options.baseline_required,
+            self._access.token,
+            is_required=is_required,
             folder=effects.folder,
         )
 
@@ -116,4 +118,5 @@ def opened(options: Options, effects: Effects, options_at: comparison.OptionsAt)
         return snapshot_at(root).narrowed()
 
     with ExitStack() as held:
-        yield Sides(settings_at, snapshot_at, narrowed, effects, held)
+        access = Access(options.github_token, options.ca_bundle, "fetch_timeout", options.fetch_timeout)
+        yield Sides(settings_at, snapshot_at, narrowed, effects, access, held)

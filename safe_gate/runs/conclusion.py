@@ -23,6 +23,7 @@ from safe_gate.runs.workspace import read_by
 from safe_gate.scoring import refusals
 from safe_gate.scoring.shards import Shards
 from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Publishing
 
 
 def judged(options: Options, effects: Effects, options_at: comparison.OptionsAt, merged: Shards | None = None) -> int:
@@ -40,16 +41,17 @@ def finished(
     """Judge the run as `judged` does; return its report, and the problems that kept it from a verdict, if any."""
     begin = partial(unfinished, options=options, effects=effects, drawn=_reports(options.report_dir, options.reports))
     report, problems, recorded = judging.made(options, effects, options_at, merged=merged, begin=begin)
-    return _concluded(report, problems, options, effects, recorded)
+    return concluded(report, problems, options, effects, recorded)
 
 
 def refuse(problems: Sequence[Problem], options: Options, effects: Effects) -> int:
     """Report wrong settings or usage, also in reports and to GitHub: no old verdict may remain. Returns 3."""
     problems = refusals.as_shown(problems, options.text)
     if options.mode == "publish":
-        delivery.tell_of_refusal(problems, options, effects)
+        delivery.tell_of_refusal(problems, effects, is_dry=options.dry_run)
         return complain(problems, effects)
-    return conclude(error_report(problems, Options(), effects), problems, options, effects)
+    report, _ = concluded(error_report(problems, Options(), effects), problems, options, effects)
+    return EXIT_CODES[report.verdict]
 
 
 def unfinished(judging_options: Options, options: Options, effects: Effects, drawn: Mapping[Path, Draw]) -> None:
@@ -72,22 +74,17 @@ def unfinished(judging_options: Options, options: Options, effects: Effects, dra
             (Path(options.report_dir) / handover.NAME).unlink()
 
 
-def conclude(
+def concluded(
     report: Report,
     problems: Sequence[Problem],
     options: Options,
     effects: Effects,
     recorded: Recorded = NOTHING_RECORDED,
-) -> int:
-    """Print, write and publish a report; return the exit code of its verdict."""
-    report, _ = _concluded(report, problems, options, effects, recorded)
-    return EXIT_CODES[report.verdict]
-
-
-def _concluded(
-    report: Report, problems: Sequence[Problem], options: Options, effects: Effects, recorded: Recorded
 ) -> tuple[Report, Sequence[Problem]]:
-    """Conclude a run; return its report with its problems, which are others where the report cannot be written."""
+    """Print, write and publish a report.
+
+    Return it with its problems: both are others where it cannot be written.
+    """
     drawn, written = _reports(options.report_dir, options.reports), []
     try:
         run = formats.Run(ReportView(report, problems), effects.folder, recorded)
@@ -109,7 +106,7 @@ def _concluded(
         effects.out(console.rules(run.view))
     if written and not options.quiet:
         effects.out(f"Reports: {', '.join(console.path_words(path) for path in written)}")
-    delivery.tell(run.view, options, written, effects, run.recorded)
+    delivery.tell(run.view, Publishing.of(options), written, effects, run.recorded)
     return report, problems
 
 

@@ -26,8 +26,8 @@ from safe_gate.core.model import (
 )
 from safe_gate.core.report import Earlier, Found, Provenance, Report, Waiver, Waivers
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.gate import drops, waivers
 from safe_gate.gate import rules as gate_rules
-from safe_gate.gate import waivers
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.spool import Store
 from safe_gate.proof import differences
@@ -68,11 +68,13 @@ def made(
     scored. Raises CannotJudge if it is unknown whose settings judge.
     """
     with opened(options, effects, options_at) as sides:
-        ruling, base = ruling_of(options, effects, sides), None
+        ruling, base = ruling_of(effects, sides), None
         if recorded is None and ruling.options.baseline:
+            judging = ruling.options
             try:
-                refuse_itself(ruling.options.baseline)
-                base = sides.at(ruling.options.baseline, ruling.options)
+                refuse_itself(judging.baseline)
+                patterns = source.patterns_of(judging)
+                base = sides.at(judging.baseline, patterns, is_required=judging.baseline_required)
             except CannotJudge as error:
                 _, problems, inputs = _measured(ruling, sides, effects, tally.unscored)
                 problems = (*problems, *refusals.as_shown(error.problems, options.text))
@@ -93,7 +95,7 @@ def scored(
     `begin` is that of `made`. Raises CannotJudge as `made` does.
     """
     with opened(options, effects, options_at) as sides:
-        ruling = ruling_of(options, effects, sides)
+        ruling = ruling_of(effects, sides)
         begin(ruling.options)
         measured, problems, inputs = _measured(ruling, sides, effects, shard.source)
         if problems:
@@ -143,10 +145,9 @@ def _unknown_names(ruling: Ruling, run: Snapshot, measured: _Measured) -> Iterat
 
     Under other settings than its own a change could else bring in a name that keeps every later run from a verdict.
     """
-    yield from unknown_names.unknown(run.options, measured, run.rules)
+    yield from unknown_names.unknown(run, measured)
     if ruling.base:
-        side = ruling.side
-        unknown = unknown_names.unknown(side.options, measured, side.rules, root=side.root)
+        unknown = unknown_names.unknown(ruling.side, measured)
         yield from comparison.at_baseline(ruling.base, CannotJudge(*unknown)).problems
 
 
@@ -287,7 +288,7 @@ def _compared(
         run = sides.snapshot(HERE).options
         texts = _kept(run.reports, run.text).texts == "all"
         past = comparison.past(base, sides.side_of, side, ruling.side, at, texts=texts)
-    named, guards = comparison.named(base, judging.baseline, at), comparison.guards(judging)
+    named, guards = comparison.named(base, judging.baseline, at), drops.Guards.of(vars(judging))
     compared = comparison.against(named, past, side, guards, judging.cluster_key, waived=waivers.let_pass(found))
     if source.is_replaced(judging.baseline, judging.report_dir):
         compared = replace(compared, replaces_baseline=True)
@@ -305,12 +306,12 @@ def _own_cases(measured: _Measured, inputs: Sequence[InputFile], ruling: Ruling,
 
     Cases that those settings read otherwise are read again. Raises CannotJudge for a file that was changed meanwhile.
     """
-    if asked.reads_alike(ruling.options, run.options):
+    if ruling.side.reads_alike(run):
         return comparison.facts_of({name: one for name, one in measured.items() if one})
     found: dict[str, Facts] = {}
     before = {file.path: file for file in inputs}
     for evaluator in asked.given(run.options):
-        found[evaluator.name], files = facts.read(evaluator, run.options, run.root)
+        found[evaluator.name], files = facts.read(evaluator, run)
         if changed := [file.path for file in files if before.get(file.path, file) != file]:
             words = "was changed while it was read; run again"
             raise CannotJudge(*(Problem(Place(path), words) for path in changed))

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, fields
+from dataclasses import dataclass, field
 
 from safe_gate.baseline import comparison, source
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.gate import limits
+from safe_gate.gate import drops, limits
 from safe_gate.gate import rules as gate_rules
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
@@ -23,8 +23,8 @@ from safe_gate.settings.options import Options, config_paths
 
 def gate_policy(options: Options) -> gate_rules.Policy:
     """Return the limits of the gate's rules under these options."""
-    settings = {name: unknown_names.groups_limited(one, options) for name, one in EVALUATORS.items()}
-    general = limits.by_rule({one.name: getattr(options, one.name) for one in fields(options)})
+    settings = {name: unknown_names.groups_limited(one, vars(options)) for name, one in EVALUATORS.items()}
+    general = limits.by_rule(vars(options))
     own_limits = {
         evaluator: {
             group: {rule.name: own[rule.name] for rule in EVALUATORS[evaluator].group_rules if rule.name in own}
@@ -36,7 +36,7 @@ def gate_policy(options: Options) -> gate_rules.Policy:
         limits=gate_rules.limits_of(general),
         min_group=options.min_group,
         groups={name: {group: own for group, own in by_group.items() if own} for name, by_group in own_limits.items()},
-        guards=comparison.guards(options),
+        guards=drops.Guards.of(vars(options)),
     )
 
 
@@ -71,23 +71,24 @@ def _refuse_unknown_base(setting: str, instead: str, effects: Effects) -> None:
         raise CannotJudge(Problem(Place(setting), f"asks for the base commit {unknown}; set {instead}"))
 
 
-def base_commit(setting: str, instead: str, options: Options, effects: Effects, sides: Sides) -> source.Baseline | None:
+def base_commit(setting: str, instead: str, effects: Effects, sides: Sides) -> source.Baseline | None:
     """Return the event's base commit, which a setting asks for. Raises CannotJudge where there can be none."""
     _refuse_unknown_base(setting, instead, effects)
-    return sides.at("base", options)
+    options = sides.settings_at(HERE)
+    return sides.at("base", source.patterns_of(options), is_required=options.baseline_required)
 
 
-def ruling_of(options: Options, effects: Effects, sides: Sides) -> Ruling:
+def ruling_of(effects: Effects, sides: Sides) -> Ruling:
     """Return the settings that judge. Raises CannotJudge."""
-    if options.policy_ref == "head":
+    if sides.settings_at(HERE).policy_ref == "head":
         return Ruling(sides.snapshot(HERE))
-    base = base_commit("policy-ref", _HEAD_HERE, options, effects, sides)
+    base = base_commit("policy-ref", _HEAD_HERE, effects, sides)
     if base is None:
         raise CannotJudge(Problem(Place("policy-ref"), _NO_BASE))
     try:
         side = sides.snapshot(base.root)
         given = asked.given(side.options)
-        recipes = {one.name: asked.recipe(one, side.options, side.rules, root=side.root) for one in given}
+        recipes = {one.name: side.recipe(one) for one in given}
         for name, recipe in recipes.items():
             own_rules.made(name, recipe)
     except CannotJudge as error:
@@ -112,10 +113,12 @@ def refuse_base_elsewhere(options: Options, effects: Effects) -> None:
         _refuse_unknown_base("on-weakened", WARN_HERE, effects)
 
 
-def is_needed_by_base(options: Options, effects: Effects, sides: Sides) -> bool:
+def is_needed_by_base(effects: Effects, sides: Sides) -> bool:
     """Tell whether the base commit's config lets a weaker gate break the run; no other file of it is read."""
     if effects.context.subject.base_sha:
         with suppress(CannotJudge):
-            own = sides.config_of("base", [*map(Pattern, config_paths(options))], options)
+            run = sides.settings_at(HERE)
+            patterns = [*map(Pattern, config_paths(run.config))]
+            own = sides.config_of("base", patterns, is_required=run.baseline_required)
             return own is not None and own.on_weakened == "fail"
     return False

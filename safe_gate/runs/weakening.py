@@ -31,7 +31,6 @@ from safe_gate.runs.policy import WARN_HERE, Ruling, base_commit, is_needed_by_b
 from safe_gate.scoring import asked, facts
 from safe_gate.scoring.facts import Facts
 from safe_gate.scoring.snapshot import Snapshot
-from safe_gate.settings.options import Options
 
 
 def weakened(
@@ -48,10 +47,11 @@ def weakened(
     read already. What cannot be read is an error where a weaker gate breaks the run, else it is not known.
     """
     run = sides.snapshot(HERE)
-    options, is_needed = run.options, ruling.breaks_on_weakened(run.options.on_weakened)
+    on_weakened = run.options.on_weakened
+    is_needed = ruling.breaks_on_weakened(on_weakened)
     head = _terms_at(sides.narrowed(HERE), run.root, cases)
-    left_out = tuple(_left_out(ruling, options))
-    for base_of in _bases(compared, ruling, options, effects, sides):
+    left_out = tuple(_left_out(ruling, run))
+    for base_of in _bases(compared, ruling, on_weakened, effects, sides):
         try:
             if (base := base_of()) is None:
                 break
@@ -59,9 +59,9 @@ def weakened(
             before = terms_of(base, run.root, sides, known)
             return held_against(base, before, head, run, effects.generated_at, left_out=left_out)
         except CannotJudge:
-            if is_needed or is_needed_by_base(options, effects, sides):
+            if is_needed or is_needed_by_base(effects, sides):
                 raise
-    return _held_against_nothing(options.on_weakened)
+    return _held_against_nothing(on_weakened)
 
 
 def terms_of(base: Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None) -> Terms:
@@ -127,11 +127,10 @@ def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = No
     A report that is the baseline may lie below `head`, where the run's files are, instead: it may be in no commit.
     Scores nothing. Raises CannotJudge with every problem.
     """
-    options, root = side.options, side.root
     if cases is None:
-        cases = {one.name: facts.read(one, options, root)[0] for one in asked.given(options)}
+        cases = {one.name: facts.read(one, side)[0] for one in asked.given(side.options)}
     return Terms(
-        settings=_settings(options, _baseline(options.baseline, root, head)),
+        settings=_settings(side, _baseline(side.options.baseline, side.root, head)),
         cases=cases,
         rules=rules.facts(side.rules),
         packs_sha256=side.rules_digest(),
@@ -139,8 +138,9 @@ def _terms_at(side: Snapshot, head: Path, cases: Mapping[str, Facts] | None = No
     )
 
 
-def _settings(options: Options, baseline: str) -> Mapping[str, Any]:
-    """Return the settings that judge; without a baseline, none is required."""
+def _settings(side: Snapshot, baseline: str) -> Mapping[str, Any]:
+    """Return the settings of a side that judge; without a baseline, none is required."""
+    options = side.options
     left_out = () if options.baseline else ("baseline_required",)
     return {name: getattr(options, name) for name in WEAKER if name not in left_out} | {"baseline": baseline}
 
@@ -199,35 +199,38 @@ def _is_kept(was: Outcome, now: Outcome) -> bool:
     return is_as_good and now.violations <= was.violations and now.cluster == was.cluster
 
 
-def _left_out(ruling: Ruling, options: Options) -> Iterator[Weakening]:
+def _left_out(ruling: Ruling, run: Snapshot) -> Iterator[Weakening]:
     """Yield inputs that the base commit's settings name and the change's own do not: other cases may replace them.
 
     What they add is judged once it is merged, as a new limit is. Other patterns for the same files leave out none.
     """
     for name in OF_INPUTS if ruling.base else ():
-        values = (getattr(one, name) for one in (ruling.options, options))
+        values = (getattr(one, name) for one in (ruling.options, run.options))
         judged, own = (value if isinstance(value, tuple) else (value,) for value in values)
         gone = [one for one in judged if one not in own]
-        if gone and _files_of(name, ruling.options) - _files_of(name, options):
+        if gone and _files_of(name, ruling.side) - _files_of(name, run):
             new = [one for one in own if one not in judged]
             what = What.CHANGED if new else What.DROPPED
             yield Weakening("setting", name.replace("_", "-"), "", what, gone, new)
 
 
-def _files_of(name: str, options: Options) -> set[Path]:
-    """Return where the files lie that a setting of inputs names, the folder of batches those of all batches."""
+def _files_of(name: str, side: Snapshot) -> set[Path]:
+    """Return where the files lie that a side's setting of inputs names, the folder of batches those of all batches.
+
+    They are those of the working folder, whatever side names them.
+    """
     for one in EVALUATORS.values():
         if name == one.input.setting or (isinstance(one.input, Documents) and name == one.input.folder):
-            outputs = getattr(options, one.input.outputs) if isinstance(one.input, Documents) else ()
-            return set(map(disk.location, case_files.expanded(one, options, outputs=outputs).paths))
-    paths, _ = expansion.expand(getattr(options, name))
+            files = case_files.of(one, side.options)
+            return set(map(disk.location, case_files.expanded(files, outputs=files.outputs).paths))
+    paths, _ = expansion.expand(getattr(side.options, name))
     return set(map(disk.location, paths))
 
 
 def _bases(
     compared: Baseline | None,
     ruling: Ruling,
-    options: Options,
+    on_weakened: str,
     effects: Effects,
     sides: Sides,
 ) -> Iterator[Callable[[], Baseline | None]]:
@@ -236,7 +239,7 @@ def _bases(
     That is the event's base commit if it has one: what to compare outputs with may be named by a config file
     that came with the change.
     """
-    is_needed, has_base = ruling.breaks_on_weakened(options.on_weakened), bool(effects.context.subject.base_sha)
+    is_needed, has_base = ruling.breaks_on_weakened(on_weakened), bool(effects.context.subject.base_sha)
     is_commit = compared is not None and compared.report is None
     if ruling.base:
         yield lambda: ruling.base
@@ -244,5 +247,5 @@ def _bases(
         yield lambda: compared
     else:
         if is_needed or has_base:
-            yield partial(base_commit, "on-weakened", WARN_HERE, options, effects, sides)
+            yield partial(base_commit, "on-weakened", WARN_HERE, effects, sides)
         yield lambda: compared

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from safe_gate.core.model import CannotJudge, Place, Problem
@@ -16,15 +16,15 @@ from safe_gate.settings.options import Options, config_paths
 
 def read_by(options: Options, output: str = "") -> Iterator[Path]:
     """Yield the working folder and the files that a run would read, but a report of `output` among the batches."""
-    settings = (*config_paths(options), options.waivers or WAIVERS_FILE)
+    settings = (*config_paths(options.config), options.waivers or WAIVERS_FILE)
     yield from (Path(one) for one in ("", *settings, options.baseline))
     yield from expansion.expand(options.shards)[0]
     yield from case_files.read_by(options, output)
 
 
-def keep_inputs(flag: str, path: str, options: Options, others: Sequence[str] = ()) -> None:
-    """Raise CannotJudge for a report that would take the place of one of `others`, or of what a run would read."""
-    if disk.is_among(path, (*others, *read_by(options, path))):
+def keep_inputs(flag: str, path: str, read: Iterable[Path]) -> None:
+    """Raise CannotJudge for a report that would take the place of a file that is read."""
+    if disk.is_among(path, read):
         words = f"names {path}, which this run reads, and would replace it; name another file"
         raise CannotJudge(Problem(Place(flag), words))
 

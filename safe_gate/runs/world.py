@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github import Api, event, files, repository
-from safe_gate.publish.effects import Effects, Timeout
-from safe_gate.settings.options import Options
+from safe_gate.publish.effects import Effects
+from safe_gate.settings.publishing import Access, Sinks
 
 if TYPE_CHECKING:
     from safe_gate.core.report import Report
@@ -46,20 +46,14 @@ def time_of(environ: Mapping[str, str]) -> str:
     return time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(int(epoch) if epoch else None))
 
 
-def _connect(api_url: str, options: Options, say: Callable[[str], None], timeout: Timeout) -> Api:
-    return _client(api_url, options.github_token, options.ca_bundle, say, timeout, getattr(options, timeout))
-
-
 @lru_cache(maxsize=2)  # one for each timeout: all that a run reads shares one deadline, all that it publishes another
-def _client(
-    api_url: str, token: str, ca_bundle: str, say: Callable[[str], None], _timeout: Timeout, seconds: float
-) -> Api:
+def _connect(api_url: str, access: Access, say: Callable[[str], None]) -> Api:
     from safe_gate.github.client import Client  # `requests` only where there is something to post
 
-    return Client(api_url, token, ca_bundle=ca_bundle, say=say, seconds=seconds, sleep=time.sleep)
+    return Client(api_url, access.token, ca_bundle=access.ca_bundle, say=say, seconds=access.seconds, sleep=time.sleep)
 
 
-def _deliver(report: Report, run: Run, options: Options) -> Sequence[str]:
+def _deliver(report: Report, run: Run, to: Sinks) -> Sequence[str]:
     from safe_gate import sinks
 
-    return sinks.deliver(report, run, options, time.sleep)
+    return sinks.deliver(report, run, to, time.sleep)

@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge
+from safe_gate.core.model import CannotJudge, JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
 from safe_gate.inputs import rules as own_rules
@@ -33,15 +32,17 @@ def settings(options: Options) -> dict[str, Any]:
     return {name: list(value) if isinstance(value, tuple) else value for name, value in values.items()}
 
 
-def recipe(evaluator: Evaluator, options: Options, own: own_rules.Own, *, root: Path = HERE) -> str:
-    """Return the recipe of what an evaluator scores by under options, as `own_rules.recipe` does.
+def recipe(
+    evaluator: Evaluator, settings: JsonObject, own: own_rules.Own, config: str = "", *, root: Path = HERE
+) -> str:
+    """Return the recipe of what an evaluator scores by under settings, as `own_rules.recipe` does.
 
-    Raises CannotJudge with every problem. The options' config file, which is below `root`, is the place of its names.
+    Raises CannotJudge with every problem. The config file, which is below `root`, is the place of its names.
     """
     try:
-        return own_rules.recipe(evaluator, settings(options), own)
+        return own_rules.recipe(evaluator, settings, own)
     except CannotJudge as error:
-        raise CannotJudge(*config_file.in_config(error.problems, options.config, root=root)) from None
+        raise CannotJudge(*config_file.in_config(error.problems, config, root=root)) from None
 
 
 def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
@@ -57,20 +58,11 @@ def selects(settings: Mapping[str, Any], groups: Iterable[str]) -> bool:
     return (not wanted or not groups.isdisjoint(wanted)) and groups.isdisjoint(unwanted or ())
 
 
-def unfiltered(options: Options) -> Options:
-    """Return options that leave out no case by its tags or archetype."""
-    return replace(options, tag=(), not_tag=())
-
-
-def asked_alike(options: Options, others: Options) -> Options:
-    """Return options that let in the cases that others do, and cluster them as those do: two runs to compare."""
-    return replace(options, **{name: getattr(others, name) for name in ("cluster_key", *FILTERS)})
+def unfiltered(settings: JsonObject) -> JsonObject:
+    """Return settings that leave out no case by its tags or archetype."""
+    return {**settings, **{name: [] for name in FILTERS}}
 
 
 _FILES = tuple(setting for evaluator in EVALUATORS.values() for setting in evaluator.input.settings)
-_READING = ({*SCORING} - {"text", *FILTERS}) | {*_FILES, "config", "waivers", "max_line", "max_text", "max_tags"}
-
-
-def reads_alike(one: Options, other: Options) -> bool:
-    """Tell whether two settings name the same cases, and read the same of them."""
-    return all(getattr(one, name) == getattr(other, name) for name in _READING)
+READING = ({*SCORING} - {"text", *FILTERS}) | {*_FILES, "config", "waivers", "max_line", "max_text", "max_tags"}
+"""The options that say which cases are read, and what is read of them."""

@@ -4,15 +4,14 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from functools import cached_property
-from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject
 from safe_gate.gate.weakening_cases import Asked
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import asked, intake, refusals
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.scoring.tally import facts_of
-from safe_gate.settings.options import Options
 
 
 class Facts:
@@ -39,16 +38,16 @@ class Facts:
         return found
 
 
-def read(evaluator: Evaluator, options: Options, root: Path) -> tuple[Facts, list[InputFile]]:
-    """Return what is asked of the cases that options name below a folder, and their files; scores none.
+def read(evaluator: Evaluator, side: Snapshot) -> tuple[Facts, list[InputFile]]:
+    """Return what is asked of the cases of a side, and their files; scores none.
 
     Filters leave no case out: a case that is left out here may be judged elsewhere. Raises CannotJudge with every
     problem of the cases.
     """
-    taken = intake.Intake(intake.cases(evaluator, asked.unfiltered(options), root=root))
+    taken = intake.Intake(intake.cases(side.files_of(evaluator), asked.unfiltered(side.settings)))
     found = Spool()
     for case in taken.cases():
         found.take(lines([facts_of(case)]))
     if taken.problems:
-        raise CannotJudge(*refusals.as_shown(taken.problems, options.text))
+        raise CannotJudge(*refusals.as_shown(taken.problems, side.options.text))
     return Facts(found), taken.inputs

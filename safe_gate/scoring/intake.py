@@ -3,17 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Generic, TypeVar
 
-from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.figures import first_few, plural
 from safe_gate.core.given import Case, Lines
-from safe_gate.core.model import InputFile, Problem
+from safe_gate.core.model import InputFile, JsonObject, Problem
 from safe_gate.core.problems import Problems
-from safe_gate.inputs import batches, blocks, disk, documents, recorded
-from safe_gate.inputs.disk import HERE
-from safe_gate.inputs.finding import expansion
+from safe_gate.inputs import blocks, disk, documents, recorded
+from safe_gate.inputs.finding import case_files, expansion
+from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.render.untrusted import quoted
 from safe_gate.scoring.asked import given, selects, settings
 from safe_gate.scoring.refusals import as_shown
@@ -28,15 +26,15 @@ Part = blocks.Part | tuple[Case, ...]
 Other = Problem | InputFile | recorded.Skipped
 
 
-def parts_of(evaluator: Evaluator, options: Options, output: str, root: Path, size: int) -> Iterator[Part | Other]:
+def parts_of(files: CaseFiles, output: str, size: int) -> Iterator[Part | Other]:
     """Yield an evaluator's cases in parts of about `size`, with problems and files."""
-    patterns = getattr(options, evaluator.input.setting)
-    if isinstance(evaluator.input, Lines):
-        yield from recorded.parts(evaluator, patterns, root=root, size=size, bounds=blocks.Bounds.of(options))
+    patterns, root = files.patterns, files.root
+    if isinstance(files.evaluator.input, Lines):
+        yield from recorded.parts(files.evaluator, patterns, root=root, size=size, bounds=files.bounds)
         yield from (recorded.Skipped(disk.shown(path, root)) for path in expansion.own_cases(patterns, root=root))
         return
     some: list[Case] = []
-    for item in _of_documents(evaluator, options, output, root):
+    for item in _of_documents(files, output):
         if isinstance(item, Other):
             yield item
             continue
@@ -48,45 +46,43 @@ def parts_of(evaluator: Evaluator, options: Options, output: str, root: Path, si
         yield tuple(some)
 
 
-def _of_documents(evaluator: Evaluator, options: Options, output: str, root: Path) -> Iterator[Case | Other]:
-    form = batches.documents_of(evaluator)
+def _of_documents(files: CaseFiles, output: str) -> Iterator[Case | Other]:
     return documents.cases(
-        evaluator,
-        getattr(options, form.setting),
-        getattr(options, form.outputs),
-        folder=getattr(options, form.folder),
-        leave_out=(options.config, options.waivers, output),
-        cluster_key=options.cluster_key,
-        root=root,
-        bounds=blocks.Bounds.of(options),
+        files.evaluator,
+        files.patterns,
+        files.outputs,
+        folder=files.folder,
+        leave_out=(*files.ours, output),
+        cluster_key=files.cluster_key,
+        root=files.root,
+        bounds=files.bounds,
     )
 
 
-def cases(evaluator: Evaluator, options: Options, *, root: Path = HERE) -> Iterator[Case | Other]:
-    """Yield an evaluator's cases that options name and leave in, with problems and files; scores none."""
+def cases(files: CaseFiles, settings: JsonObject) -> Iterator[Case | Other]:
+    """Yield an evaluator's cases that settings leave in, with problems and files; scores none."""
     found: Iterator[Case | Other]
+    evaluator = files.evaluator
     if isinstance(evaluator.input, Lines):
-        patterns, bounds = getattr(options, evaluator.input.setting), blocks.Bounds.of(options)
-        found = recorded.cases(evaluator, patterns, root=root, settings=settings(options), bounds=bounds)
+        found = recorded.cases(evaluator, files.patterns, root=files.root, settings=settings, bounds=files.bounds)
     else:
-        found = _of_documents(evaluator, options, "", root)
-    own = settings(options)
+        found = _of_documents(files, "")
     return (
         item
         for item in found
-        if isinstance(item, Other) or (evaluator.is_wanted(item, own) and selects(own, item.groups))
+        if isinstance(item, Other) or (evaluator.is_wanted(item, settings) and selects(settings, item.groups))
     )
 
 
 def case_counts(options: Options) -> tuple[dict[str, int], tuple[Problem, ...]]:
     """Return how many cases each evaluator that has inputs would score, and what is wrong with the inputs."""
-    counts: dict[str, int] = {}
+    counts, own = dict[str, int](), settings(options)
     problems: tuple[Problem, ...] = ()
     for evaluator in given(options):
-        intake = Intake(cases(evaluator, options))
+        intake = Intake(cases(case_files.of(evaluator, options), own))
         counts[evaluator.name] = sum(1 for _ in intake.cases())
         found = intake.problems
-        if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(settings(options))):
+        if not found and not counts[evaluator.name] and (lacking := evaluator.no_case(own)):
             found = (lacking,)
         problems += found
     return counts, as_shown(problems, options.text)

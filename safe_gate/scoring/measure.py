@@ -21,6 +21,7 @@ from safe_gate.core.problems import Problems
 from safe_gate.inputs import blocks, recorded
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding import case_files
 from safe_gate.inputs.spool import Spool, Store
 from safe_gate.scoring import asked, progress, workers
 from safe_gate.scoring.intake import Part, parts_of
@@ -82,28 +83,32 @@ def part(
     ask for what the rules do not have, as scoring once more does. `rules_of` is as in `Scoring`.
     """
     problems: tuple[Problem, ...] = ()
+    files, settings = case_files.of(evaluator, options, root), asked.settings(options)
     try:
         if not recipe:
-            own = own_rules.read(asked.settings(options), root=root) if own is None else own
-            recipe = asked.recipe(evaluator, options, own, root=root)
+            own = own_rules.read(settings, root=root) if own is None else own
+            recipe = asked.recipe(evaluator, settings, own, options.config, root=root)
         by = own_rules.made(evaluator.name, recipe)
     except CannotJudge as error:  # the cases may have problems of their own
         problems, recipe = error.problems, own_rules.recipe(evaluator, asked.settings(Options()), own_rules.NO_FILES)
         by = own_rules.made(evaluator.name, recipe)
     passes_over = passes_over or bool(problems)
-    scorings = [Scoring(evaluator.name, recipe, asked.settings(options), source, keeps, passes_over, rules_of)]
-    bounds = blocks.Bounds.of(options)
-    sums = [_Sums(evaluator, by, bounds.tags)]
+    scorings = [Scoring(evaluator.name, recipe, settings, source, keeps, passes_over, rules_of)]
+    most_groups = files.bounds.tags
+    sums = [_Sums(evaluator, by, most_groups)]
     if again:
-        scorings.append(Scoring(evaluator.name, again, asked.settings(options), source, passes_over=True))
-        sums.append(_Sums(evaluator, own_rules.made(evaluator.name, again), bounds.tags))
+        scorings.append(Scoring(evaluator.name, again, settings, source, passes_over=True))
+        sums.append(_Sums(evaluator, own_rules.made(evaluator.name, again), most_groups))
     seen, found = Store(), sums[0].problems
     inputs: list[InputFile] = []
     skipped: list[str] = []
-    mapped, size = _engine(options) if isinstance(evaluator.input, Lines) else (map, blocks.PART_LINES)
+    mapped: Mapped
+    mapped, size = map, blocks.PART_LINES
+    if isinstance(evaluator.input, Lines):
+        mapped, size = _engine(options.engine, options.scheduler, options.jobs)
 
     def parts() -> Iterator[tuple[Part, bool]]:
-        for item in parts_of(evaluator, options, output, root, size):
+        for item in parts_of(files, output, size):
             if isinstance(item, Problem):
                 found.add(item)
                 sums[0].knows_groups = False
@@ -121,7 +126,7 @@ def part(
             if twin := recorded.twin_of(seen, case_id, place, evaluator.id_key):
                 found.add(twin)
         progress.scored(tallies[0].cases)
-    first, *others = (one.measured(asked.settings(options), generated_at, problems) for one in sums)
+    first, *others = (one.measured(settings, generated_at, problems) for one in sums)
     first = replace(first, inputs=tuple(inputs), skipped=tuple(skipped))
     return replace(first, again=others[0]) if others else first
 
@@ -181,11 +186,11 @@ Mapped = Callable[[Callable[[Any], tuple[Tally, ...]], Iterable[Any]], Iterator[
 """What applies a function to many items, and yields what comes of them in their order."""
 
 
-def _engine(options: Options) -> tuple[Mapped, int]:
+def _engine(engine: str, scheduler: str, jobs: str) -> tuple[Mapped, int]:
     """Return what parts of the cases are scored by, and how many lines a part should have for it."""
-    if options.engine == "dask":
+    if engine == "dask":
         from safe_gate.scoring import cluster  # which imports what few have
 
-        return partial(cluster.ordered, scheduler=options.scheduler), cluster.LINES
-    processes = workers.cores() if options.jobs == "auto" else int(options.jobs)
+        return partial(cluster.ordered, scheduler=scheduler), cluster.LINES
+    processes = workers.cores() if jobs == "auto" else int(jobs)
     return partial(workers.ordered, processes=processes), blocks.PART_LINES

@@ -5,11 +5,13 @@ from __future__ import annotations
 from dataclasses import dataclass, replace
 from pathlib import Path
 
+from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, InputFile, JsonObject, Problem
 from safe_gate.core.report import Waiver
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.finding import case_files
+from safe_gate.inputs.finding.case_files import CaseFiles
 from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
 
@@ -49,6 +51,14 @@ class Snapshot:
         """The settings that scores follow from, as a report has them."""
         return asked.settings(self.options)
 
+    def files_of(self, evaluator: Evaluator) -> CaseFiles:
+        """Return the files of an evaluator's cases."""
+        return case_files.of(evaluator, self.options, self.root)
+
+    def recipe(self, evaluator: Evaluator) -> str:
+        """Return the recipe of what an evaluator scores by. Raises CannotJudge with every problem."""
+        return asked.recipe(evaluator, self.settings, self.rules, self.options.config, root=self.root)
+
     def rules_digest(self) -> str:
         """Return the digest of all files of rules. Raises CannotJudge with every problem of a team's."""
         self.rules.refuse_unsound()
@@ -64,6 +74,15 @@ class Snapshot:
         options = case_files.narrowed(self.options, self.root)
         rules = own_rules.matched(self.rules, asked.settings(options), root=self.root)
         return replace(self, options=options, rules=rules)
+
+    def asked_alike(self, other: Snapshot) -> Snapshot:
+        """Return this side with the cases that another lets in, clustered as they are there: two runs to compare."""
+        alike = {name: getattr(other.options, name) for name in ("cluster_key", *asked.FILTERS)}
+        return replace(self, options=replace(self.options, **alike))
+
+    def reads_alike(self, other: Snapshot) -> bool:
+        """Tell whether two sides name the same cases, and read the same of them."""
+        return all(getattr(self.options, name) == getattr(other.options, name) for name in asked.READING)
 
 
 def taken(options: Options, root: Path) -> Snapshot:

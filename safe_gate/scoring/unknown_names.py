@@ -4,13 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import fields
 from functools import partial
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import config_file
@@ -18,25 +17,24 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.measure import Measured
+from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
 
 
-def groups_limited(evaluator: Evaluator, options: Options) -> Mapping[str, Mapping[str, Any]]:
-    """Return what options set for groups of an evaluator's cases, by their names."""
+def groups_limited(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:
+    """Return what the settings, by their options, say of groups of an evaluator's cases, by their names."""
     setting = evaluator.grouping.setting
-    return (getattr(options, setting) if setting else None) or {}
+    return (every[setting] if setting else None) or {}
 
 
-def unknown(
-    options: Options, measured: Mapping[str, Measured | None], own: own_rules.Own, *, root: Path = HERE
-) -> Iterator[Problem]:
-    """Yield a problem for each group and each check in options that does not exist.
+def unknown(side: Snapshot, measured: Mapping[str, Measured | None]) -> Iterator[Problem]:
+    """Yield a problem for each group and each check in the settings of a side that does not exist.
 
-    An evaluator without input is not asked. `own` are a team's files of rules. The options' config file is below
-    `root`.
+    An evaluator without input is not asked.
     """
-    yield from unknown_groups(options, measured, root=root)
-    yield from misnamed(options, [name for name, found in measured.items() if found], own, root=root)
+    yield from unknown_groups(side.options, measured, root=side.root)
+    present = [name for name, found in measured.items() if found]
+    yield from misnamed(side.options, present, side.rules, root=side.root)
 
 
 def unknown_groups(
@@ -48,22 +46,29 @@ def unknown_groups(
     an evaluator no case is a problem already. Of a selection of the cases, only what looks misspelt is a problem: the
     others may have the rest.
     """
-    found = _groups(options, measured, is_selection=is_selection)
+    limited = {name: groups_limited(EVALUATORS[name], vars(options)) for name in measured}
+    found = _groups(options.tag, limited, measured, is_selection=is_selection)
     yield from config_file.in_config(found, options.config, root=root)
 
 
-def _groups(options: Options, measured: Mapping[str, Measured | None], *, is_selection: bool) -> Iterator[Problem]:
+def _groups(
+    tags: Iterable[str],
+    limited: Mapping[str, Mapping[str, Mapping[str, Any]]],
+    measured: Mapping[str, Measured | None],
+    *,
+    is_selection: bool,
+) -> Iterator[Problem]:
     present = [found for found in measured.values() if found]
     every = {group for found in present for group in found.groups}
     is_whole = all(found.knows_groups and found.cases for found in present)
-    for words in refusals.unknown_tags(options.tag, every) if is_whole else ():
+    for words in refusals.unknown_tags(tags, every) if is_whole else ():
         yield Problem(Place("tag"), f"{words}; correct the name, or leave it out")
     for evaluator, found in measured.items():
         if found is None or not found.knows_groups:
             continue
         noun = EVALUATORS[evaluator].grouping.noun
         setting = EVALUATORS[evaluator].grouping.setting
-        named = groups_limited(EVALUATORS[evaluator], options)
+        named = limited[evaluator]
         meant = found.groups - named.keys() if is_selection else found.groups
         known = {one.casefold(): one for one in sorted(meant)}
         for name in sorted(named.keys() - found.groups):
@@ -78,13 +83,15 @@ def misnamed(
     options: Options, evaluators: Iterable[str], own: own_rules.Own, *, root: Path = HERE
 ) -> Iterator[Problem]:
     """Yield a problem for each name that options give and that means nothing to evaluators."""
-    yield from config_file.in_config(_misnamed(options, evaluators, own), options.config, root=root)
+    found = _misnamed(vars(options), asked.settings(options), evaluators, own)
+    yield from config_file.in_config(found, options.config, root=root)
 
 
-def _misnamed(options: Options, evaluators: Iterable[str], own: own_rules.Own) -> Iterator[Problem]:
-    every = {field.name: getattr(options, field.name) for field in fields(options)}
+def _misnamed(
+    every: Mapping[str, Any], settings: JsonObject, evaluators: Iterable[str], own: own_rules.Own
+) -> Iterator[Problem]:
     for name in evaluators:
-        by = partial(own_rules.load, EVALUATORS[name], asked.settings(options), own)
+        by = partial(own_rules.load, EVALUATORS[name], settings, own)
         with suppress(CannotJudge):  # of rules that cannot be read, whose names nobody knows
             for one in EVALUATORS[name].misnamed(every, by):
                 yield Problem(Place(one.setting.replace("_", "-")), one.message, field=one.name)

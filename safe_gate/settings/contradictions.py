@@ -34,10 +34,12 @@ def contradictions(
             yield first.problem(found.message.format(*(one.name for one in others)))
 
 
-def unfit_addresses(options: Options, origins: Mapping[str, Source]) -> Iterator[Problem]:
-    """Yield a problem for each sink that events must not be sent to."""
-    for name in ADDRESSES:
-        if words := unfit_address(getattr(options, name), allow_insecure=options.allow_insecure):
+def unfit_addresses(
+    addresses: Mapping[str, str], origins: Mapping[str, Source], *, allow_insecure: bool
+) -> Iterator[Problem]:
+    """Yield a problem for each sink, by its option, that events must not be sent to."""
+    for name, address in addresses.items():
+        if words := unfit_address(address, allow_insecure=allow_insecure):
             yield origins[name].problem(words)
 
 

@@ -292,9 +292,9 @@ else:
     )
 
 
-def config_paths(options: Options) -> tuple[str, ...]:
-    """Return the paths of which one is that of the config file, from the working folder."""
-    return (options.config,) if options.config else CONFIG_FILES
+def config_paths(config: str) -> tuple[str, ...]:
+    """Return the paths of which one is that of the config file, from the working folder; `config` is the setting."""
+    return (config,) if config else CONFIG_FILES
 
 
 @cache

@@ -85,7 +85,9 @@ def resolve(
     options = without_pydantic(ChainMap(*values)) or by_pydantic(values, origins, problems)
     does = options.mode if command in ("run", "doctor", IN_PYTHON) else command
     problems += misplaced(options, origins, does)
-    problems += unfit_addresses(options, origins)
+    problems += unfit_addresses(
+        {name: getattr(options, name) for name in ADDRESSES}, origins, allow_insecure=options.allow_insecure
+    )
     if is_known:  # in a refused file, set and missing values look the same
         problems += contradictions(options, origins, config, is_merge=does == "merge")
     if problems:

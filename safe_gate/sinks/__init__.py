@@ -14,11 +14,11 @@ from typing import TypeVar
 from safe_gate.core.deadline import within
 from safe_gate.core.model import CannotJudge
 from safe_gate.core.report import Report
-from safe_gate.settings.options import Options
+from safe_gate.settings.publishing import Sinks
 from safe_gate.sinks.events import Run, of_run
 
 NAMES = ("file", "otlp", "webhook")
-"""The sinks by their modules. Each is on if the option `sink_NAME` is set."""
+"""The sinks by their modules. Each is on if its field of `Sinks` is set."""
 
 Given = TypeVar("Given")
 
@@ -51,23 +51,23 @@ class Timer:
         return within(min(most, self.left), action)
 
 
-def chosen(options: Options) -> list[str]:
+def chosen(to: Sinks) -> list[str]:
     """Return the names of the sinks that are on."""
-    return [name for name in NAMES if getattr(options, f"sink_{name}")]
+    return [name for name in NAMES if getattr(to, name)]
 
 
-def deliver(report: Report, run: Run, options: Options, sleep: Callable[[float], None]) -> list[str]:
+def deliver(report: Report, run: Run, to: Sinks, sleep: Callable[[float], None]) -> list[str]:
     """Send the events of a report to every sink that is on. Return a sentence for each that did not get them all.
 
     Each sink has its share of `sink-timeout`, and what the ones before it left.
     """
-    stream = partial(of_run, report, run, with_text=options.sink_text == "full")
-    names, failures = chosen(options), []
-    end = time.monotonic() + options.sink_timeout
+    stream = partial(of_run, report, run, with_text=to.with_text)
+    names, failures = chosen(to), []
+    end = time.monotonic() + to.timeout
     for place, name in enumerate(names):
         timer = Timer((end - time.monotonic()) / (len(names) - place), sleep)
         try:
-            import_module(f"{__name__}.{name}").send(stream, run, options, timer)
+            import_module(f"{__name__}.{name}").send(stream, run, to, timer)
         except SinkError as error:
             failures.append(f"sink-{name}: {error}")
         except CannotJudge as error:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from safe_gate.core.evaluator import Evaluator
@@ -11,6 +11,7 @@ from safe_gate.core.given import Documents
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import batches
 from safe_gate.inputs.batches import Expanded
+from safe_gate.inputs.blocks import Bounds
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import expansion
 from safe_gate.settings.options import Options
@@ -29,26 +30,56 @@ def settings() -> Iterator[tuple[str, str]]:
             yield one.rule_files.setting, ".json"
 
 
-def expanded(
-    evaluator: Evaluator, options: Options, *, root: Path = HERE, output: str = "", outputs: tuple[str, ...] = ()
-) -> Expanded:
-    """Return the input files that options name for an evaluator, without those of outputs.
+@dataclass(frozen=True, slots=True)
+class CaseFiles:
+    """The files of an evaluator's cases that patterns name below `root`, and how they are read.
 
-    A glob of documents skips `output`; `outputs` is that of `batches.expand`. Files lie below `root`.
+    `outputs` and `folder` are those of documents. `ours` are the paths of other files, which a glob of documents skips.
     """
+
+    evaluator: Evaluator
+    patterns: tuple[str, ...]
+    outputs: tuple[str, ...]
+    folder: str
+    ours: tuple[str, ...]
+    cluster_key: str
+    bounds: Bounds
+    root: Path
+
+
+def of(evaluator: Evaluator, options: Options, root: Path = HERE) -> CaseFiles:
+    """Return the files of cases that options name for an evaluator."""
     form = evaluator.input
-    patterns = getattr(options, form.setting)
+    documents = form if isinstance(form, Documents) else None
+    return CaseFiles(
+        evaluator,
+        patterns=getattr(options, form.setting),
+        outputs=getattr(options, documents.outputs) if documents else (),
+        folder=getattr(options, documents.folder) if documents else "",
+        ours=(options.config, options.waivers),
+        cluster_key=options.cluster_key,
+        bounds=Bounds(options.max_line, options.max_text, options.max_tags),
+        root=root,
+    )
+
+
+def expanded(files: CaseFiles, *, output: str = "", outputs: tuple[str, ...] = ()) -> Expanded:
+    """Return the paths of files of cases, without those of outputs.
+
+    A glob of documents skips `output`; `outputs` is that of `batches.expand`.
+    """
+    form, root = files.evaluator.input, files.root
     if isinstance(form, Documents):
-        ours = (options.config, options.waivers, output)
-        return batches.expand(form, patterns, Path(getattr(options, form.folder)), ours, outputs=outputs, root=root)
-    return Expanded(*expansion.expand(patterns, root=root), expansion.own_cases(patterns, root=root))
+        ours = (*files.ours, output)
+        return batches.expand(form, files.patterns, Path(files.folder), ours, outputs=outputs, root=root)
+    return Expanded(*expansion.expand(files.patterns, root=root), expansion.own_cases(files.patterns, root=root))
 
 
 def read_by(options: Options, output: str = "") -> Iterator[Path]:
     """Yield the files that options name for all evaluators, and where outputs may lie beside documents."""
     for one in EVALUATORS.values():
         if isinstance(one.input, Documents):
-            for path in expanded(one, options, output=output).paths:
+            for path in expanded(of(one, options), output=output).paths:
                 yield from (path, batches.outputs_beside(path))
     documented = {one.input.setting for one in EVALUATORS.values() if isinstance(one.input, Documents)}
     for setting, suffix in settings():
@@ -63,8 +94,8 @@ def narrowed(options: Options, root: Path) -> Options:
     for setting, _ in settings():
         patterns: tuple[str, ...] = getattr(options, setting)
         if setting in documented:
-            alone = ((one, replace(options, **{setting: (one,)})) for one in patterns)  # type: ignore[arg-type]
-            left[setting] = tuple(one for one, own in alone if expanded(documented[setting], own, root=root).paths)
+            files = of(documented[setting], options, root)
+            left[setting] = tuple(one for one in patterns if expanded(replace(files, patterns=(one,))).paths)
         else:
             left[setting] = tuple(one for one in patterns if expansion.expand([one], root=root)[0])
     return replace(options, **left)  # type: ignore[arg-type]

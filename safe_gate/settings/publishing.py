@@ -1,0 +1,75 @@
+"""What publishing uses of the settings, as values: access to GitHub, sinks, and what is published where."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import Literal
+
+from safe_gate.settings.options import Options
+
+Timeout = Literal["publish_timeout", "fetch_timeout"]
+"""The options that limit the time of requests to GitHub."""
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """What requests to GitHub are sent with. `seconds` is the value of `timeout`; all with the same one share it."""
+
+    token: str = field(repr=False)
+    ca_bundle: str
+    timeout: Timeout
+    seconds: float
+
+
+@dataclass(frozen=True, slots=True)
+class Sinks:
+    """Where the events of a run go, each "" for nowhere, and what they are sent with."""
+
+    file: str
+    webhook: str = field(repr=False)
+    otlp: str = field(repr=False)
+    secret: str = field(repr=False)
+    ca_bundle: str
+    with_text: bool
+    timeout: float
+
+
+@dataclass(frozen=True, slots=True)
+class Publishing:
+    """What a run publishes, and where. `comment` is the mode of the comment, `author` the account that posts it.
+
+    `text` says whether recorded text is shown; a shard publishes no verdict.
+    """
+
+    comment: str
+    author: str
+    gate_id: str
+    report_dir: str
+    text: str
+    is_shard: bool
+    dry_run: bool
+    access: Access
+    sinks: Sinks
+
+    @classmethod
+    def of(cls, options: Options) -> Publishing:
+        """Return what options say of publishing."""
+        return cls(
+            comment=options.comment,
+            author=options.comment_author,
+            gate_id=options.gate_id,
+            report_dir=options.report_dir,
+            text=options.text,
+            is_shard=bool(options.shard),
+            dry_run=options.dry_run,
+            access=Access(options.github_token, options.ca_bundle, "publish_timeout", options.publish_timeout),
+            sinks=Sinks(
+                file=options.sink_file,
+                webhook=options.sink_webhook,
+                otlp=options.sink_otlp,
+                secret=options.sink_secret,
+                ca_bundle=options.ca_bundle,
+                with_text=options.sink_text == "full",
+                timeout=options.sink_timeout,
+            ),
+        )
