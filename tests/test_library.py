@@ -280,9 +280,20 @@ def test_the_code_of_the_page_runs(block: str, monkeypatch: pytest.MonkeyPatch) 
         assert "promises: fails unverifiable_reassurance" in printed
 
 
-def test_the_test_of_the_page_passes() -> None:
+def test_the_test_of_the_page_passes_and_fails_where_the_application_gives_no_reply() -> None:
     (block,) = (one for one in BLOCKS if one.startswith("# test_replies.py\n"))
-    Path("test_replies.py").write_text(block, "utf-8")
-    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "test_replies.py"]
+    answer = re.search('return "(.*)"', block)
+    assert answer
+    replies = (
+        answer[1],
+        "",
+        "Error: 429 Too Many Requests",
+        "Lo siento mucho. Quieres hablar de lo que ha pasado hoy?",
+    )
+    for number, reply in enumerate(replies):
+        Path(f"test_{number}.py").write_text(block.replace(answer[1], reply), "utf-8")
+    command = [sys.executable, "-m", "pytest", "-q", "-p", "no:cacheprovider", "-p", "no:randomly", "--tb=line", "."]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
-    assert "2 passed" in done.stdout
+    assert "6 failed, 2 passed" in done.stdout
+    for words in ("no reply: empty", "no reply: error message", "not English: no check applies"):
+        assert done.stdout.count(words) >= 2
