@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, field
 
 from safe_gate.commands._command import Call, Command
@@ -25,7 +25,7 @@ COMMAND = Command(
     exit_codes="0 shown, 3 no such case or error",
     arguments={
         "id": {"nargs": "*", "metavar": "ID", "help": "ids of cases"},
-        "--failed": {"action": "store_true", "help": "explain every case that fails and should not"},
+        "--failed": {"action": "store_true", "help": "explain every unexpected failure"},
         "--json": {"action": "store_true", "help": "print one JSON object per line, one for each case"},
     },
 )
@@ -40,9 +40,7 @@ def main(call: Call) -> int:
     evaluators = asked.given(options)
     if not evaluators:
         return complain((refusals.nothing_to_judge(),), effects)
-    count = 0
-    every = asked.settings(options)
-    settings = every if wanted.is_failed else asked.unfiltered(every)  # a case named by its id is explained
+    count, settings = 0, asked.settings(options)
     for evaluator in evaluators:
         recipe = asked.recipe(evaluator, settings, own_rules.read(settings), options.config)
         for one in _explained(case_files.of(evaluator, options), settings, recipe, wanted):
@@ -51,7 +49,7 @@ def main(call: Call) -> int:
     if problems := wanted.unmet(evaluators):
         return complain(refusals.as_shown(problems, options.text), effects)
     if not count and not call.arguments["json"]:
-        effects.out("No case fails that should not.")
+        effects.out("No case fails unexpectedly.")
     return EXIT_CODES[Verdict.PASS]
 
 
@@ -96,19 +94,48 @@ def _explained(files: CaseFiles, settings: JsonObject, recipe: str, wanted: _Wan
             raise CannotJudge(misfit)
         return explanation(evaluator, part, evaluator.score(case, by), case.texts())
 
-    left, alike, place = dict(wanted.ids), dict[str, Case](), Place("")
-    for item in intake.cases(files, settings):
+    if not wanted.is_failed:
+        yield from _named(files, settings, explained, wanted)
+        return
+    for case in _selected(files, settings, wanted):
+        if misfit := evaluator.misfit(case, by):
+            if wanted.problems[-1:] != [misfit]:  # which all turns of a conversation share
+                wanted.problems.append(misfit)
+            continue
+        one = explained(case)
+        if any(evaluator.failures({**part, "results": [one.result]})):
+            yield one
+
+
+def _selected(files: CaseFiles, settings: JsonObject, wanted: _Wanted) -> Iterator[Case]:
+    """Yield an evaluator's cases that the filters leave in. To leave in none is a problem."""
+    groups, left_out, count = set[str](), set[str](), 0
+    for item in intake.cases(files, asked.unfiltered(settings)):
         if isinstance(item, Problem):
             wanted.problems.append(item)
         elif isinstance(item, intake.Other):
             continue
-        elif wanted.is_failed and (misfit := evaluator.misfit(item, by)):
-            if wanted.problems[-1:] != [misfit]:  # which all turns of a conversation share
-                wanted.problems.append(misfit)
-        elif wanted.is_failed:
-            one = explained(item)
-            if any(evaluator.failures({**part, "results": [one.result]})):
-                yield one
+        elif asked.selects(settings, item.groups):
+            count += 1
+            yield item
+        else:
+            groups.update(item.groups)
+            left_out.add(item.id)
+    if not (count or wanted.problems) and (lacking := refusals.no_case(files.evaluator, settings, groups, left_out)):
+        wanted.problems.append(lacking)
+
+
+def _named(
+    files: CaseFiles, settings: JsonObject, explained: Callable[[Case], Explanation], wanted: _Wanted
+) -> Iterator[Explanation]:
+    """Yield the explanations of an evaluator's cases that ids name, whatever the filters leave out."""
+    evaluator = files.evaluator
+    left, alike, place = dict(wanted.ids), dict[str, Case](), Place("")
+    for item in intake.cases(files, asked.unfiltered(settings)):
+        if isinstance(item, Problem):
+            wanted.problems.append(item)
+        elif isinstance(item, intake.Other):
+            continue
         else:
             if not left and item.place != place:
                 break

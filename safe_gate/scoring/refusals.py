@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence, Set
+from collections.abc import Iterable, Sequence, Set, Sized
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Place, Problem
 from safe_gate.core.validate import quote, suggestion
 from safe_gate.evaluators import EVALUATORS
-from safe_gate.inputs.spool import Store
 
 
 def too_many_tags(most: int) -> Problem:
@@ -17,7 +16,7 @@ def too_many_tags(most: int) -> Problem:
     return Problem(Place("max-tags"), f"{words}, or raise max-tags")
 
 
-def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Store) -> Problem | None:
+def no_case(evaluator: Evaluator, settings: JsonObject, groups: Set[str], left_out: Sized) -> Problem | None:
     """Return the problem of settings that leave an evaluator no case; None if it had none to begin with.
 
     `groups` are the tags or archetypes of its cases, `left_out` holds those that the filters leave out.

@@ -74,7 +74,16 @@ def test_failed_explains_the_cases_that_fail_and_should_not(safe_gate: SafeGate)
     assert [one.partition(" ")[0] for one in heads(ran)] == ["lost", "bad", "chat@3"]
     write_cases(Path("e.jsonl"), turn("good"))
     ran = safe_gate("explain", "--failed", "--cases", "e.jsonl")
-    assert (ran.code, ran.out) == (0, "No case fails that should not.\n")
+    assert (ran.code, ran.out) == (0, "No case fails unexpectedly.\n")
+
+
+def test_failed_explains_the_cases_that_the_filters_leave_in(safe_gate: SafeGate) -> None:
+    write_cases(Path("e.jsonl"), turn("a", assistant=BAD, tags=["grief"]), turn("b", assistant=BAD, tags=["work"]))
+    ran = safe_gate("explain", "--failed", "--cases", "e.jsonl", "--tag", "grief")
+    assert [one.partition(" ")[0] for one in heads(ran)] == ["a"]
+    ran = safe_gate("explain", "--failed", "--cases", "e.jsonl", "--tag", "greif")
+    assert (ran.code, ran.out) == (3, "")
+    assert 'no case has "greif" (did you mean "grief"?)' in ran.err
 
 
 @pytest.mark.usefixtures("files")
