@@ -80,6 +80,7 @@ def test_a_pattern_that_cannot_run_is_refused_by_its_rule(rule: dict[str, Any], 
     with pytest.raises(ValueError, match=r"rule a/b") as raised:
         patterns.compile_pack(pack, {})
     assert mention in str(raised.value)
+    assert str(raised.value).count("RE2 has no") <= 1
 
 
 TREATS = {"treat": ["cake", "tea"], "offer": ["fancy {treat}", "some {treat}"]}

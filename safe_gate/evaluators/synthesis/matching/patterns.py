@@ -251,8 +251,9 @@ def _leniently(match: re.Match[str]) -> str:
 def _add(patterns: Any, pattern: str) -> None:
     try:
         patterns.Add(pattern)
-    except re2.error as error:  # the set only says that something is wrong
-        raise re2.error(refusal(pattern) or error.args[0]) from None
+    except re2.error:
+        compiled(pattern)  # raises what is wrong: the set only says that something is
+        raise
 
 
 def _either(patterns: Sequence[str], classes: Mapping[str, Sequence[str]]) -> str:
