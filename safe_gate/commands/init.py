@@ -43,6 +43,7 @@ _WORKFLOWS = Path(".github/workflows")
 _PIPELINE = Path(".gitlab-ci.yml")
 _USES_THE_ACTION = "/safe-gate@"
 _INCLUDES_THE_JOB = ".gitlab/safe-gate.yml"
+_STAGES = re.compile(r"^stages:(?:.*\]|(?:\s+-.*)+)", re.MULTILINE)
 
 
 def main(call: Call) -> int:
@@ -124,6 +125,10 @@ def _advice(kept: Mapping[Path, str]) -> Iterator[str]:
                     yield f"To judge the samples, add {file} to {setting} in {_config()}"
     if _PIPELINE in kept and _INCLUDES_THE_JOB not in _text(_PIPELINE):
         yield f"To run the gate, add `- local: {_INCLUDES_THE_JOB}` under include in {_PIPELINE}"
+    if (stages := _STAGES.search(_text(_PIPELINE))) and "test" not in re.findall(r"\w+", stages[0]):
+        yield f"Set stage in {_INCLUDES_THE_JOB} to a stage of {_PIPELINE}, which has no stage test"
+    if any(path.parent == _WORKFLOWS for path in kept) and not any(_workflows_with_the_gate()):
+        yield f"No workflow runs the gate: add a step that uses the action to one in {_WORKFLOWS.as_posix()}"
 
 
 def _config() -> str:

@@ -95,6 +95,16 @@ def test_a_pipeline_of_gitlab_is_left_alone_and_the_job_written_beside_it(safe_g
     assert set(tree()) == SAMPLES | GITLAB
     assert "Left alone: .gitlab-ci.yml (exists)\n" in ran.out
     assert "add `- local: .gitlab/safe-gate.yml` under include in .gitlab-ci.yml\n" in ran.out
+    assert "Set stage" not in ran.out
+
+
+@pytest.mark.parametrize("stages", ["stages: [build, deploy]", "stages:\n  - build\n  - deploy"])
+def test_a_pipeline_without_the_stage_of_the_job_is_said_to_lack_it(safe_gate: SafeGate, stages: str) -> None:
+    Path(".gitlab-ci.yml").write_text(f"{stages}\n", "utf-8")
+    words = "Set stage in .gitlab/safe-gate.yml to a stage of .gitlab-ci.yml, which has no stage test\n"
+    assert words in safe_gate("init").out
+    Path(".gitlab-ci.yml").write_text(f"{stages.replace('deploy', 'test')}\n", "utf-8")
+    assert words not in safe_gate("init").out
 
 
 def test_a_repository_on_both_platforms_gets_both(safe_gate: SafeGate) -> None:
@@ -121,6 +131,7 @@ def test_a_workflow_of_that_name_is_left_alone(safe_gate: SafeGate) -> None:
     ran = safe_gate("init")
     assert workflow.read_text("utf-8") == "name: ours\n"
     assert "Left alone: .github/workflows/safe-gate.yml (exists)\n" in ran.out
+    assert "No workflow runs the gate: add a step that uses the action to one in .github/workflows\n" in ran.out
 
 
 def test_no_second_workflow_is_written_beside_one_that_runs_the_gate(safe_gate: SafeGate) -> None:
