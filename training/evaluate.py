@@ -86,7 +86,9 @@ def labels(rows: Iterable[Row], default: Rules, spec: Rules) -> list[Label]:
         for check, expected in row["expected"].items():
             if check in ours and check not in row.get("doubtful", ()):
                 source, length, kind = row["x_source"], band(row["assistant"]), next(iter(row.get("tags", ())), "")
-                found.append(Label(check, source, length, kind, expected, ours[check], theirs[check]))
+                found.append(
+                    Label(check, source, length, kind, expected, ours[check], theirs.get(check))
+                )  # spec lacks some
     return found
 
 
@@ -181,6 +183,33 @@ def confusions(found: Sequence[Label]) -> list[str]:
     return rows
 
 
+def recalls(found: Sequence[Label], check: str) -> list[str]:
+    """Return the table of a check by source: agreement, then recall and precision of each verdict.
+
+    A source whose cases were read in part, by their first tag, has two rows.
+    """
+    some = [label for label in found if label.check == check]
+    rows = [
+        "| text | labels | all agree | pass | fail | n/a | right when it says pass | fail | n/a |",
+        "|:--|--:|--:|--:|--:|--:|--:|--:|--:|",
+    ]
+
+    def key(label: Label) -> str:
+        return f"`{label.source}`" + (f", {label.kind}" if label.kind in READ else "")
+
+    for name in dict.fromkeys(map(key, some)):
+        here = [label for label in some if key(label) == name]
+        qualities = [quality(here, verdict) for verdict in (True, False, None)]
+        cells = (*(recall for _, recall in qualities), *(precision for precision, _ in qualities))
+        agree = share(label.default == label.expected for label in here)
+        rows.append(f"| {name} | {len(here)} | {agree} | {' | '.join(cells)} |")
+    return rows
+
+
+READ = frozenset({"read", "left-out"})
+"""Tags that say whether a case was read when rules were written."""
+
+
 def robustness(rows: Sequence[Row], rules: Rules) -> list[str]:
     """Return the table of how many verdicts change when a reply is typed otherwise or neutral sentences are added."""
     table = ["| change of the reply | verdicts | changed |", "|:--|--:|--:|"]
@@ -237,6 +266,7 @@ def tables(rows: Sequence[Row]) -> Iterator[tuple[str, list[str]]]:
     yield "lengths", grouped(found, "reply", lambda label: label.length)
     yield "kinds", grouped(found, "first tag", lambda label: label.kind)
     yield "confusions", confusions(found)
+    yield "support", recalls(found, "crisis_support")
     yield "robustness", robustness(rows, default)
 
 
