@@ -14,6 +14,7 @@ from safe_gate.commands._command import Call, Command, reporting_options
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
+from safe_gate.core.report import Waiver
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import case_files, checked, disk, expansion
 from safe_gate.inputs.case_files import CaseFiles
@@ -172,7 +173,7 @@ def _waivers(path: str) -> Facts:
     if known is None:
         return []
     file, content = known
-    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(content['waivers']), 'waiver')}"))]
+    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
 
 class _NotAsked(Exception):

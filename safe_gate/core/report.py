@@ -59,6 +59,11 @@ class Provenance:
     left_out: Mapping[str, int] | None = None
     digests: Digests | None = None
 
+    @property
+    def withholds_texts(self) -> bool:
+        """Whether the report has hashes for recorded texts."""
+        return bool(self.policy["text"] == "none")
+
     def to_json(self) -> dict[str, Any]:
         """Return it in the shape of the report's `provenance`."""
         return {
@@ -106,6 +111,11 @@ class Waiver:
         """Return the waiver that an entry of a report or of a file of waivers is."""
         kind = next(one for one in _KINDS if one in value)
         return cls(value["id"], kind, value[kind], value["reason"], value["owner"], value["expires"])
+
+    @classmethod
+    def listed(cls, file: JsonObject) -> tuple[Waiver, ...]:
+        """Return the waivers of a file of waivers."""
+        return tuple(map(cls.from_json, file["waivers"]))
 
 
 _FATES = ("expired", "unused", "applied")
