@@ -136,7 +136,7 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
 
 def _found(files: CaseFiles, patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
     """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
-    return case_files.expanded(replace(files, patterns=tuple(patterns)), outputs=files.outputs)[:2]
+    return case_files.expanded(files._replace(patterns=tuple(patterns)), outputs=files.outputs)[:2]
 
 
 def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:

@@ -7,9 +7,9 @@ stands: the report is validated with its schema, judged again by our own rules, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.core.report import Report, Waivers
@@ -26,8 +26,7 @@ _LARGEST = 200_000_000  # bytes: somebody else's file must not fill the memory o
 _SHAPE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
+class Publication(NamedTuple):
     """A run's result as its file has it. `read` judges the report again; the rest is the file's word alone."""
 
     gate: str
@@ -104,7 +103,7 @@ def read(path: Path) -> Publication:
             if problem.field in _VERSIONS:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
-    return replace(found, report=_judged_again(found.report, name))
+    return found._replace(report=_judged_again(found.report, name))
 
 
 _VERSIONS = ("publication", "report.schema_version")

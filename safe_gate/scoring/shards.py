@@ -13,7 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
@@ -76,8 +76,7 @@ def _index(evaluator: str, case_id: str, of: int) -> int:
     return int.from_bytes(hashlib.sha256(key).digest(), "big") % of + 1
 
 
-@dataclass(frozen=True, slots=True)
-class Content:
+class Content(NamedTuple):
     """What a shard's file holds: its entries by evaluator, and of how many cases they are in all.
 
     It is the same whenever it is made.
@@ -201,7 +200,7 @@ def document(path: str) -> Content:
     """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
     found: JsonObject = checked.document(path, "shard")
     place, report = Place(disk.shown(Path(path))), schemas.load_schema("report")
-    if (version := Tool(**found["tool"]).version) != __version__:
+    if (version := Tool.of(found).version) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
     parts: dict[str, tuple[str, ...]] = {name: ("$defs", name, "properties", "results") for name in present(found)}
