@@ -16,7 +16,7 @@ from typing import NamedTuple
 from safe_gate.baseline import source
 from safe_gate.core.figures import enumerated, plural
 from safe_gate.core.model import CannotJudge, JsonObject, Phrase, Place, Problem, Untrusted, Verdict, Words
-from safe_gate.core.report import Report
+from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Table
 from safe_gate.core.validate import suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of
@@ -188,25 +188,24 @@ def waivers(path: str, target: str, grounds: Grounds, *, ids: Sequence[str], tod
         raise CannotJudge(*(Problem(Place("--id"), words + suggestion(one, failed), one) for one in strangers))
     known = checked.waivers(target) if disk.exists(Path(target)) else None
     content: JsonObject = known[1] if known else {"waivers": []}
-    there = {Waivable.read(waiver): waiver for waiver in content["waivers"]}
+    there = {Waivable.of(waiver): waiver for waiver in Waiver.listed(content)}
     new = [one for one in failures if one not in there and (not ids or one.case_id in wanted)]
     said = {name: getattr(grounds, name).strip() for name in ("reason", "owner", "expires")}
-    added = ({"id": one.case_id, one.kind: one.name, **said} for one in new)
+    added = [Waiver(*one, **said) for one in new]
+    rows = tuple((Untrusted(one.case_id), one.name, one.expires) for one in added)
     missing = grounds.missing(*said)
     return Approval(
         ("Waivers in ", Untrusted(target), " for failures of ", Untrusted(path), ":"),
-        Table(
-            ("Case", "Fails by", "Until"), "<<<", tuple((Untrusted(one[0]), one.name, said["expires"]) for one in new)
-        ),
+        Table(("Case", "Fails by", "Until"), "<<<", rows),
         (
             (f"{plural(len(new), 'waiver')} to add, {len(there)} there already.",),
             *(
                 ("Expired and not renewed: ", Untrusted(one.case_id), f", {one.name}.")
                 for one, waiver in sorted(there.items())
-                if waiver["expires"] < today
+                if waiver.expires < today
             ),
         ),
-        {**content, "waivers": sorted((*content["waivers"], *added), key=Waivable.read)} if new else None,
+        Waiver.joined(content, added) if added else None,
         f"a waiver needs {enumerated(missing)}" if new and missing else "",
     )
 

@@ -17,6 +17,7 @@ from safe_gate.core.model import CannotJudge, JsonObject, Parts, Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.core.validate import LONGEST_QUOTE, masked, suggestion
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of, without_texts
+from safe_gate.evaluators.results import CaseResult
 from safe_gate.gate import drops, regression
 from safe_gate.inputs.disk import HERE
 from safe_gate.inputs.finding import case_files, expansion
@@ -227,7 +228,7 @@ def texts_before(past: Past, comparison: Comparison) -> Store:
         one = (past.measured or {}).get(evaluator.name)
         changed = {*part.cases.changed_outputs, *part.cases.changed_expectations}
         for entry, recorded in zip(one.entries, one.texts, strict=True) if one and changed else ():
-            case_id = entry[evaluator.id_key]
+            case_id = CaseResult(evaluator, entry).id
             if case_id in changed:
                 texts.setdefault(texts_key(evaluator.name, case_id), recorded)
     return texts

@@ -19,6 +19,7 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.evaluators.results import results_of
 from safe_gate.github import Api, repository
 from safe_gate.github.contents import Contents
 from safe_gate.github.event import OF_A_HEAD, Context
@@ -245,7 +246,7 @@ def _beyond_the_schema(found: Report, place: Place) -> Iterator[Problem]:
     except ValueError:
         yield Problem(place, f"is {found.generated_at}, which is not a time", "", "generated_at")
     for evaluator, part in parts_of(found.parts):
-        ids = Counter(result[evaluator.id_key] for result in part["results"])
+        ids = Counter(result.id for result in results_of(evaluator, part))
         for case_id, times in sorted(ids.items()):
             if times > 1:
                 yield Problem(

@@ -14,6 +14,7 @@ from safe_gate.commands._command import Call, Command, reporting_options
 from safe_gate.core.figures import plural
 from safe_gate.core.given import Documents, Lines
 from safe_gate.core.model import CannotJudge, Problem, Untrusted, Verdict
+from safe_gate.core.report import Waiver
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import checked, disk
 from safe_gate.inputs.finding import case_files, expansion
@@ -136,7 +137,7 @@ def _cases(side: Snapshot) -> tuple[Facts, Sequence[Problem]]:
 
 def _found(files: CaseFiles, patterns: Sequence[str]) -> tuple[list[Path], list[Problem]]:
     """Return the input files that patterns name for an evaluator, and what is wrong with the patterns."""
-    return case_files.expanded(replace(files, patterns=tuple(patterns)), outputs=files.outputs)[:2]
+    return case_files.expanded(files._replace(patterns=tuple(patterns)), outputs=files.outputs)[:2]
 
 
 def _of_another_run(wanted: Publishing, effects: Effects) -> tuple[Facts, list[Problem]]:
@@ -173,7 +174,7 @@ def _waivers(path: str) -> Facts:
     if known is None:
         return []
     file, content = known
-    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(content['waivers']), 'waiver')}"))]
+    return [("waivers", Untrusted(f"1 file of {file.path}, {plural(len(Waiver.listed(content)), 'waiver')}"))]
 
 
 class _NotAsked(Exception):

@@ -57,10 +57,10 @@ def _score_shard(shard: Shard, options: Options, effects: Effects, options_at: c
         writing.write_or_remove(path, jsonreport.to_json(content.report.to_json()))  # which `merge` does not accept
         report, _ = concluded(content.report, content.problems, options, effects)
         return EXIT_CODES[report.verdict]
-    writing.write(path, jsonreport.shard_pieces(content))
+    writing.write(path, jsonreport.shard_pieces(content.to_json()))
     cases = " and ".join(
-        f"{len(content[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
-        for name, number in content["shard"]["cases"].items()
+        f"{len(content.entries[name])} of {plural(number, f'{EVALUATORS[name].title} case')}"
+        for name, number in content.cases.items()
     )
     said = f"Shard {shard.index} of {shard.of}: {cases} scored. Nothing is judged yet: run safe-gate merge."
     effects.out(f"{said}\nShard: {console.path_words(disk.shown(path))}")

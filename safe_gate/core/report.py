@@ -6,7 +6,7 @@ evaluator made it; its `results` are read one at a time.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any, NamedTuple
 
@@ -30,6 +30,11 @@ class Tool(NamedTuple):
 
     name: str
     version: str
+
+    @classmethod
+    def of(cls, value: JsonObject) -> Tool:
+        """Return the program that made a report or a shard."""
+        return cls(**value["tool"])
 
 
 class Digests(NamedTuple):
@@ -58,6 +63,11 @@ class Provenance:
     policy_commit: str = ""
     left_out: Mapping[str, int] | None = None
     digests: Digests | None = None
+
+    @property
+    def withholds_texts(self) -> bool:
+        """Whether the report has hashes for recorded texts."""
+        return bool(self.policy["text"] == "none")
 
     def to_json(self) -> dict[str, Any]:
         """Return it in the shape of the report's `provenance`."""
@@ -106,6 +116,21 @@ class Waiver:
         """Return the waiver that an entry of a report or of a file of waivers is."""
         kind = next(one for one in _KINDS if one in value)
         return cls(value["id"], kind, value[kind], value["reason"], value["owner"], value["expires"])
+
+    @classmethod
+    def listed(cls, file: JsonObject) -> tuple[Waiver, ...]:
+        """Return the waivers of a file of waivers."""
+        return tuple(map(cls.from_json, file["waivers"]))
+
+    @classmethod
+    def joined(cls, file: JsonObject, more: Iterable[Waiver]) -> dict[str, Any]:
+        """Return a file of waivers with more of them, in the order of what they are about."""
+
+        def about(entry: JsonObject) -> tuple[str, str, str]:
+            one = cls.from_json(entry)
+            return one.case_id, one.kind, one.name
+
+        return {**file, "waivers": sorted((*file["waivers"], *(one.to_json() for one in more)), key=about)}
 
 
 _FATES = ("expired", "unused", "applied")
@@ -193,7 +218,7 @@ class Report(Found):
         """Return the report that a JSON object is, which fits the schema."""
         waivers, comparison, weakened = (value.get(name) for name in ("waivers", *_OPTIONAL))
         return cls(
-            tool=Tool(**value["tool"]),
+            tool=Tool.of(value),
             generated_at=value["generated_at"],
             verdict=Verdict(value["verdict"]),
             rules=tuple(map(RuleOutcome.from_json, value["rules"])),

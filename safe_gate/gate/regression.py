@@ -18,6 +18,7 @@ from safe_gate.core.comparison import Added, Change, Compared, ComparedCases, In
 from safe_gate.core.digests import digest
 from safe_gate.core.model import JsonObject, Outcome, Parts, Test
 from safe_gate.evaluators import EVALUATORS, outcomes_of
+from safe_gate.evaluators.results import results_of
 from safe_gate.gate.drops import Guards, metrics_of
 
 
@@ -139,8 +140,8 @@ def _compared(
     )
     metrics = [one for name in names for one in _metric(name, evaluator.metric(name).test, triples)]
     news = {triple.head.id: triple for triple in triples if triple.is_news}
-    every = ((result[evaluator.id_key], result) for result in (old["results"] if old and news else ()))
-    results = {case_id: result for case_id, result in every if case_id in news}  # few of all that a run has
+    every = results_of(evaluator, old if news else None)
+    results = {one.id: one.entry for one in every if one.id in news}  # few of all that a run has
     return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
 
 

@@ -6,7 +6,7 @@ Pure. Evaluators measure; this module says what is good enough. `drops` judges t
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -15,6 +15,7 @@ from safe_gate.core.model import Failure, JsonObject, RuleOutcome, Verdict
 from safe_gate.core.report import Found, Waivers
 from safe_gate.core.rules import Rule
 from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.results import results_of
 from safe_gate.gate import drops, waivers, weakening
 from safe_gate.gate.groups import Group, Limits, named
 
@@ -31,6 +32,11 @@ class Policy:
     min_group: int = 1
     groups: Limits = field(default_factory=dict)
     guards: drops.Guards = field(default_factory=drops.Guards)
+
+    @classmethod
+    def from_json(cls, policy: Mapping[str, Any]) -> Policy:
+        """Return the policy that a report shows."""
+        return cls(limits_of(policy), policy["min_group"], policy["groups"], drops.Guards.of(policy))
 
     def as_json(self) -> dict[str, Any]:
         """Return the policy as the report shows it, the guards among its limits."""
@@ -65,11 +71,10 @@ def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
     for rule, limit in (*((rule, policy.limits[rule.name.replace("-", "_")]) for rule in RULES), *own):
         part = found.parts[rule.evaluator]
         if limit is not None and part is not None and rule.applies(part):
-            outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part["results"]))
+            outcomes.append(_named(rule, rule.judge(part, limit, waived[rule.evaluator]), part))
     for group in named(found.parts, policy.groups):
         members = [failure for failure in waived[group.evaluator] if group.has(failure.result)]
-        part = found.parts[group.evaluator] or {}
-        outcomes += _of_group(group, policy.min_group, members, part["results"])
+        outcomes += _of_group(group, policy.min_group, members, found.parts[group.evaluator])
     if found.waivers:
         outcomes.append(_waivers_hold(found.waivers))
     if found.comparison is not None:
@@ -80,7 +85,7 @@ def judge(found: Found, policy: Policy) -> tuple[RuleOutcome, ...]:
 
 
 def _of_group(
-    group: Group, min_group: int, waived: Sequence[Failure], results: Iterable[JsonObject]
+    group: Group, min_group: int, waived: Sequence[Failure], part: JsonObject | None
 ) -> Iterator[RuleOutcome]:
     """Yield the outcome of each rule of a group. A rule on a rate is skipped for few cases, a count never."""
     for rule in EVALUATORS[group.evaluator].group_rules:
@@ -90,7 +95,7 @@ def _of_group(
                 yield _skipped(rule, group, least)
             else:
                 outcome = rule.judge(group.figures, group.limits[rule.name], waived, group.name)
-                yield _named(rule, outcome, filter(group.has, results))
+                yield _named(rule, outcome, part, group.has)
 
 
 def _skipped(rule: Rule, group: Group, least: int) -> RuleOutcome:
@@ -102,12 +107,14 @@ def _skipped(rule: Rule, group: Group, least: int) -> RuleOutcome:
     )
 
 
-def _named(rule: Rule, outcome: RuleOutcome, results: Iterable[JsonObject]) -> RuleOutcome:
-    """Return the outcome of a broken rule with the names of the cases that break it."""
+def _named(
+    rule: Rule, outcome: RuleOutcome, part: JsonObject | None, has: Callable[[JsonObject], bool] = lambda _: True
+) -> RuleOutcome:
+    """Return the outcome of a broken rule with the names of the cases that break it, of those that `has` takes."""
     if outcome.passed or rule.blames is None:
         return outcome
-    key = EVALUATORS[rule.evaluator].id_key
-    names = tuple(result[key] for result in filter(rule.blames, results))
+    results = results_of(EVALUATORS[rule.evaluator], part)
+    names = tuple(one.id for one in results if has(one.entry) and rule.blames(one.entry))
     if not names:  # there is no label
         return outcome
     rest = f", those of {plural(len(names), 'case')} do not" if isinstance(outcome.value, float) else ""

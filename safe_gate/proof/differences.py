@@ -18,6 +18,7 @@ from safe_gate.core.model import JsonObject
 from safe_gate.core.patterns import later
 from safe_gate.core.report import Digests, Report
 from safe_gate.evaluators import BUILT_IN, EVALUATORS, parts_of
+from safe_gate.evaluators.results import results_of
 
 _OF_THE_RUN = later(
     "|".join(
@@ -49,11 +50,11 @@ def digests(report: Report) -> Digests:
     sums = dict.fromkeys(("cases", "outputs", "results"), 0)
     for evaluator, part in parts_of(report.parts):
         name = evaluator.name
-        for result in part["results"]:
-            of = evaluator.outcome(result)
+        for result in results_of(evaluator, part):
+            of = evaluator.outcome(result.entry)
             sums["cases"] += addend(digest([name, of.id, of.case]))
             sums["outputs"] += addend(digest([name, of.id, of.output]))
-            told = {key: value for key, value in result.items() if key not in evaluator.where}
+            told = {key: value for key, value in result.entry.items() if key not in evaluator.where}
             sums["results"] += addend(digest([name, told]))
     found = {
         "rules": digest(

@@ -7,10 +7,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from safe_gate.github import Api
 from safe_gate.github.event import Context
-from safe_gate.settings.publishing import Access, Sinks
 
 if TYPE_CHECKING:
     from safe_gate.core.report import Report
+    from safe_gate.settings.publishing import Access, Sinks
     from safe_gate.sinks.events import Run
 
 

@@ -7,14 +7,14 @@ stands: the report is validated with its schema, judged again by our own rules, 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, Verdict
 from safe_gate.core.report import Report, Waivers
-from safe_gate.gate import drops, waivers
 from safe_gate.gate import rules as gate_rules
+from safe_gate.gate import waivers
 from safe_gate.github.event import Context, Run
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.proof import differences
@@ -26,35 +26,69 @@ _LARGEST = 200_000_000  # bytes: somebody else's file must not fill the memory o
 _SHAPE = 1
 
 
-@dataclass(frozen=True, slots=True)
-class Publication:
-    """A run's result as its file has it, the report judged again. The rest is the file's word alone."""
+class Publication(NamedTuple):
+    """A run's result as its file has it. `read` judges the report again; the rest is the file's word alone."""
 
     gate: str
     job: str
+    event: str
     pull_request: int | None
     head_sha: str
+    base_sha: str
     run: Run
     folder: str
+    body: str
     report: Report
 
+    @classmethod
+    def of(cls, report: Report, context: Context, folder: str, gate_id: str, body: str) -> Publication:
+        """Return a run's result; `body` is its comment."""
+        subject = context.subject
+        return cls(
+            gate=gate_id,
+            job=context.job,
+            event=context.event,
+            pull_request=subject.pull_request,
+            head_sha=context.head_sha,
+            base_sha=subject.base_sha,
+            run=context.run,
+            folder=folder,
+            body=body,
+            report=report,
+        )
 
-def as_json(report: Report, context: Context, folder: str, gate_id: str, body: str) -> dict[str, Any]:
-    """Return the file's content, in the shape of `schemas/publication.schema.json`."""
-    return {
-        "publication": _SHAPE,
-        "gate": gate_id,
-        "job": context.job,
-        "event": context.event,
-        "pull_request": context.subject.pull_request,
-        "head_sha": context.head_sha,
-        "base_sha": context.subject.base_sha,
-        "run_id": context.run.id,
-        "run_attempt": context.run.attempt,
-        "folder": folder,
-        "body": body,
-        "report": report.to_json(),
-    }
+    def to_json(self) -> dict[str, Any]:
+        """Return the file's content, in the shape of `schemas/publication.schema.json`."""
+        return {
+            "publication": _SHAPE,
+            "gate": self.gate,
+            "job": self.job,
+            "event": self.event,
+            "pull_request": self.pull_request,
+            "head_sha": self.head_sha,
+            "base_sha": self.base_sha,
+            "run_id": self.run.id,
+            "run_attempt": self.run.attempt,
+            "folder": self.folder,
+            "body": self.body,
+            "report": self.report.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> Publication:
+        """Return the result that a file's content is, which fits the schemas."""
+        return cls(
+            gate=value["gate"],
+            job=value["job"],
+            event=value["event"],
+            pull_request=value["pull_request"],
+            head_sha=value["head_sha"],
+            base_sha=value["base_sha"],
+            run=Run(value["run_id"], value["run_attempt"]),
+            folder=value["folder"],
+            body=value["body"],
+            report=Report.from_json(value["report"]),
+        )
 
 
 def read(path: Path) -> Publication:
@@ -63,22 +97,13 @@ def read(path: Path) -> Publication:
     if not disk.exists(path):
         raise CannotJudge(Problem(Place(name), _MISSING))
     try:
-        content = _content(path, name)
+        found = _content(path, name)
     except CannotJudge as error:
         for problem in error.problems:
             if problem.field in _VERSIONS:
                 raise CannotJudge(replace(problem, message=_OTHER)) from None
         raise
-    report = Report.from_json(content["report"])
-    return Publication(
-        gate=content["gate"],
-        job=content["job"],
-        pull_request=content["pull_request"],
-        head_sha=content["head_sha"],
-        run=Run(content["run_id"], content["run_attempt"]),
-        folder=content["folder"],
-        report=_judged_again(report, name),
-    )
+    return found._replace(report=_judged_again(found.report, name))
 
 
 _VERSIONS = ("publication", "report.schema_version")
@@ -86,11 +111,11 @@ _OTHER = "was made by another version of safe-gate; expected the same version in
 _MISSING = "is not there; expected the artifact that the run left behind, downloaded into report-dir"
 
 
-def _content(path: Path, name: str) -> JsonObject:
+def _content(path: Path, name: str) -> Publication:
     content: JsonObject = checked.document(str(path), "publication", largest=_LARGEST)
     if faults := schemas.load_schema("report").faults(content["report"]):
         raise CannotJudge(*(Problem(Place(name), fault.message, "", f"report.{fault.field}") for fault in faults))
-    return content
+    return Publication.from_json(content)
 
 
 def _judged_again(report: Report, name: str) -> Report:
@@ -117,8 +142,7 @@ def _waivers_again(report: Report, name: str) -> Waivers | None:
 
 
 def _policy(policy: Mapping[str, Any], name: str) -> gate_rules.Policy:
-    limits = gate_rules.limits_of(policy)
-    for key, limit in limits.items():
+    for key, limit in gate_rules.limits_of(policy).items():
         if not isinstance(limit, int | float | None):
             raise CannotJudge(Problem(Place(name), "expected a number or null", "", f"report.provenance.policy.{key}"))
-    return gate_rules.Policy(limits, policy["min_group"], policy["groups"], drops.Guards.of(policy))
+    return gate_rules.Policy.from_json(policy)

@@ -102,8 +102,8 @@ def leave_behind(report: Report, draft: comment.Draft, wanted: Publishing, effec
     path = Path(wanted.report_dir) / handover.NAME
     body = draft.marker.above(draft.bodies[0])
     try:
-        left = handover.as_json(report, effects.context, effects.folder, wanted.gate_id, body)
-        writing.write(path, jsonreport.pieces(left))
+        left = handover.Publication.of(report, effects.context, effects.folder, wanted.gate_id, body)
+        writing.write(path, jsonreport.pieces(left.to_json()))
     except CannotJudge as error:
         warn(f"Could not write {error.problems[0].place.path}: {error.problems[0].message}", effects)
         return ""

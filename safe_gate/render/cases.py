@@ -10,6 +10,7 @@ from safe_gate.core.model import JsonObject, Judgement, Place, Severity, Untrust
 from safe_gate.core.report import Report, Waiver
 from safe_gate.core.shown import Finding
 from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.results import results_of
 from safe_gate.gate.waivers import case_of
 from safe_gate.render.untrusted import plain, quoted
 from safe_gate.render.view import ReportView
@@ -69,18 +70,18 @@ def judged_cases(view: ReportView) -> Iterator[JudgedCase]:
         changes = _changes(report, evaluator.name)
         findings = iter(section.findings)  # those of some cases, in the order of all
         finding = next(findings, None)
-        for result in part["results"]:
-            case_id = result[evaluator.id_key]
+        for one in results_of(evaluator, part):
+            case_id, result = one.id, one.entry
             shown = finding if finding and finding.case_id.text == case_id else None
             finding = next(findings, None) if shown else finding
             outcome = evaluator.outcome(result)
             yield JudgedCase(
                 evaluator=evaluator,
                 id=case_id,
-                place=Place(result["source"]["path"], result["source"]["line"]),
+                place=one.place,
                 label=outcome.words,
                 passed=outcome.passed,
-                groups=evaluator.grouping.groups_of(result),
+                groups=one.groups,
                 excused_by=_excuses(evaluator, result, policy) if outcome.passed and outcome.is_meant_to_fail else (),
                 judgements=tuple(evaluator.judgements(part, result)),
                 waivers=waivers.get((case_id, evaluator.measures), {}),

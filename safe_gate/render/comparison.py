@@ -11,6 +11,7 @@ from safe_gate.core.shown import Finding, Section, Table
 from safe_gate.core.stats import wilson
 from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, parts_of, present
+from safe_gate.evaluators.results import results_of
 from safe_gate.gate.drops import smallest_visible
 from safe_gate.render.wording import NEWLY_FAILING, sections
 
@@ -204,8 +205,8 @@ def _changed(parts: Sequence[tuple[Evaluator, Compared]], run: Parts) -> Iterato
     """Yield the cases that changed, those that newly fail first, with their evidence before and now."""
     found = []
     for evaluator, part in parts:
-        own = run[evaluator.name] or {}
-        results = {result[evaluator.id_key]: result for result in own["results"]} if part.changes else {}
+        own = run[evaluator.name] if part.changes else None
+        results = {one.id: one.entry for one in results_of(evaluator, own)}
         found += [
             (_SHOWN.index(change.change), _finding(evaluator, change, change.before, results[change.id]))
             for change in part.changes

@@ -8,6 +8,7 @@ from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import JsonObject, Parts, Place, Recorded, Untrusted
 from safe_gate.core.shown import Finding, Side
 from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.results import results_of
 
 LONGEST = 200
 """Characters that a line has at most."""
@@ -26,11 +27,11 @@ def _found(
     parts: Parts, recorded: Recorded, wanted: set[tuple[str, Place]]
 ) -> Iterator[tuple[tuple[str, Place], Untrusted]]:
     for evaluator, part in parts_of(parts):
-        for result, texts in zip(part["results"], recorded.now.get(evaluator.name, ()), strict=False):
-            case = result[evaluator.id_key], Place(result["source"]["path"], result["source"]["line"])
+        for result, texts in zip(results_of(evaluator, part), recorded.now.get(evaluator.name, ()), strict=False):
+            case = result.id, result.place
             if case in wanted:
                 wanted.remove(case)
-                if texts and (line := _line(evaluator, result, texts)):
+                if texts and (line := _line(evaluator, result.entry, texts)):
                     yield case, Untrusted(line)
             if not wanted:
                 return

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from safe_gate.core.evaluator import Evaluator
-from safe_gate.core.model import JsonObject, Judgement, Phrase, Untrusted, Words
+from safe_gate.core.model import JsonObject, Judgement, Phrase, Place, Untrusted, Words
 from safe_gate.core.shown import Mark, Side
+from safe_gate.evaluators.results import CaseResult
 from safe_gate.render.untrusted import plain, quoted
 
 _ALL = 1_000_000  # characters: an explanation shows the whole text
@@ -37,7 +38,12 @@ class Explanation:
     @property
     def id(self) -> str:
         """The id of the case."""
-        return str(self.result[self.evaluator.id_key])
+        return CaseResult(self.evaluator, self.result).id
+
+    @property
+    def place(self) -> Place:
+        """Where the case stands."""
+        return CaseResult(self.evaluator, self.result).place
 
 
 def explanation(evaluator: Evaluator, part: JsonObject, result: JsonObject, texts: Mapping[str, Any]) -> Explanation:
@@ -65,10 +71,9 @@ def explanation(evaluator: Evaluator, part: JsonObject, result: JsonObject, text
 
 def shown(one: Explanation) -> str:
     """Return an explanation for a terminal. A mark has the same number in the text and below its check."""
-    source = one.result["source"]
     meant = " as expected: it is a negative example" if one.passed else ", though it is a negative example"
     words = one.words + meant * one.is_meant_to_fail
-    lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(source['path']))}:{source['line']}): {words}"]
+    lines = [f"{plain(Untrusted(one.id))} ({plain(Untrusted(one.place.path))}:{one.place.line}): {words}"]
     lines += [f"  {quoted(note)}" for note in one.notes]
     numbers, titles = _numbers(one), one.evaluator.fields_of(one.result, one.texts)
     for field, text in one.texts.items():
@@ -81,11 +86,10 @@ def shown(one: Explanation) -> str:
 
 def as_json(one: Explanation) -> dict[str, Any]:
     """Return an explanation as an entry of `cases` in `schemas/explanation.schema.json`."""
-    source = one.result["source"]
     return {
         "evaluator": one.evaluator.name,
         "id": one.id,
-        "source": {"path": source["path"], "line": source["line"]},
+        "source": {"path": one.place.path, "line": one.place.line},
         "label": one.words,
         "passed": one.passed,
         "notes": [quoted(note) for note in one.notes],

@@ -11,6 +11,7 @@ from safe_gate.core.model import Phrase, Problem, RuleOutcome
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Section, Table
 from safe_gate.evaluators import EVALUATORS, parts_of
+from safe_gate.evaluators.results import count_of
 from safe_gate.render.comparison import comparison_section, shown_sections
 from safe_gate.render.wording import broken_rules, conclusion, known_failures, remarks, waiver_table
 
@@ -93,5 +94,5 @@ class ReportView:
         return {
             "verdict": self.report.verdict.value,
             **{output: value for own in figures for output, value in own.items()},
-            "total-cases": str(sum(len(part["results"]) for _, part in parts_of(self.report.parts))),
+            "total-cases": str(sum(count_of(part) for _, part in parts_of(self.report.parts))),
         }

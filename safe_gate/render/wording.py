@@ -15,6 +15,7 @@ from safe_gate.core.rules import ALL
 from safe_gate.core.shown import Cause, Finding, Section, Table
 from safe_gate.core.views import View
 from safe_gate.evaluators import EVALUATORS, parts_of, present
+from safe_gate.evaluators.results import results_of
 from safe_gate.gate import limits
 from safe_gate.gate.waivers import case_of, left_over, let_pass
 
@@ -91,9 +92,9 @@ class _Counted(NamedTuple):
                 by_group.setdefault(rule.group, set()).update(finds.get(rule.rule, ()))
         anywhere, in_groups = by_group.pop("", set()), set[tuple[str, Severity]]()
         if by_group:
-            for result in (parts[evaluator.name] or {})["results"]:
-                for group in evaluator.grouping.groups_of(result):
-                    in_groups.update((result[evaluator.id_key], severity) for severity in by_group.get(group, ()))
+            for result in results_of(evaluator, parts[evaluator.name]):
+                for group in result.groups:
+                    in_groups.update((result.id, severity) for severity in by_group.get(group, ()))
         return cls({name for rule in broken for name in rule.names}, in_groups, anywhere)
 
     def has(self, finding: Finding) -> bool:

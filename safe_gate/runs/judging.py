@@ -89,7 +89,7 @@ Begin = Callable[[Options], None]
 
 def scored(
     options: Options, effects: Effects, options_at: comparison.OptionsAt, shard: shards.Shard, begin: Begin
-) -> Made | JsonObject:
+) -> Made | shards.Content:
     """Return the file of one shard of a run under these options, judged by nobody, or the report of problems.
 
     `begin` is that of `made`. Raises CannotJudge as `made` does.
@@ -100,8 +100,13 @@ def scored(
         measured, problems, inputs = _measured(ruling, sides, effects, shard.source)
         if problems:
             return Made(error_report(problems, ruling.options, effects, inputs), problems)
-        entries = {name: (one.entries, one.cases) for name, one in measured.items() if one}
-        return shards.as_json(shard, entries, provenance(inputs, ruling, effects))
+        present = {name: one for name, one in measured.items() if one}
+        return shards.Content(
+            shard,
+            {name: one.cases for name, one in present.items()},
+            {name: one.entries for name, one in present.items()},
+            provenance(inputs, ruling, effects),
+        )
 
 
 _Measured = Mapping[str, measure.Measured | None]
@@ -269,8 +274,7 @@ def _waivers(
     if known is None:
         return None
     file, content = known
-    every = map(Waiver.from_json, content["waivers"])
-    judged = [one for one in every if not any(ids.get(one.case_id) for ids in left_out.values())]
+    judged = [one for one in Waiver.listed(content) if not any(ids.get(one.case_id) for ids in left_out.values())]
     return Waivers(file.path, file.sha256, *waivers.sorted_out(judged, parts, effects.generated_at[:10]))
 
 

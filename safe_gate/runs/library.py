@@ -15,7 +15,8 @@ from typing import Any
 
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem, RuleOutcome, Verdict
 from safe_gate.core.validate import suggestion
-from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.results import results_of
 from safe_gate.inputs import config_file, disk
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.publish.effects import Effects
@@ -118,7 +119,9 @@ def _judged(options: Options, effects: Effects, flags: Mapping[str, Any], *, wri
         verdict=report.verdict,
         exit_code=EXIT_CODES[report.verdict],
         rules=report.rules,
-        results={name: tuple(map(EVALUATORS[name].value, held[name]["results"])) for name in present(held)},
+        results={
+            one.name: tuple(one.value(result.entry) for result in results_of(one, part)) for one, part in parts_of(held)
+        },
         report=held,
     )
 

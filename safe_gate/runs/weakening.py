@@ -19,6 +19,7 @@ from safe_gate.core.given import Documents
 from safe_gate.core.model import CannotJudge, Outcome
 from safe_gate.core.report import Report
 from safe_gate.evaluators import EVALUATORS, outcomes_of, parts_of
+from safe_gate.evaluators.results import results_of
 from safe_gate.gate import weakening
 from safe_gate.gate.weakening import WEAKER, Terms, settings_of
 from safe_gate.gate.weakening_cases import Asked, What
@@ -110,8 +111,8 @@ def _terms_of_report(report: Report) -> Terms:
     """Return the terms that a report records: limits, waivers, and of cases and rules the digests alone."""
     cases: dict[str, dict[str, Asked]] = {name: {} for name in EVALUATORS}
     for evaluator, part in parts_of(report.parts):
-        for result in part["results"]:
-            cases[evaluator.name][result[evaluator.id_key]] = Asked(result["digests"]["case"], None)
+        for result in results_of(evaluator, part):
+            cases[evaluator.name][result.id] = Asked(result.case_digest, None)
     return Terms(
         settings_of(report),
         cases,

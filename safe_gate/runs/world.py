@@ -11,10 +11,10 @@ from typing import TYPE_CHECKING
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.github import Api, event, files, repository
 from safe_gate.publish.effects import Effects
-from safe_gate.settings.publishing import Access, Sinks
 
 if TYPE_CHECKING:
     from safe_gate.core.report import Report
+    from safe_gate.settings.publishing import Access, Sinks
     from safe_gate.sinks.events import Run
 
 _LAST_SECOND = 253_402_300_799  # of the year 9999

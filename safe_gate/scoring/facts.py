@@ -11,11 +11,11 @@ from safe_gate.gate.weakening_cases import Asked
 from safe_gate.inputs.spool import Spool, Store, lines
 from safe_gate.scoring import asked, intake, refusals
 from safe_gate.scoring.snapshot import Snapshot
-from safe_gate.scoring.tally import facts_of
+from safe_gate.scoring.tally import Fact
 
 
 class Facts:
-    """What is asked of the cases of an evaluator, by id, made of `tally.facts_of`: a `weakening_cases.OfCases`."""
+    """What is asked of the cases of an evaluator, by id, made of `tally.Fact`s as JSON: a `weakening_cases.OfCases`."""
 
     def __init__(self, entries: Iterable[JsonObject]) -> None:
         self._entries = entries
@@ -23,18 +23,21 @@ class Facts:
     def items(self) -> Iterator[tuple[str, Asked]]:
         """Yield what is asked of each case, with its id."""
         for one in self._entries:
-            yield one["id"], Asked(one["digest"], one["asks"])
+            fact = Fact.from_json(one)
+            yield fact.id, Asked(fact.digest, fact.asks)
 
     def get(self, case_id: str) -> Asked | None:
         """Return what is asked of a case, None if there is no such case."""
-        found = self._by_id.get(case_id)
-        return Asked(found["digest"], found["asks"]) if found else None
+        if not (found := self._by_id.get(case_id)):
+            return None
+        fact = Fact.from_json(found)
+        return Asked(fact.digest, fact.asks)
 
     @cached_property
     def _by_id(self) -> Store:
         found = Store()
         for one in self._entries:
-            found.setdefault(one["id"], one)
+            found.setdefault(Fact.from_json(one).id, one)
         return found
 
 
@@ -47,7 +50,7 @@ def read(evaluator: Evaluator, side: Snapshot) -> tuple[Facts, list[InputFile]]:
     taken = intake.Intake(intake.cases(side.files_of(evaluator), asked.unfiltered(side.settings)))
     found = Spool()
     for case in taken.cases():
-        found.take(lines([facts_of(case)]))
+        found.take(lines([Fact.of(case).to_json()]))
     if taken.problems:
         raise CannotJudge(*refusals.as_shown(taken.problems, side.options.text))
     return Facts(found), taken.inputs

@@ -39,7 +39,7 @@ class Measured:
     or the source leaves out too; `knows_groups` tells whether every case could be read. `left_out` has the ids of the
     cases that a filter leaves out. `skipped` are the files of our own that a glob passed over. `texts` are those of the
     entries' cases, in their order, if they were asked for; an empty object is of a case whose texts are not kept.
-    `columns` are those of the same cases, as `Recorded` has them. `facts` are the `tally.facts_of` of all cases that
+    `columns` are those of the same cases, as `Recorded` has them. `facts` are a `tally.Fact` of all cases that
     were read, if they are kept. `again` is what the same cases come to when they are scored once more.
     """
 

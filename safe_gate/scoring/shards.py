@@ -12,15 +12,16 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
 from safe_gate.core.patterns import later
-from safe_gate.core.report import Provenance
+from safe_gate.core.report import Provenance, Tool
 from safe_gate.core.validate import LONGEST_QUOTE, Fault, masked, quote
 from safe_gate.evaluators import EVALUATORS, present
+from safe_gate.evaluators.results import CaseResult
 from safe_gate.inputs import checked, disk, schemas
 from safe_gate.inputs.finding import expansion
 from safe_gate.inputs.spool import Store
@@ -76,20 +77,37 @@ def _index(evaluator: str, case_id: str, of: int) -> int:
     return int.from_bytes(hashlib.sha256(key).digest(), "big") % of + 1
 
 
-def as_json(
-    shard: Shard, found: Mapping[str, tuple[Sequence[JsonObject], int]], provenance: Provenance
-) -> dict[str, Any]:
-    """Return a shard's file, in the shape of `schemas/shard.schema.json`. It is the same whenever it is made.
+class Content(NamedTuple):
+    """What a shard's file holds: its entries by evaluator, and of how many cases they are in all.
 
-    `found` holds by evaluator the entries of the shard, and how many cases there are in all.
+    It is the same whenever it is made.
     """
-    return {
-        "schema_version": _SHAPE,
-        "tool": {"name": "safe-gate", "version": __version__},
-        "shard": {"index": shard.index, "of": shard.of, "cases": {name: cases for name, (_, cases) in found.items()}},
-        **{name: found[name][0] if name in found else None for name in EVALUATORS},
-        "provenance": provenance.to_json(),
-    }
+
+    shard: Shard
+    cases: Mapping[str, int]
+    entries: Mapping[str, Sequence[JsonObject]]
+    provenance: Provenance
+
+    def to_json(self) -> dict[str, Any]:
+        """Return it in the shape of `schemas/shard.schema.json`."""
+        return {
+            "schema_version": _SHAPE,
+            "tool": {"name": "safe-gate", "version": __version__},
+            "shard": {"index": self.shard.index, "of": self.shard.of, "cases": self.cases},
+            **{name: self.entries.get(name) for name in EVALUATORS},
+            "provenance": self.provenance.to_json(),
+        }
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> Content:
+        """Return what a shard's file holds, which fits the schema."""
+        shard = value["shard"]
+        return cls(
+            Shard(shard["index"], shard["of"]),
+            shard["cases"],
+            {name: value[name] for name in present(value)},
+            Provenance.from_json(value["provenance"]),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,7 +162,7 @@ def read(patterns: Sequence[str]) -> Shards:
         words = "is not set, so there is nothing to merge; expected the files that runs with `shard` wrote"
         raise CannotJudge(Problem(Place("shards"), words))
     paths, problems = expansion.expand(patterns, ".json")
-    parts: dict[str, JsonObject] = {}
+    contents: dict[str, Content] = {}
     terms: dict[str, Mapping[str, Any]] = {}
     entries = {name: Store() for name in EVALUATORS}
     counts = Counter[str]()
@@ -154,37 +172,36 @@ def read(patterns: Sequence[str]) -> Shards:
         except CannotJudge as error:
             problems += error.problems
             continue
-        parts[disk.shown(path)] = found["shard"]
-        terms[disk.shown(path)] = _terms(Provenance.from_json(found["provenance"]))
-        shard = Shard(found["shard"]["index"], found["shard"]["of"])
-        for name in present(found):
-            counts[name] += len(found[name])
-            for entry in found[name]:
-                case_id = entry[EVALUATORS[name].id_key]
+        contents[disk.shown(path)], shard = found, found.shard
+        terms[disk.shown(path)] = _terms(found.provenance)
+        for name, own in found.entries.items():
+            counts[name] += len(own)
+            for entry in own:
+                case_id = CaseResult(EVALUATORS[name], entry).id
                 entries[name].setdefault(case_id, entry)
                 if not shard.has(name, case_id):
                     words = f"has a result here, but belongs to another shard than {shard.index} of {shard.of}"
                     problems.append(Problem(Place(disk.shown(path)), f"{words}; run the shard again", case_id))
-    if problems := problems or [*_no_whole(parts)] or [*_uncounted(parts, counts)]:
+    if problems := problems or [*_no_whole(contents)] or [*_uncounted(contents, counts)]:
         raise CannotJudge(*problems)
-    return Shards(entries, terms, sorted(parts, key=lambda name: int(parts[name]["index"])))
+    return Shards(entries, terms, sorted(contents, key=lambda name: contents[name].shard.index))
 
 
-def _uncounted(shards: Mapping[str, JsonObject], counts: Mapping[str, int]) -> Iterator[Problem]:
+def _uncounted(contents: Mapping[str, Content], counts: Mapping[str, int]) -> Iterator[Problem]:
     """Yield a problem for each number of cases, as shards say how many the run has, that is below that of results."""
-    for name, shard in shards.items():
-        for evaluator, cases in shard["cases"].items():
+    for name, content in contents.items():
+        for evaluator, cases in content.cases.items():
             if cases < counts[evaluator]:
                 found = plural(counts[evaluator], "result")
                 words = f"is {cases}, but all shards together have {found}; run the shards again"
                 yield Problem(Place(name), words, "", f"shard.cases.{evaluator}")
 
 
-def document(path: str) -> JsonObject:
-    """Return a shard's file, with results valid under the report's schema. Raises CannotJudge with every problem."""
+def document(path: str) -> Content:
+    """Return what a shard's file holds. Its results fit the report's schema. Raises CannotJudge with every problem."""
     found: JsonObject = checked.document(path, "shard")
     place, report = Place(disk.shown(Path(path))), schemas.load_schema("report")
-    if (version := found["tool"]["version"]) != __version__:
+    if (version := Tool.of(found).version) != __version__:
         words = f"was made by safe-gate {version}; expected {__version__}, which merges it"
         raise CannotJudge(Problem(place, words, "", "tool.version"))
     parts: dict[str, tuple[str, ...]] = {name: ("$defs", name, "properties", "results") for name in present(found)}
@@ -196,23 +213,23 @@ def document(path: str) -> JsonObject:
     ]
     if faults:
         raise CannotJudge(*(Problem(place, fault.message, "", fault.field, fault.text_free) for fault in faults))
-    return found
+    return Content.from_json(found)
 
 
-def _no_whole(shards: Mapping[str, JsonObject]) -> Iterator[Problem]:
+def _no_whole(contents: Mapping[str, Content]) -> Iterator[Problem]:
     """Yield what keeps shards, as their files say which they are, from being one whole.
 
     That is another number of parts, one that is there twice or not at all.
     """
     first: dict[int, str] = {}
     of = 0
-    for name, shard in shards.items():
-        of = of or shard["of"]
-        if shard["of"] != of:
-            words = f"is of a run in {plural(shard['of'], 'shard')}, {next(iter(shards))} of one in {of}"
+    for name, shard in ((name, content.shard) for name, content in contents.items()):
+        of = of or shard.of
+        if shard.of != of:
+            words = f"is of a run in {plural(shard.of, 'shard')}, {next(iter(contents))} of one in {of}"
             yield Problem(Place(name), words, "", "shard.of")
-        elif first.setdefault(shard["index"], name) != name:
-            words = f"is shard {shard['index']} of {of}, as {first[shard['index']]} is; expected each once"
+        elif first.setdefault(shard.index, name) != name:
+            words = f"is shard {shard.index} of {of}, as {first[shard.index]} is; expected each once"
             yield Problem(Place(name), words, "", "shard.index")
     missing = [index for index in range(1, of + 1) if index not in first]
     if missing:

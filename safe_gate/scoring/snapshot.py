@@ -67,7 +67,7 @@ class Snapshot:
     def waivers_there(self) -> tuple[Waiver, ...]:
         """Return the waivers that are there, none where there is no file. Raises CannotJudge."""
         known = self.there.sound()
-        return tuple(map(Waiver.from_json, known[1]["waivers"])) if known else ()
+        return Waiver.listed(known[1]) if known else ()
 
     def narrowed(self) -> Snapshot:
         """Return this side less the patterns that name no file."""

@@ -98,10 +98,33 @@ class Scoring(NamedTuple):
     rules_of: str = ""
 
 
+class Fact(NamedTuple):
+    """What is asked of a case: its id, its digest and its expectations, as `weakening_cases.Asked` has them."""
+
+    id: str
+    digest: str
+    asks: JsonObject
+
+    @classmethod
+    def of(cls, case: Case) -> Fact:
+        """Return what is asked of a case."""
+        asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
+        return cls(case.id, case.digests()["case"], asks)
+
+    @classmethod
+    def from_json(cls, value: JsonObject) -> Fact:
+        """Return what `to_json` made a JSON value of."""
+        return cls(**value)
+
+    def to_json(self) -> JsonObject:
+        """Return it as a JSON value."""
+        return self._asdict()
+
+
 class Tally(NamedTuple):
     """The result of some cases: totals, which can be added, and entries as `spool.lines`.
 
-    `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `facts` are the `facts_of` of
+    `texts` and `columns` are those of the entries' cases, likewise, if they are kept. `facts` are a `Fact` of each of
     all cases, if they are kept. `ids` are of all cases of lines with their places, those with problems too; with a
     problem there may be fewer entries than `cases`. `groups` are of all cases, those without an entry too, as far as it
     `knows_groups`, and of too many one more than `max-tags`; `left_out` are the ids of those that a filter leaves out.
@@ -182,7 +205,7 @@ def _tallied(
         if not evaluator.is_wanted(case, scoring.settings):
             continue
         if keeps.facts:
-            asked.append(facts_of(case))
+            asked.append(Fact.of(case).to_json())
         if not selects(scoring.settings, case.groups):
             left_out.append(case.id)
             continue
@@ -217,12 +240,6 @@ def _misfit(evaluator: Evaluator, case: Case, by: Any, rules_of: str) -> Problem
     if found and rules_of:
         return replace(found, message=f"{found.message} (policy-ref base: by the rules of the base commit {rules_of})")
     return found
-
-
-def facts_of(case: Case) -> JsonObject:
-    """Return what is asked of a case as a JSON value, with its id and digest."""
-    asks = {**case.asks(), **case.given(), "cluster": case.cluster or None}
-    return {"id": case.id, "digest": case.digests()["case"], "asks": asks}
 
 
 def _told(evaluator: str, entry: JsonObject, text: str) -> JsonObject:

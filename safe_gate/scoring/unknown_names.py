@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.model import CannotJudge, JsonObject, Place, Problem
@@ -17,8 +17,10 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.disk import HERE
 from safe_gate.scoring import asked, refusals
 from safe_gate.scoring.measure import Measured
-from safe_gate.scoring.snapshot import Snapshot
 from safe_gate.settings.options import Options
+
+if TYPE_CHECKING:
+    from safe_gate.scoring.snapshot import Snapshot
 
 
 def groups_limited(evaluator: Evaluator, every: Mapping[str, Any]) -> Mapping[str, Mapping[str, Any]]:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Literal
 
 from safe_gate.settings.options import Options
@@ -11,30 +11,30 @@ Timeout = Literal["publish_timeout", "fetch_timeout"]
 """The options that limit the time of requests to GitHub."""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False)  # no secret in a traceback
 class Access:
     """What requests to GitHub are sent with. `seconds` is the value of `timeout`; all with the same one share it."""
 
-    token: str = field(repr=False)
+    token: str
     ca_bundle: str
     timeout: Timeout
     seconds: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Sinks:
     """Where the events of a run go, each "" for nowhere, and what they are sent with."""
 
     file: str
-    webhook: str = field(repr=False)
-    otlp: str = field(repr=False)
-    secret: str = field(repr=False)
+    webhook: str
+    otlp: str
+    secret: str
     ca_bundle: str
     with_text: bool
     timeout: float
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True, slots=True, repr=False, eq=False)
 class Publishing:
     """What a run publishes, and where. `comment` is the mode of the comment, `author` the account that posts it.
 

@@ -11,6 +11,7 @@ from safe_gate.core.model import JsonObject, Judgement, Untrusted
 from safe_gate.core.problems import number
 from safe_gate.core.report import Report
 from safe_gate.evaluators import parts_of
+from safe_gate.evaluators.results import CaseResult, numbers_of, results_of
 from safe_gate.render.untrusted import plain, quoted
 
 VERDICT = "safe.gate.verdict"
@@ -41,15 +42,17 @@ class Event(NamedTuple):
     """Something that is sent to sinks, in no particular format.
 
     `subject` is a case or a batch in words that act nowhere, "" for the run; `batch` is that of a case. `status` is
-    pass or fail for a case, the verdict for the run.
+    pass or fail for a case, the verdict for the run. `commit` is the judged one, for the run alone.
     """
 
     type: str
     subject: str
+    time: str
     data: JsonObject
     evaluations: tuple[Evaluation, ...]
     batch: str = ""
     status: str = ""
+    commit: str = ""
 
 
 Stream = Callable[[], Iterator[Event]]
@@ -63,24 +66,26 @@ def of_run(report: Report, run: Run, *, with_text: bool) -> Iterator[Event]:
     """
     timestamp = report.generated_at
     for evaluator, part in parts_of(report.parts):
-        for result in part["results"]:
-            yield _of_case(evaluator, part, result, timestamp, with_text=with_text)
+        for result in results_of(evaluator, part):
+            yield _of_case(part, result, timestamp, with_text=with_text)
         for one in evaluator.batch_events(part):
             rate, batch = Evaluation(f"{evaluator.name}.pass_rate", score=one.pass_rate), _shown(one.batch)
-            yield Event(one.type, batch, {**one.data, "timestamp": timestamp}, (rate,), batch=batch)
+            yield Event(one.type, batch, timestamp, {**one.data, "timestamp": timestamp}, (rate,), batch=batch)
     yield _of_verdict(report, run, timestamp)
 
 
-def _of_case(evaluator: Evaluator, part: JsonObject, result: JsonObject, timestamp: str, *, with_text: bool) -> Event:
-    judgements = tuple(evaluator.judgements(part, result))
-    type_, data = evaluator.result_event(result, judgements, with_text=with_text)
+def _of_case(part: JsonObject, result: CaseResult, timestamp: str, *, with_text: bool) -> Event:
+    evaluator, entry = result
+    judgements = tuple(evaluator.judgements(part, entry))
+    type_, data = evaluator.result_event(entry, judgements, with_text=with_text)
     return Event(
         type_,
-        _shown(result[evaluator.id_key]),
+        _shown(result.id),
+        timestamp,
         {**data, "timestamp": timestamp},
         tuple(_evaluation(evaluator, one, with_text=with_text) for one in judgements),
-        batch=_shown(evaluator.batch_of(result)),
-        status="pass" if evaluator.outcome(result).passed else "fail",
+        batch=_shown(result.batch),
+        status="pass" if evaluator.outcome(entry).passed else "fail",
     )
 
 
@@ -94,10 +99,7 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
     data: dict[str, Any] = {
         "verdict": verdict,
         "rules": [rule.to_json() for rule in report.rules],
-        "summaries": {
-            one.name: {key: value for key, value in part["summary"].items() if isinstance(value, int | float)}
-            for one, part in parts_of(report.parts)
-        },
+        "summaries": {one.name: numbers_of(part) for one, part in parts_of(report.parts)},
         "problems": number(report.problems),
         "gate": run.gate,
         "repository": run.repository,
@@ -108,7 +110,8 @@ def _of_verdict(report: Report, run: Run, timestamp: str) -> Event:
         "timestamp": timestamp,
     }
     why = "; ".join(rule.message for rule in report.broken())[:_LONGEST]
-    return Event(VERDICT, "", data, (Evaluation("safe_gate.verdict", verdict, None, why),), status=verdict)
+    judged = Evaluation("safe_gate.verdict", verdict, None, why)
+    return Event(VERDICT, "", timestamp, data, (judged,), status=verdict, commit=report.provenance.commit)
 
 
 def _shown(name: str) -> str:
@@ -128,7 +131,7 @@ def cloud_events(events: Iterator[Event], run: Run) -> Iterator[dict[str, Any]]:
             "source": run.source,
             "type": event.type,
             **({"subject": event.subject} if event.subject else {}),
-            "time": event.data["timestamp"],
+            "time": event.time,
             "datacontenttype": "application/json",
             "data": event.data,
         }

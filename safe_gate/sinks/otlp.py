@@ -18,7 +18,7 @@ from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.settings.publishing import Sinks
 from safe_gate.sinks import SinkError, Timer, _http
-from safe_gate.sinks.events import Evaluation, Event, Run, Stream
+from safe_gate.sinks.events import VERDICT, Evaluation, Event, Run, Stream
 
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs import ReadableLogRecord
@@ -79,7 +79,7 @@ def _records(stream: Stream, run: Run) -> Iterator[ReadableLogRecord]:
     resource = resource.merge(OTELResourceDetector().detect())  # the user's own words stand
     scope = InstrumentationScope("safe-gate", __version__)
     for event in stream():
-        time = int(datetime.fromisoformat(event.data["timestamp"]).timestamp()) * 1_000_000_000
+        time = int(datetime.fromisoformat(event.time).timestamp()) * 1_000_000_000
         for one in event.evaluations:
             record = LogRecord(
                 timestamp=time, observed_timestamp=time, attributes=_attributes(event, one), event_name=_NAME
@@ -101,10 +101,9 @@ def _attributes(event: Event, one: Evaluation) -> dict[str, Any]:
 
 
 def _test(event: Event) -> JsonObject:
-    if "verdict" in event.data:
-        commit = event.data["commit"]
+    if event.type == VERDICT:
         status = {"test.suite.run.status": _RUN_STATUS[event.status]}
-        return {**status, **({"vcs.ref.head.revision": commit} if commit else {})}
+        return {**status, **({"vcs.ref.head.revision": event.commit} if event.commit else {})}
     if event.status:
         return {"test.case.name": event.subject, "test.case.result.status": event.status}
     return {}

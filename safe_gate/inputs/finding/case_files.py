@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
+from typing import NamedTuple
 
 from safe_gate.core.evaluator import Evaluator
 from safe_gate.core.given import Documents
@@ -30,8 +31,7 @@ def settings() -> Iterator[tuple[str, str]]:
             yield one.rule_files.setting, ".json"
 
 
-@dataclass(frozen=True, slots=True)
-class CaseFiles:
+class CaseFiles(NamedTuple):
     """The files of an evaluator's cases that patterns name below `root`, and how they are read.
 
     `outputs` and `folder` are those of documents. `ours` are the paths of other files, which a glob of documents skips.
@@ -95,7 +95,7 @@ def narrowed(options: Options, root: Path) -> Options:
         patterns: tuple[str, ...] = getattr(options, setting)
         if setting in documented:
             files = of(documented[setting], options, root)
-            left[setting] = tuple(one for one in patterns if expanded(replace(files, patterns=(one,))).paths)
+            left[setting] = tuple(one for one in patterns if expanded(files._replace(patterns=(one,))).paths)
         else:
             left[setting] = tuple(one for one in patterns if expansion.expand([one], root=root)[0])
     return replace(options, **left)  # type: ignore[arg-type]

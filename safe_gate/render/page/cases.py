@@ -31,7 +31,7 @@ def about(report: Report, recorded: Recorded) -> dict[str, Any]:
         ],
         "compared": any(is_compared(report, name) for name in EVALUATORS),
         "texts": bool(recorded.now),
-        "withheld": report.provenance.policy["text"] == "none",
+        "withheld": report.provenance.withholds_texts,
     }
 
 
