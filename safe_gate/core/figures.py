@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from decimal import ROUND_HALF_UP, Decimal
-from fractions import Fraction
 from itertools import islice
 from typing import Generic, Protocol, Self, TypeVar
 
@@ -42,7 +41,7 @@ class ExactSum:
         >>> (ExactSum.of(0.1, 0.2) + ExactSum.of(0.3)).mean()
         0.2
         """
-        return float(Fraction(self.scaled, self.count << _SCALE)) if self.count else 0.0
+        return self.scaled / (self.count << _SCALE) if self.count else 0.0  # Python divides whole numbers exactly
 
 
 def share(part: int, whole: int) -> float:

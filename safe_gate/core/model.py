@@ -99,8 +99,7 @@ class Config(NamedTuple):
     locate: Callable[[str, PathKind], Located] = lambda path, _: Located(path)
 
 
-@dataclass(frozen=True, slots=True)
-class InputFile:
+class InputFile(NamedTuple):
     """A file that was read, with the SHA-256 of its bytes; `kind` is the schema that its content fits."""
 
     path: str
@@ -108,8 +107,7 @@ class InputFile:
     kind: str
 
 
-@dataclass(frozen=True, slots=True)
-class Origin:
+class Origin(NamedTuple):
     """Where a result comes from, as far as it is known; no part of the result itself.
 
     `repository` is the repository's address, `folder` the working folder's path in it, `commit` the

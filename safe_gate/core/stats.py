@@ -12,7 +12,6 @@ import math
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Sequence
 from decimal import Decimal
-from fractions import Fraction
 
 _Z = 1.959963984540054  # the 97.5th percentile of the normal distribution: 95 % two-sided
 
@@ -137,6 +136,8 @@ def sign_flip(differences: Iterable[float]) -> float:
     affordable = int(_WORK / (max(16, len(changed)) ** 2 * math.fsum(map(abs, changed))))  # 16: for memory
     if affordable < 1:
         return _hoeffding(changed)
+    from fractions import Fraction
+
     unit = math.lcm(*(Fraction(size).limit_denominator(_LARGEST_DENOMINATOR).denominator for size in sizes))
     if unit > affordable and affordable < _LEAST_STEPS:
         return _hoeffding(changed)
@@ -219,6 +220,8 @@ def least_net(cases: int, min_drop: float, least_cases: int = LEAST_CASES) -> in
     >>> least_net(20, 0.02), least_net(100, 0.07), least_net(201, 0.02)
     (3, 7, 5)
     """
+    from fractions import Fraction
+
     return max(1, least_cases, math.ceil(Fraction(str(min_drop)) * cases))
 
 

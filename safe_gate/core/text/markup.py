@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import re
 from functools import cache
-from html import unescape
 
 from safe_gate.core.patterns import later
 from safe_gate.core.text.characters import uniform
@@ -54,6 +53,8 @@ def markup_at(text: str, start: int) -> tuple[int, str, str] | None:
         return found.end(), "\n", "\n"
     if not found["entity"]:
         return found.end(), "", ""
+    from html import unescape  # with the names of all entities
+
     meant = unescape(found[0])
     return (found.end(), *uniform(meant)) if len(meant) <= _LONGEST_MEANT else None
 

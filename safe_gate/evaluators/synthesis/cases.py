@@ -129,10 +129,10 @@ def misfit(case: Case, rules: Rules) -> Problem | None:
 
 def unserved(total: Totals, rules: Rules) -> Iterator[Problem]:
     """Yield a problem for each check that cases ask for and no rule serves: nobody earned it."""
-    looked = {rule.group for rule in rules.all}
     for name in dict.fromkeys(check for check, _ in total.verdicts):
         check = rules.checks.get(name)
-        if check and looked.isdisjoint(check.applies or (*check.favour, *check.against)):
+        groups = (check.applies or (*check.favour, *check.against)) if check else ()
+        if check and not any(rule.group in groups for rule in rules.all):
             asked = " or ".join(check.applies) or name  # a check that never applies always passes
             words = f"leave no rule of {asked} that counts, and cases ask for {name}"
             advice = "leave one, or take the check out of the cases"

@@ -116,14 +116,17 @@ def rules(
     checks = {name: one[SPEC] for name, one in SHIPPED.items() if SPEC in one} if profile == SPEC else dict(SHIPPED)
     checks |= definitions.defined(own)
     ready = Known(Automata(known.network, known.unnamed, known.steps), known.phrases) if known else None
-    shelves: dict[tuple[str, bool], list[Rule]] = {(one, late): [] for late in (False, True) for one in FIELDS}
-    for pack in packs:
-        for rule in pack["rules"]:
-            if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
-                shelves[pack["field"], pack["group"] in LATE].append(Rule.of(rule, pack))
+
+    def shelf(field: str, *, is_late: bool) -> Iterator[Rule]:
+        for pack in packs:
+            if (pack["field"], pack["group"] in LATE) == (field, is_late):
+                for rule in pack["rules"]:
+                    if "pattern" not in rule and _counts(rule, pack["group"], profile, sensitivity):
+                        yield Rule.of(rule, pack)
+
     return Rules(
-        books={field: Book(shelves[field, False], named, spelling, ready, field) for field in FIELDS},
-        late={field: Book(shelves[field, True], named, spelling, is_late=True) for field in FIELDS},
+        books={field: Book(shelf(field, is_late=False), named, spelling, ready, field) for field in FIELDS},
+        late={field: Book(shelf(field, is_late=True), named, spelling, is_late=True) for field in FIELDS},
         patterns=tuple(_patterns(pack, data) for pack in packs if _has_patterns(pack)),
         spelling=spelling,
         languages=_languages(data),

@@ -110,7 +110,7 @@ def name_of(context: Sequence[str]) -> str:
 
 def _inlined(phrase: str, classes: Mapping[str, Sequence[str]]) -> str:
     """Return a phrase with some classes replaced by their members."""
-    for _ in range(8 if classes else 0):
+    for _ in range(8 if classes and "{" in phrase else 0):
         if not any(name in classes for name in _CLASS.findall(phrase)):
             break
         phrase = _CLASS.sub(lambda c: "(" + "|".join(classes[c[1]]) + ")" if c[1] in classes else c[0], phrase)
@@ -139,7 +139,7 @@ class Book:
 
     def __init__(
         self,
-        rules: Sequence[Rule],
+        rules: Iterable[Rule],
         classes: Classes,
         spelling: Spelling,
         known: Known | None = None,
@@ -148,12 +148,20 @@ class Book:
         is_late: bool = False,
     ) -> None:
         """Compile what is not `known`, `is_late` at the first text. Raises ValueError naming an illegible rule."""
-        self.rules = tuple(rules)
+        self._given = rules
         self._classes, self.spelling, self._known, self._field = classes, spelling, known, field
         self._contexts: dict[tuple[str, ...], Automaton] = {}
         self._conditions: dict[Rule, _Conditions] = {}
-        self._rules = [rule for rule in rules for _ in rule.phrases]
         _ = is_late or self._automata
+
+    @cached_property
+    def rules(self) -> tuple[Rule, ...]:
+        """The rules, `is_late` made when they are first needed."""
+        return tuple(self._given)
+
+    @cached_property
+    def _rules(self) -> Sequence[Rule]:
+        return [rule for rule in self.rules for _ in rule.phrases]
 
     @cached_property
     def _automata(self) -> list[Automaton]:
