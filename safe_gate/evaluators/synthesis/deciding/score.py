@@ -186,7 +186,7 @@ def score_case(case: Case, rules: Rules) -> Result:
     `spec` judges it all the same; the specification knows no languages.
     """
     turn = Turn(case.user, case.assistant, rules)
-    language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
+    language = {field: rules.languages.language(text) for field, text in turn.texts.items()}
     checks = {
         name: _not_judged(check, rules)
         if rules.by_clause and is_foreign(check.reads, language)
