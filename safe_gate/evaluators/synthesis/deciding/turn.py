@@ -172,10 +172,10 @@ class Turn:
 
     def _shorter(self, live: Sequence[Match], longest: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
-        counts = set(longest)
+        counts = {id(match) for match in longest}
         of_clause = {(match.rule.group, match.clause): match for match in kept}
         for match in live:
-            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
+            if id(match) not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
                 longer = overlapping(match, longest)
                 if longer.rule is match.rule:  # nor is the same rule on fewer words
                     continue

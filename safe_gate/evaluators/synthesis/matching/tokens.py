@@ -13,7 +13,6 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from operator import add
 from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
@@ -139,17 +138,16 @@ class Reading:
 
     @cached_property
     def _counted(self) -> tuple[Sequence[int], Sequence[int]]:
-        """How many tokens stand before each part, and where it starts in the text."""
-        lengths = accumulate(map(len, self._typed), initial=0)
-        return [*accumulate(map(len, self._parts), initial=0)], [*map(add, lengths, range(len(self._typed) + 1))]
+        """How many tokens stand before each part, and how many characters besides blanks."""
+        return [*accumulate(map(len, self._parts), initial=0)], [*accumulate(map(len, self._typed), initial=0)]
 
     def _place(self, at: int, side: int) -> int:
         """Return where a token starts, or on the other `side` ends, in the text."""
-        counts, starts = self._counted
+        counts, lengths = self._counted
         if self._gone:
             at += bisect_right(self._gone, at)
         number = bisect_right(counts, at) - 1
-        return starts[number] + self._places(number)[2 * (at - counts[number]) + side]
+        return lengths[number] + number + self._places(number)[2 * (at - counts[number]) + side]
 
     def span(self, sentence: Sentence, first: int, end: int) -> tuple[int, int]:
         """Return where the tokens of a sentence from `first` to before `end` stand in the text."""
@@ -169,9 +167,10 @@ class Reading:
     @property
     def may_be_long(self) -> bool:
         """Tell whether a sentence may have more characters than `LONGEST_SENTENCE`, by the parts it is in."""
-        counts, starts = self._counted
+        counts, lengths = self._counted
         parts = [0, *(bisect_right(counts, end) - 1 for end in self.ends)]
-        return any(starts[last + 1] - starts[first] > LONGEST_SENTENCE for first, last in pairwise(parts))
+        longest = max(lengths[last + 1] + last + 1 - lengths[first] - first for first, last in pairwise(parts))
+        return longest > LONGEST_SENTENCE
 
     def without(self, ends: Sequence[int]) -> Reading:
         """Return the reading, which has all its tokens, without some."""
