@@ -184,12 +184,14 @@ class Hit(NamedTuple):
 
     def as_json(self) -> dict[str, Any]:
         """Return the hit in the shape of the report (`schemas/report.schema.json`)."""
-        return {
-            **self.as_quote(),
-            **({"learned": list(self.learned)} if self.learned else {}),
-            **({"by": self.by} if self.by else {}),
-            **({"words": self.words} if self.words else {}),
-        }
+        found = self.as_quote()
+        if self.learned:
+            found["learned"] = list(self.learned)
+        if self.by:
+            found["by"] = self.by
+        if self.words:
+            found["words"] = self.words
+        return found
 
     def as_quote(self) -> dict[str, Any]:
         """Return what matched, where and by which rule, as events and lines of cases have it."""

@@ -7,7 +7,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import accumulate, pairwise
+from itertools import accumulate, chain, islice, pairwise
 
 from safe_gate.core.text.sentences import quotations, sentences
 from safe_gate.core.text.similarity import WORD
@@ -48,6 +48,11 @@ class Normalised:
         return self.text.strip().casefold()
 
     @cached_property
+    def typed(self) -> Sequence[str]:
+        """What stands between two blanks of `text`."""
+        return self.text.split(" ")
+
+    @cached_property
     def sentences(self) -> tuple[tuple[int, int], ...]:
         """The sentences of `text` as spans, in order; one of more than 1,000 characters is cut."""
         return tuple(sentences(self.text)) or ((0, 0),)
@@ -64,8 +69,22 @@ class Normalised:
         found = tuple(quotations(self.text)) if '"' in self.text else ()
         if not found:
             return ()
-        outside = len(WORD.findall(self.text)) - sum(len(WORD.findall(self.text, *span)) for span in found)
-        return found if outside > 1 else ()
+        gaps = pairwise((0, *chain.from_iterable(found), len(self.text)))
+        outside = chain.from_iterable(WORD.finditer(self.text, *gap) for gap in islice(gaps, 0, None, 2))
+        return found if len([*islice(outside, 2)]) > 1 else ()
+
+    def is_quoted(self, start: int, end: int) -> bool:
+        """Tell whether a span of `text` lies inside of a quotation."""
+        first, last = self._quotes
+        if not 0 <= first < start or last < end:
+            return False
+        index = bisect_right(self.quotations, (start, 0)) - 1
+        return index >= 0 and end < self.quotations[index][1]
+
+    @cached_property
+    def _quotes(self) -> tuple[int, int]:
+        """The places of the first and the last double quote in `text`, -1 without one."""
+        return self.text.find('"'), self.text.rfind('"')
 
     @cached_property
     def encoded(self) -> bytes:

@@ -22,8 +22,7 @@ _SIGNS = (
 )
 # The class is spelt once, for it takes milliseconds to compile; possessive, so that this stays linear.
 _PLAIN = rf"(?![ \n])(?:[ \n]?{_SIGNS}++)++"
-_PLAIN_LATIN = re.compile(r"(?![ \n])(?:[ \n]?[!-)+-^a-z{-}\xa1-\xaa\xac\xae-\xb3\xb5-\xba\xbc-\xff]++)++")
-_SEVERAL_BLANKS = re.compile("[ \n]{2,}")
+_TO_SHORTEN = re.compile(r"[ \n]{2,}|(?<!\*)\*++")
 _BLANKS = re.compile(rf"\s{{1,{LONGEST_SEGMENT}}}")
 
 
@@ -38,16 +37,8 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     ASCII letters, and in a text that is mostly of such words. There a word loses its diacritics, too, if
     that makes it one of the words of `known`: in lower case, without apostrophes.
     """
-    straight = text
-    if not text.isascii():
-        for typed, plain in STRAIGHT:
-            straight = straight.replace(typed, plain)
-    may_be_markup = "<" in text or "&" in text or "\\" in text or "](" in text
-    if not may_be_markup and _is_plain(straight) and not goes_on(straight):
-        identity = range(len(text) + 1)
-        return in_latin(Normalised(text, straight, identity[:-1], identity[1:]), known)
-    if not may_be_markup and _is_plain(single := _SEVERAL_BLANKS.sub(_single, straight)) and not goes_on(straight):
-        return in_latin(Normalised(text, single, *_around_blanks(straight)), known)
+    if found := _nearly_plain(text):
+        return in_latin(found, known)
     original, text = text, unwrapped(unescaped(uncommented(text)))
     out: list[str] = []  # plain runs, which end in no blank, and single characters
     starts, ends = array("I"), array("I")  # a list takes ten times the memory
@@ -86,29 +77,54 @@ def normalise(text: str, known: Container[str] = frozenset()) -> Normalised:
     return in_latin(Normalised(original, "".join(out), starts, ends), known)
 
 
-def _single(blanks: re.Match[str]) -> str:
-    return "\n" if "\n" in blanks[0] else " "
+def _nearly_plain(text: str) -> Normalised | None:
+    """Return a text normalised that has only quotes, blanks and asterisks to change, as most have; else None."""
+    straight = text
+    if not text.isascii():
+        for typed, plain in STRAIGHT:
+            straight = straight.replace(typed, plain)
+    may_be_markup = "<" in text or "&" in text or "\\" in text or "](" in text
+    if may_be_markup or goes_on(straight):
+        return None
+    if _is_plain(straight):
+        identity = range(len(text) + 1)
+        return Normalised(text, straight, identity[:-1], identity[1:])
+    short, starts, ends = _shortened(straight)
+    return Normalised(text, short, starts, ends) if _is_plain(short.replace("*", "-")) else None
 
 
-def _around_blanks(text: str) -> tuple[Sequence[int], Sequence[int]]:
-    """Return where the characters of a text start and end that has single blanks in place of several."""
+def _shortened(text: str) -> tuple[str, Sequence[int], Sequence[int]]:
+    """Return a text with single blanks and without asterisks around words, and where its characters start and end."""
+    pieces: list[str] = []
     starts, ends = array("I"), array("I")
     position = 0
-    for blanks in _SEVERAL_BLANKS.finditer(text):
-        starts.extend(_counting(position, blanks.start() + 1))
-        ends.extend(_counting(position + 1, blanks.start() + 1))
-        position = blanks.end()
-        ends.append(position)
+    for found in _TO_SHORTEN.finditer(text):
+        start, end = found.span()
+        starts.extend(_counting(position, start))
+        ends.extend(_counting(position + 1, start + 1))
+        pieces.append(text[position:start])
+        if text[start] != "*":
+            pieces.append("\n" if "\n" in found[0] else " ")
+            starts.append(start)
+            ends.append(end)
+        elif not _is_markup("*", text[start - 1 : start], text[end : end + 1]):
+            pieces.append("*")
+            starts.append(end - 1)
+            ends.append(end)
+        position = end
     starts.extend(_counting(position, len(text)))
     ends.extend(_counting(position + 1, len(text) + 1))
-    return starts, ends
+    return "".join((*pieces, text[position:])), starts, ends
 
 
 def _is_plain(text: str) -> bool:
     """Tell whether normalising would not change a text, wrapped lines aside."""
-    return bool(
-        _PLAIN_LATIN.fullmatch(text.replace("\u2014", "-")) or (not text.isascii() and _plain().fullmatch(text))
-    )
+    if not text.isascii() and not (text := text.replace("\u2014", "-")).isascii():
+        return _plain().fullmatch(text) is not None
+    # Of ASCII, searches tell it in a tenth of the time of the pattern.
+    lines = text.replace("\n", " ")
+    is_apart = lines[:1] not in ("", " ") and lines[-1] != " " and "  " not in lines
+    return is_apart and lines.isprintable() and not ("*" in text or "_" in text or "`" in text or "~" in text)
 
 
 @cache

@@ -5,15 +5,13 @@ from __future__ import annotations
 import math
 import re
 from collections import Counter
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain, pairwise
 from operator import mul
 from typing import Any
 
-from safe_gate.core.text.characters import LONGEST_SEGMENT
+from safe_gate.core.text.kept import Kept
 
-_MOST_PARTS = 8_000
-_LONGEST_PART, _BLANK = 100_000, re.compile(r"\s")
 WORD = re.compile(r"[^\W_]+(?:'[^\W_]+)*")
 
 
@@ -23,33 +21,15 @@ def words(text: str) -> list[str]:
     >>> words("I don't know: 2 of us?")
     ['i', "don't", 'know', '2', 'of', 'us']
     """
-    return [*chain.from_iterable(map(_WORDS.__getitem__, text.split(" ")))]
+    return _words(text.split(" "))
 
 
-class _Words(dict[str, tuple[str, ...]]):
-    """The words of what stands between two blanks. Holds what was asked for, up to a bound."""
-
-    def __missing__(self, part: str) -> tuple[str, ...]:
-        found = tuple(WORD.findall(part.lower()))
-        if len(part) <= LONGEST_SEGMENT:
-            if len(self) >= _MOST_PARTS:
-                self.clear()
-            self[part] = found
-        return found
+def _words(typed: Iterable[str]) -> list[str]:
+    return [*chain.from_iterable(map(_WORDS.__getitem__, typed))]
 
 
-_WORDS = _Words()
-
-
-def parts(text: str) -> Iterator[str]:
-    """Yield a text in parts that end at blanks: a list of all its words takes ten times its room."""
-    start = 0
-    while len(text) - start > _LONGEST_PART:
-        blank = _BLANK.search(text, start + _LONGEST_PART)
-        end = blank.start() if blank else len(text)
-        yield text[start:end]
-        start = end
-    yield text[start:]
+_WORDS = Kept[Sequence[str]](lambda typed: WORD.findall(typed.lower()))
+"""The words of what stands between two blanks."""
 
 
 def similarity(first: str, second: str) -> float:
@@ -61,8 +41,14 @@ def similarity(first: str, second: str) -> float:
     >>> similarity("the exam", "the exam"), similarity("the exam", "")
     (1.0, 0.0)
     """
-    a, b = _ngram_counts(first), _ngram_counts(second)
-    dot = sum(a[ngram] * b[ngram] for ngram in a.keys() & b.keys())
+    return likeness(first.split(" "), second.split(" "))
+
+
+def likeness(first: Iterable[str], second: Iterable[str]) -> float:
+    """Return the `similarity` of two texts, given as what stands between their blanks."""
+    a, b = _ngram_counts(_words(first)), _ngram_counts(_words(second))
+    common = a.keys() & b.keys()
+    dot = sum(map(mul, map(a.__getitem__, common), map(b.__getitem__, common)))
     return dot / math.sqrt(_norm(a) * _norm(b)) if dot else 0.0
 
 
@@ -70,14 +56,5 @@ def _norm(counts: Mapping[Any, int]) -> int:
     return sum(map(mul, counts.values(), counts.values()))
 
 
-def _ngram_counts(text: str) -> Counter[str | tuple[str, str]]:
-    if len(text) <= _LONGEST_PART:
-        tokens = words(text)
-        return Counter(chain(tokens, pairwise(tokens)))
-    counts: Counter[str | tuple[str, str]] = Counter()
-    before: list[str] = []
-    for part in parts(text):
-        tokens = words(part)
-        counts.update(chain(tokens, pairwise(before + tokens)))
-        before = tokens[-1:] or before
-    return counts
+def _ngram_counts(words: Sequence[str]) -> Counter[str | tuple[str, str]]:
+    return Counter(chain(words, pairwise(words)))

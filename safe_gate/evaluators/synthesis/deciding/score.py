@@ -65,7 +65,11 @@ class Case:
 
     def given(self) -> dict[str, Any]:
         """Return the digest of the message, and of what a conversation has before it."""
-        return {"user": digest(self.user), "before": self.talk.before or None if self.talk else None}
+        return {"user": digest(self.user), "before": self._before}
+
+    @property
+    def _before(self) -> Any:
+        return self.talk.before or None if self.talk else None
 
     def asks(self) -> dict[str, Any]:
         """Return what is asked of the reply, in no order of its own: two cases that ask the same are alike."""
@@ -82,7 +86,7 @@ class Case:
 
     def digests(self) -> dict[str, str]:
         """Return the digests that tell whether the case, and whether its reply, is the same in another run."""
-        asked = {**self.asks(), "before": self.given()["before"]}
+        asked = {**self.asks(), "before": self._before}
         known = {name: value for name, value in asked.items() if value is not None}  # few cases have all
         return {"case": digest({"user": self.user, **known}), "output": digest(self.assistant)}
 
@@ -186,7 +190,7 @@ def score_case(case: Case, rules: Rules) -> Result:
     `spec` judges it all the same; the specification knows no languages.
     """
     turn = Turn(case.user, case.assistant, rules)
-    language = {field: rules.languages.language(text.text) for field, text in turn.texts.items()}
+    language = {field: rules.languages.language(text) for field, text in turn.texts.items()}
     checks = {
         name: _not_judged(check, rules)
         if rules.by_clause and is_foreign(check.reads, language)

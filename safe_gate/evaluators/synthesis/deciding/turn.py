@@ -82,7 +82,7 @@ class Turn:
         self.rules, self.asked_from = rules, asked_from
         self.texts = {"user": normalise(user, rules.words), "assistant": normalise(assistant, rules.words)}
         self._read: dict[str, Reading] = {}
-        self._matches: dict[tuple[str, bool], dict[str, list[Match]]] = {}
+        self._matches: dict[str, Sequence[Match]] = {}
         self._held_of: dict[tuple[str, int], dict[int, Match]] = {}
         self._asked: dict[tuple[str, ...], tuple[str, str]] = {}
 
@@ -98,17 +98,22 @@ class Turn:
 
     def matches(self, group: str) -> Sequence[Match]:
         """Return what the rules of a group match, cancelled or not."""
-        field, is_late = self.rules.fields[group], group in LATE
-        if (field, is_late) not in self._matches:
-            found: dict[str, list[Match]] = {}
-            text, reading = self.texts[field], self.read(field)
-            for match in (self.rules.late if is_late else self.rules.books)[field].matches(text, reading):
-                found.setdefault(match.rule.group, []).append(match)
-            for pack in self.rules.patterns:
-                if pack.field == field:
-                    found.setdefault(pack.group, []).extend(pack.matches(text, reading))
-            self._matches[field, is_late] = found
-        return self._matches[field, is_late].get(group, ())
+        if group not in self._matches:
+            self._look_for(self.rules.fields[group], is_late=group in LATE)
+        return self._matches.setdefault(group, ())
+
+    def _look_for(self, field: str, *, is_late: bool) -> None:
+        """Look for what the rules of a field match, those that are late or all others."""
+        text, reading, rules = self.texts[field], self.read(field), self.rules
+        found: dict[str, list[Match]] = {
+            group: [] for group, of in rules.fields.items() if of == field and (group in LATE) is is_late
+        }
+        for match in (rules.late if is_late else rules.books)[field].matches(text, reading):
+            found[match.rule.group].append(match)
+        for pack in rules.patterns:
+            if pack.field == field and (pack.group in LATE) is is_late:
+                found[pack.group] += pack.matches(text, reading)
+        self._matches |= found
 
     @property
     def shared(self) -> dict[int, set[str]]:
@@ -129,37 +134,45 @@ class Turn:
         Of live matches that overlap, in any of the groups, the longest counts. By clause, the first of a group
         counts for its clause.
         """
-        cancelled: list[Match] = []
-        live: list[Match] = []
-        for match in chain.from_iterable(map(self.matches, groups)):
-            by, words = ("", "") if match.by or not self.rules.by_clause else self._unasked(match, check)
-            (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
-        if not live and not cancelled:
+        every = [*chain.from_iterable(map(self.matches, groups))]
+        if not every:
             return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
+        cancelled = [match for match in every if match.by]
+        live = [match for match in every if not match.by]
+        by_clause = self.rules.by_clause
+        if by_clause and (unasked := [(match, by) for match in live if (by := self._unasked(match, check))[0]]):
+            cancelled += [match._replace(by=by, words=words) for match, (by, words) in unasked]
+            gone = {id(match) for match, _ in unasked}
+            live = [match for match in live if id(match) not in gone]
         kept = longest = resolve_overlaps(live)
-        if self.rules.by_clause:
+        if by_clause and len(kept) > 1:
             kept = list({(match.rule.group, match.clause): match for match in reversed(kept)}.values())[::-1]
         if len(longest) < len(live):
             cancelled += self._shorter(live, longest, kept)
-        by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
+        by_group: dict[str, list[Match]] = {group: [] for group in groups}
+        for match in kept:
+            by_group[match.rule.group].append(match)
         hits = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
 
     def each(self, check: Check, groups: Sequence[str]) -> Found:
         """Return what counts of some groups, overlaps decided within each."""
-        found = [self.found(check, (group,)) for group in groups]
-        return Found(
-            {group: some for one in found for group, some in one.matches.items()},
-            {group: hits for one in found for group, hits in one.hits.items()},
-            tuple(chain.from_iterable(one.cancelled for one in found)),
-        )
+        matches: dict[str, Sequence[Match]] = dict.fromkeys(groups, ())
+        hits: dict[str, tuple[Hit, ...]] = dict.fromkeys(groups, ())
+        cancelled: list[Hit] = []
+        for group in filter(self.matches, groups):
+            found = self.found(check, (group,))
+            matches |= found.matches
+            hits |= found.hits
+            cancelled += found.cancelled
+        return Found(matches, hits, tuple(cancelled))
 
     def _shorter(self, live: Sequence[Match], longest: Sequence[Match], kept: Sequence[Match]) -> Iterator[Match]:
         """Yield the matches that a longer one cancels, and those longer ones of which another counts for the clause."""
-        counts = set(longest)
+        counts = {id(match) for match in longest}
         of_clause = {(match.rule.group, match.clause): match for match in kept}
         for match in live:
-            if match not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
+            if id(match) not in counts and match.rule.origin != "learned":  # a near-synonym that was learned is no news
                 longer = overlapping(match, longest)
                 if longer.rule is match.rule:  # nor is the same rule on fewer words
                     continue
@@ -170,14 +183,16 @@ class Turn:
 
     def _unasked(self, match: Match, check: Check) -> tuple[str, str]:
         """Return the group of messages that keeps a match from counting, and its words, if this message is of one."""
-        here = match.clause[0]
-        if match.rule.group in check.applies:
+        rule, here = match.rule, match.clause[0]
+        if rule.group in check.applies:
             if found := next((group for group in check.not_in if here in self._held(group)), ""):
                 return found, self._words(self._held(found)[here])
-            groups = () if match.rule.is_crisis else check.only_crisis_after
+            groups = () if rule.is_crisis else check.only_crisis_after
         else:
-            groups = tuple(group for group in check.void_after if group not in match.rule.counts_after)
-        groups = (*groups, *match.rule.unless_message)
+            groups = check.void_after
+            if rule.counts_after:
+                groups = tuple(group for group in groups if group not in rule.counts_after)
+        groups = (*groups, *rule.unless_message) if rule.unless_message else groups
         if groups not in self._asked:
             asked = {group: self._held(group, self.asked_from) for group in groups}
             found = next((group for group in groups if asked[group]), "")

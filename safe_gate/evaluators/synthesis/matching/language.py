@@ -10,13 +10,15 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from enum import StrEnum
+from itertools import chain
 from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
 from safe_gate.core.patterns import later
-from safe_gate.core.text.similarity import parts
+from safe_gate.core.text.kept import Kept
+from safe_gate.core.text.normalised import Normalised
 
 
 class Language(StrEnum):
@@ -37,6 +39,7 @@ _BEGIN = later(r"(?:^|\n|\w{3}[.!?]) ?$")  # "Dr." ends no sentence
 _PLENTY = 3  # small words of English leave no doubt, unless they are few of all, or half as many of other languages
 _FEWEST_WORDS = 8  # fewer different ones, without a small word of any language, may be a list or a cry
 _LEAST_SHARE = 0.15  # of words known as English
+_AT_A_GLANCE = Kept[Sequence[str]](lambda typed: typed.lower().split())
 
 
 class Languages(NamedTuple):
@@ -59,15 +62,14 @@ class Languages(NamedTuple):
         english = frozenset(data["english"].split()) - shared
         return cls(english, other, frozenset(data["loans"].split()), vocabulary - english - shared, shared)
 
-    def language(self, text: str) -> Language:
-        """Return the language of a normalised text."""
+    def language(self, normalised: Normalised) -> Language:
+        """Return the language of a text."""
+        text = normalised.text
         if not text.isascii():
             foreign = _foreign_letters(text)
             if foreign > 1 and foreign > len(re.findall(_LATIN_LETTER, text)):
                 return Language.OTHER
-        at_a_glance = set[str]()
-        for part in parts(text):
-            at_a_glance.update(part.lower().split())
+        at_a_glance = set(chain.from_iterable(map(_AT_A_GLANCE.__getitem__, normalised.typed)))
         least = max(_PLENTY, _LEAST_SHARE * len(at_a_glance), 2 * len(self.other & at_a_glance))
         if len(self.english & at_a_glance) >= least:
             return Language.ENGLISH

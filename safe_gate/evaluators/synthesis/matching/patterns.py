@@ -18,7 +18,7 @@ import re2
 from safe_gate.core.model import JsonObject
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.sentences import asks
-from safe_gate.evaluators.synthesis.matching.rules import Match, Rule, is_inside
+from safe_gate.evaluators.synthesis.matching.rules import Match, Rule
 from safe_gate.evaluators.synthesis.matching.tokens import Reading
 
 # What is spelt out in a pattern and typed in more than one way: a blank, and an apostrophe that many leave out.
@@ -193,7 +193,7 @@ def _starts_clause(before: str) -> bool:
 
 def _cancelled_by(one: _Pattern, text: Normalised, span: tuple[int, int], start: int, end: int) -> tuple[str, str]:
     """Return what cancels a match in the sentence `text[start:end]`, and by which words; empty if nothing does."""
-    if not one.rule.quoted and is_inside(span, text.quotations):
+    if not one.rule.quoted and text.is_quoted(*span):
         return "quotation", ""
     before = text.text[start : span[0]]
     for name, pattern in one.cancelled_by:

@@ -11,7 +11,7 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from itertools import chain
+from itertools import chain, pairwise
 from operator import attrgetter
 from typing import NamedTuple
 
@@ -151,7 +151,7 @@ class Book:
         self._given = rules
         self._classes, self.spelling, self._known, self._field = classes, spelling, known, field
         self._contexts: dict[tuple[str, ...], Automaton] = {}
-        self._conditions: dict[Rule, _Conditions] = {}
+        self._conditions: dict[Rule, _Conditions | None] = {}
         _ = is_late or self._automata
 
     @cached_property
@@ -188,25 +188,25 @@ class Book:
         found_in = self._find(reading.words)
         if not found_in:
             return
-        quotations = text.quotations
-        numbers = [reading.number(start) for _, start, _ in found_in]
-        sentences = {number: reading.sentence(number) for number in numbers}
+        numbers = [*map(reading.number, [start for _, start, _ in found_in])]
+        sentences = {number: reading.sentence(number) for number in {*numbers}}
         wordings = self._wordings(text, reading, sentences)
         seen: set[tuple[str, int | str, int]] = set()
         for number, (phrase, start, end) in zip(numbers, found_in, strict=True):
             rule, sentence = self._rules[phrase], sentences[number]
             at, last = start - sentence.first, end - sentence.first
             told = rule.id, wordings.get(number, number), at
-            asks = rule.question is None or rule.question == ("?" in sentence.words[last - 1 :])
-            conditions = self._conditions.get(rule) or self._conditions_of(rule)
-            if told in seen or not asks or not conditions.stand(sentence.words, at, last):
+            if told in seen or (rule.question is not None and rule.question != ("?" in sentence.words[last - 1 :])):
+                continue
+            conditions = self._conditions[rule] if rule in self._conditions else self._conditions_of(rule)
+            if conditions and not conditions.stand(sentence.words, at, last):
                 continue
             seen.add(told)
             span = reading.span(sentence, at, min(last, at + LONGEST_EVIDENCE))
             by, words = "", ""
-            if quotations and not rule.quoted and is_inside(span, quotations):
+            if not rule.quoted and text.is_quoted(*span):
                 by = "quotation"
-            elif beside := conditions.cancel(sentence, at, last):
+            elif conditions and (beside := conditions.cancel(sentence, at, last)):
                 by, other = beside
                 words = text.text[slice(*reading.span(sentence, other.start, other.end))]
             yield Match(rule, *span, (number, sentence.clause(at)), by, words)
@@ -221,10 +221,10 @@ class Book:
         found = [one.find(words) for one in self._automata]
         return found[0] if len(found) == 1 else sorted(chain.from_iterable(found), key=attrgetter("start"))
 
-    def _conditions_of(self, rule: Rule) -> _Conditions:
+    def _conditions_of(self, rule: Rule) -> _Conditions | None:
         names = tuple((name, self._context((phrase,))) for name, phrase in rule.cancelled_by)
-        found = _Conditions(names, *(self._context(getattr(rule, name)) for name in CONTEXTS))
-        self._conditions[rule] = found
+        every = _Conditions(names, *(self._context(getattr(rule, name)) for name in CONTEXTS))
+        found = self._conditions[rule] = every if any(every) else None
         return found
 
     def _context(self, phrases: tuple[str, ...]) -> Automaton | None:
@@ -324,8 +324,8 @@ def _words(text: str) -> list[str]:
 
 def resolve_overlaps(matches: Iterable[Match]) -> list[Match]:
     """Return the matches in reading order; where they overlap the longest stays, then the first, then the lower id."""
-    ranked = [*matches]
-    if len(ranked) < 2:
+    ranked = sorted(matches, key=lambda m: m.start)
+    if all(match.end <= after.start for match, after in pairwise(ranked)):
         return ranked
     ranked.sort(key=lambda m: (m.start - m.end, m.start, m.rule.id))
     taken = bytearray(max(match.end for match in ranked))
@@ -342,9 +342,3 @@ def overlapping(match: Match, kept: Sequence[Match]) -> Match:
     first = bisect_right(kept, match.start, key=lambda m: m.end)
     end = bisect_left(kept, match.end, key=lambda m: m.start)
     return max(kept[first:end], key=lambda m: m.end - m.start)
-
-
-def is_inside(span: tuple[int, int], quotations: Sequence[tuple[int, int]]) -> bool:
-    """Tell whether a span lies inside of one of the quotations of a text."""
-    index = bisect_right(quotations, (span[0], 0)) - 1
-    return index >= 0 and span[1] < quotations[index][1]

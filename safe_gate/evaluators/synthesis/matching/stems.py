@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence, Set
+from collections.abc import Iterable, Iterator, Sequence, Set
 from itertools import compress
 
-_MOST_KEPT, _LONGEST_KEPT = 8_000, 40
+from safe_gate.core.text.kept import Kept
 
 FUNCTION_WORDS = frozenset(
     "the a an of to in and or but if so as at by for from with on off out up down that this these those it is am are "
@@ -22,22 +22,6 @@ _STOP = frozenset(
     "every both few please thanks thank maybe perhaps having doing either neither whether yet around through "
     "between under".split()
 )
-
-
-class _Kept(dict[str, str]):
-    """What a function returns for words. Holds what was asked for, up to a bound."""
-
-    def __init__(self, function: Callable[[str], str]) -> None:
-        super().__init__()
-        self._function = function
-
-    def __missing__(self, word: str) -> str:
-        found = self._function(word)
-        if len(word) <= _LONGEST_KEPT:
-            if len(self) >= _MOST_KEPT:
-                self.clear()
-            self[word] = found
-        return found
 
 
 def content(words: Iterable[str]) -> set[str]:
@@ -78,5 +62,5 @@ def stem(word: str) -> str:
     return word[:-1] if len(word) > 3 and word[-1] in "ey" else word
 
 
-_STEMS = _Kept(stem)
-_CONTENT = _Kept(lambda word: stem(word) if is_content(word) else "")
+_STEMS = Kept(stem)
+_CONTENT = Kept(lambda word: stem(word) if is_content(word) else "")

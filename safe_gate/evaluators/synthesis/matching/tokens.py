@@ -12,11 +12,11 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
 from itertools import accumulate, chain, pairwise
-from operator import add
-from typing import NamedTuple, TypeVar
+from typing import NamedTuple
 
 from safe_gate.core.model import JsonObject
 from safe_gate.core.patterns import later
+from safe_gate.core.text.kept import Kept
 from safe_gate.core.text.normalised import Normalised
 from safe_gate.core.text.sentences import LONGEST_SENTENCE, may_end_at_emoji, sentence_ends, without_links
 
@@ -43,48 +43,24 @@ _BEFORE_IS = frozenset(
 )
 _MARKS = {"...": ".", "-": "—", "•": "—", "(": "—", ")": "—"}
 _NUMBERED, _LONGEST_NUMBER = later(r"\s*\d{1,3}\.\s*"), 3
-_MOST_KEPT, _LONGEST_KEPT = 8_000, 40
-
-T = TypeVar("T")
 
 
-class _Parts(dict[str, tuple[str, ...]]):
+class _Parts(Kept[tuple[str, ...]]):
     """What is typed between two blanks, as tokens; `after` is the blank, or nothing behind the last one of a text.
 
-    Holds what was asked for, up to a bound. Places are asked for of parts with hits alone.
+    `places` is where each token of a part starts and ends in it, in turn. They are asked for of parts with hits alone.
     """
 
     def __init__(self, spelling: Spelling, after: str) -> None:
-        super().__init__()
+        super().__init__(lambda typed: tuple(word for word, _, _ in self._tokens(typed)))
         self._spelling, self._after = spelling, after
-        self._places: dict[str, Sequence[int]] = {}
-
-    def __missing__(self, typed: str) -> tuple[str, ...]:
-        words = tuple(word for word, _, _ in self._tokens(typed))
-        _keep(self, typed, words)
-        return words
-
-    def places(self, typed: str) -> Sequence[int]:
-        """Return where each token of a part starts and ends in it, in turn."""
-        found = self._places.get(typed)
-        if found is None:
-            found = _places(self._tokens(typed))
-            _keep(self._places, typed, found)
-        return found
+        self.places = Kept(lambda typed: _places(self._tokens(typed)))
 
     def _tokens(self, typed: str) -> Iterator[tuple[str, int, int]]:
         ends = [*sentence_ends(typed + self._after)]
         if not self._after and ends[-1:] != [len(typed)]:
             ends.append(len(typed))
         return _tokens(typed + self._after, ends, self._spelling)
-
-
-def _keep(kept: dict[str, T], typed: str, found: T) -> None:
-    """Keep what was found for something typed, unless it is long; if too much is kept, forget that before."""
-    if len(typed) <= _LONGEST_KEPT:
-        if len(kept) >= _MOST_KEPT:
-            kept.clear()
-        kept[typed] = found
 
 
 def _places(tokens: Iterable[tuple[str, int, int]]) -> Sequence[int]:
@@ -135,11 +111,11 @@ class Reading:
         """
         self._typed, self._parts, self._places = typed, parts, places
         self._gone = [at - before for before, at in enumerate(gone)]
-        words = [*chain.from_iterable(parts)]
+        words = (*chain.from_iterable(parts),)
         if gone:
             are_gone = {*gone}
-            words = [word for at, word in enumerate(words) if at not in are_gone]
-        self.words: Sequence[str] = words
+            words = tuple(word for at, word in enumerate(words) if at not in are_gone)
+        self.words = words
         self.ends: list[int] = []
         end = -1
         for _ in range(words.count(END)):
@@ -154,7 +130,7 @@ class Reading:
     def sentence(self, number: int) -> Sentence:
         """Return a sentence by its number."""
         first = self.ends[number - 1] + 1 if number else 0
-        return Sentence(tuple(self.words[first : self.ends[number]]), first)
+        return Sentence(self.words[first : self.ends[number]], first)
 
     def number(self, at: int) -> int:
         """Return the number of the sentence that a token is in."""
@@ -162,26 +138,24 @@ class Reading:
 
     @cached_property
     def _counted(self) -> tuple[Sequence[int], Sequence[int]]:
-        """How many tokens stand before each part, and where it starts in the text."""
-        lengths = accumulate(map(len, self._typed), initial=0)
-        return [*accumulate(map(len, self._parts), initial=0)], [*map(add, lengths, range(len(self._typed) + 1))]
+        """How many tokens stand before each part, and how many characters besides blanks."""
+        return [*accumulate(map(len, self._parts), initial=0)], [*accumulate(map(len, self._typed), initial=0)]
 
-    def place(self, at: int) -> tuple[int, int]:
-        """Return where a token starts and ends in the text."""
-        counts, starts = self._counted
+    def _place(self, at: int, side: int) -> int:
+        """Return where a token starts, or on the other `side` ends, in the text."""
+        counts, lengths = self._counted
         if self._gone:
             at += bisect_right(self._gone, at)
         number = bisect_right(counts, at) - 1
-        start, inside, places = starts[number], 2 * (at - counts[number]), self._places(number)
-        return start + places[inside], start + places[inside + 1]
+        return lengths[number] + number + self._places(number)[2 * (at - counts[number]) + side]
 
     def span(self, sentence: Sentence, first: int, end: int) -> tuple[int, int]:
         """Return where the tokens of a sentence from `first` to before `end` stand in the text."""
-        return self.place(sentence.first + first)[0], self.place(sentence.first + end - 1)[1]
+        return self._place(sentence.first + first, 0), self._place(sentence.first + end - 1, 1)
 
     def bounds(self, number: int) -> tuple[int, int]:
         """Return where a sentence starts and ends in the text; it starts where the one before ends."""
-        return self.place(self.ends[number - 1])[1] if number else 0, self.place(self.ends[number])[1]
+        return self._place(self.ends[number - 1], 1) if number else 0, self._place(self.ends[number], 1)
 
     def clause_at(self, position: int) -> tuple[int, int]:
         """Return the number of the sentence that a place in the text is in, and the first token of the clause there."""
@@ -193,24 +167,25 @@ class Reading:
     @property
     def may_be_long(self) -> bool:
         """Tell whether a sentence may have more characters than `LONGEST_SENTENCE`, by the parts it is in."""
-        counts, starts = self._counted
+        counts, lengths = self._counted
         parts = [0, *(bisect_right(counts, end) - 1 for end in self.ends)]
-        return any(starts[last + 1] - starts[first] > LONGEST_SENTENCE for first, last in pairwise(parts))
+        longest = max(lengths[last + 1] + last + 1 - lengths[first] - first for first, last in pairwise(parts))
+        return longest > LONGEST_SENTENCE
 
     def without(self, ends: Sequence[int]) -> Reading:
         """Return the reading, which has all its tokens, without some."""
         return Reading(self._typed, self._parts, self._places, ends) if ends else self
 
 
-class Spelling(dict[str, tuple[str, ...]]):
+class Spelling(Kept[tuple[str, ...]]):
     """What is typed, in lower case, as words: `Spelling(data)["don't"]` is `("do", "not")`.
 
-    Holds what was asked for, up to a bound. `parts` and `last` are what stands between blanks and at the end of a text.
+    `parts` and `last` are what stands between blanks and at the end of a text.
     """
 
     def __init__(self, spelling: Mapping[str, str]) -> None:
         """Take chat spellings and what they stand for."""
-        super().__init__()
+        super().__init__(self._words)
         self._spelling = {typed: tuple(words.split()) for typed, words in spelling.items()}
         self.parts, self.last = _Parts(self, " "), _Parts(self, "")
 
@@ -218,11 +193,6 @@ class Spelling(dict[str, tuple[str, ...]]):
     def of(cls, data: JsonObject) -> Spelling:
         """Return the spelling that `lexicon.json` holds."""
         return cls(data["spelling"])
-
-    def __missing__(self, typed: str) -> tuple[str, ...]:
-        words = self._words(typed)
-        _keep(self, typed, words)
-        return words
 
     def _words(self, typed: str) -> tuple[str, ...]:
         if not typed[0].isalpha() and typed not in self._spelling:
@@ -249,10 +219,10 @@ def lowered(text: str) -> str:
 def read(text: Normalised, spelling: Spelling) -> Reading:
     """Return a text as tokens. The number of a list's item stands in one sentence with the item."""
     shown = text.text
-    reading = _between_blanks(shown, spelling)
+    reading = _between_blanks(text.typed, spelling)
     if not _SPLIT_OFF.isdisjoint(reading.words):
         shown = _joined(shown)
-        reading = _between_blanks(shown, spelling)
+        reading = _between_blanks(shown.split(" "), spelling)
     if may_end_at_emoji(shown) or (len(shown) > LONGEST_SENTENCE and reading.may_be_long):
         reading = _as_a_whole(shown, [end for _, end in text.sentences], spelling)
     words, numbers = reading.words, list[int]()
@@ -265,12 +235,12 @@ def read(text: Normalised, spelling: Spelling) -> Reading:
     return reading.without(numbers)
 
 
-def _between_blanks(text: str, spelling: Spelling) -> Reading:
-    typed = text.split(" ")
+def _between_blanks(typed: Sequence[str], spelling: Spelling) -> Reading:
     last = len(typed) - 1
+    of_part, of_last = spelling.parts.places.__getitem__, spelling.last.places.__getitem__
 
     def places(number: int) -> Sequence[int]:
-        return (spelling.parts if number < last else spelling.last).places(typed[number])
+        return (of_part if number < last else of_last)(typed[number])
 
     return Reading(typed, [*map(spelling.parts.__getitem__, typed[:-1]), spelling.last[typed[-1]]], places)
 
