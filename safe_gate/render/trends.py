@@ -76,12 +76,8 @@ def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
     return {
         place: names
         for (_, before), (place, now) in pairwise(judged)
-        if (names := sorted(_differing(before.terms, now.terms)))
+        if (names := sorted(n for n in {*before.terms, *now.terms} if before.terms.get(n) != now.terms.get(n)))
     }
-
-
-def _differing(before: JsonObject, now: JsonObject) -> set[str]:
-    return {name for name in {*before, *now} if before.get(name) != now.get(name)}
 
 
 def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
