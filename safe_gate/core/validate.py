@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from functools import cached_property, reduce
 from itertools import islice
 from operator import getitem
@@ -130,6 +130,7 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
     schema = error.schema if isinstance(error.schema, Mapping) else {}
     value: Any = error.instance
     asked: Any = error.validator_value
+    but_null = [place for place, one in enumerate(asked) if one.get("type") != "null"] if keyword == "oneOf" else []
     if keyword == "additionalProperties":
         known = list(schema.get("properties", {}))
         allowed = [re.compile(pattern) for pattern in schema.get("patternProperties", {})]
@@ -145,9 +146,9 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
                     definitions.get(s.get("$ref", "").rpartition("/")[2], s) for s in wanted.get("oneOf", [wanted])
                 ]
                 yield Fault((*path, key), f"is missing; expected {' or '.join(map(_expected, shapes))}")
-    elif keyword == "oneOf" and value is not None and len(shapes := _but_null(asked)) == 1:
+    elif len(but_null) == 1 and value is not None:
         for inner in error.context or ():
-            if inner.schema_path[0] in shapes:
+            if inner.schema_path[0] in but_null:
                 yield from _faults(inner, definitions)
     else:
         word = _WORDINGS.get(keyword)
@@ -155,11 +156,6 @@ def _faults(error: jsonschema.ValidationError, definitions: Mapping[str, Any]) -
         names = quote, masked
         found, hidden = (word(value, asked, name) if word else f"breaks the rule {keyword}" for name in names)
         yield Fault(path, found + expected, hidden + expected)
-
-
-def _but_null(shapes: Sequence[Mapping[str, Any]]) -> list[int]:
-    """Return the places of the shapes a value may have that are not null."""
-    return [place for place, shape in enumerate(shapes) if shape.get("type") != "null"]
 
 
 def _expected(schema: Mapping[str, Any]) -> str:

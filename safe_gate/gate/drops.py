@@ -153,7 +153,8 @@ def _significance(name: str, metrics: Sequence[MetricChange], guards: Guards) ->
         few = f"fewer than {stats.LEAST_CASES} cases net"
         unproven = "which may be chance" if _is_enough(worst) else few
         relation = "more than chance" if proven else unproven
-        message = f"{fall}, {relation} (p {_p(worst, guards)})"
+        p, _ = apart(worst.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)
+        message = f"{fall}, {relation} (p {p})"
     else:
         message = f"No {EVALUATORS[name].title} metric falls by {_points(guards.min_drop)} or more"
     drop = max((metric.drop for metric in proven), default=0.0)
@@ -208,7 +209,3 @@ def _title(name: str, metric: MetricChange) -> str:
 
 def _points(share: float, digits: int = 1) -> str:
     return f"{fixed(100 * share, digits)} points"
-
-
-def _p(metric: MetricChange, guards: Guards) -> str:
-    return apart(metric.p_adjusted, guards.alpha, lambda value, digits: f"{value:.{digits}g}", 2)[0]

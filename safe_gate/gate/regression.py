@@ -73,9 +73,10 @@ class _Triple:
         if self.today.passed != self.head.passed:
             return "fixed" if self.head.passed else "newly failing"
         shared = self.today.scores.keys() & self.head.scores.keys()
-        moves = {_sign(self.head.scores[name] - self.today.scores[name]) for name in shared} - {0}
+        runs = [(self.today.scores[name], self.head.scores[name]) for name in shared]
+        moves = {before < after for before, after in runs if before != after}
         if self.head.passed:
-            return {(-1,): "worse", (1,): "better", (): "still passing"}.get(tuple(moves), "mixed")
+            return {(False,): "worse", (True,): "better", (): "still passing"}.get(tuple(moves), "mixed")
         return "still failing"
 
     @property
@@ -123,7 +124,9 @@ def _compared(
         is_same = (was.case, was.output) == (now.case, now.output)
         today = rescored.get(case_id) or (now if is_same and not same_rules else was)
         unseparated += not (rescored or is_same or same_rules)
-        cluster = _shared_cluster(was, now) if same_clusters else now.cluster
+        cluster = now.cluster
+        if same_clusters:  # only cases that both runs put together: a change must not merge what it makes worse
+            cluster = digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""
         triples.append(_Triple(was, today, now, cluster))
     own = {score for triple in triples for score in triple.head.scores} - evaluator.metrics.keys()
     names = (*evaluator.metrics, *sorted(own))
@@ -143,11 +146,6 @@ def _compared(
     every = results_of(evaluator, old if news else None)
     results = {one.id: one.entry for one in every if one.id in news}  # few of all that a run has
     return Compared(cases, metrics, [_change(triple, results[one], guards) for one, triple in news.items()])
-
-
-def _shared_cluster(was: Outcome, now: Outcome) -> str:
-    """Return a cluster of the cases that both runs put together: a change must not merge what it makes worse."""
-    return digest([was.cluster, now.cluster]) if was.cluster and now.cluster else ""
 
 
 def _is_protected(outcome: Outcome, guards: Guards) -> bool:
@@ -203,7 +201,3 @@ def _metric(name: str, test: Test, triples: Sequence[_Triple]) -> Iterator[Metri
         interval=interval,
         p=p,
     )
-
-
-def _sign(value: float) -> int:
-    return (value > 0) - (value < 0)

@@ -140,7 +140,9 @@ class Client:
             try:
                 return self._once(method, url, media, body)
             except ApiError as error:
-                if not _may_repeat(method, error) or not self._wait(max(pause, error.retry_after)):
+                is_unclear = error.refusal is Refusal.UNCLEAR and method != "POST"  # which could create something twice
+                may_repeat = is_unclear or error.refusal is Refusal.RATE_LIMIT
+                if not may_repeat or not self._wait(max(pause, error.retry_after)):
                     raise
         return self._once(method, url, media, body)
 
@@ -171,7 +173,9 @@ class Client:
         try:
             return within(min(media.longest, self._left), lambda: self._exchange(method, url, media, body))
         except (OSError, ValueError, HTTPError) as error:  # OSError: a CA bundle that is not there, too
-            refusal = Refusal.UNCLEAR if _is_passing(error) else Refusal.OTHER
+            is_lasting = isinstance(error, ValueError | requests.exceptions.SSLError)  # of an address or a certificate
+            is_passing = isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not is_lasting
+            refusal = Refusal.UNCLEAR if is_passing else Refusal.OTHER
             if is_last and isinstance(error, TimeoutError):
                 refusal = Refusal.DEADLINE
             cause = next(words for kind, words in _CAUSES if isinstance(error, kind))  # its own may quote the token
@@ -261,22 +265,10 @@ def _asked_wait(answer: _Answer) -> float:
     return float(_SECONDARY_LIMIT) if _meaning(answer) is Refusal.RATE_LIMIT else 0.0
 
 
-def _may_repeat(method: str, error: ApiError) -> bool:
-    """Tell whether a request may be sent again: not if that could create something twice."""
-    return error.refusal is Refusal.RATE_LIMIT or (error.refusal is Refusal.UNCLEAR and method != "POST")
-
-
 def _origin(url: str) -> tuple[str, str]:
     """Return an address's scheme, and its host with the port: what a token may be sent to."""
     parts = urlsplit(url)
     return parts.scheme, parts.netloc
-
-
-def _is_passing(error: Exception) -> bool:
-    """Tell what may be gone at the next try from what is wrong with an address, a header or a certificate."""
-    return isinstance(error, requests.RequestException | HTTPError | TimeoutError) and not isinstance(
-        error, ValueError | requests.exceptions.SSLError
-    )
 
 
 _NO_ADDRESS = "the address of the API or of a proxy is neither http nor https: correct GITHUB_API_URL or HTTPS_PROXY"

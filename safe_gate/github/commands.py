@@ -52,7 +52,8 @@ class Annotation(NamedTuple):
         '::error title=a%3Ab::50%25 of 2,%0Abroken'
         """
         properties = {"title": self.title, "file": self.file, "line": str(self.line) if self.line else ""}
-        given = ",".join(f"{key}={_property(value)}" for key, value in properties.items() if value)
+        escaped = {key: _data(value).replace(":", "%3A").replace(",", "%2C") for key, value in properties.items()}
+        given = ",".join(f"{key}={value}" for key, value in escaped.items() if value)
         return f"::{self.level}{' ' if given else ''}{given}::{_data(_cut(self.message))}"
 
 
@@ -117,7 +118,6 @@ def _case(finding: Finding, level: str, folder: str) -> Annotation:
 def _at(place: Place, level: str, message: str, title: str, folder: str) -> Annotation:
     """Return an annotation at its place, or without one if GitHub could not find it there."""
     path = place.within(folder)
-    # A path that would have to be escaped could not be found by it anyway.
     found = path and place.line and plain(Untrusted(path), len(path)) == path
     return Annotation(level, message, title, path, place.line) if found else Annotation(level, message, title)
 
@@ -129,7 +129,3 @@ def _cut(text: str) -> str:
 
 def _data(text: str) -> str:
     return text.replace("%", "%25").replace("\r", "%0D").replace("\n", "%0A")
-
-
-def _property(text: str) -> str:
-    return _data(text).replace(":", "%3A").replace(",", "%2C")

@@ -206,7 +206,12 @@ def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
         with archive:
             names = [one for one in archive.infolist() if _SAMPLE.fullmatch(one.filename)]
             headers = [one for one in names if one.filename == _HEADERS[0]] or names
-            for one in sorted(names, key=lambda entry: _in_numbers(entry.filename)):
+            for one in sorted(
+                names,
+                key=lambda entry: [
+                    (int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(entry.filename)
+                ],
+            ):
                 if one.filename in _HEADERS and one is not headers[0]:
                     continue
                 if one.file_size > records.MOST:
@@ -215,10 +220,6 @@ def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
                 yield Record(0, json.loads(archive.read(one)), (), "archive", one.filename)
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}", 0) from None
-
-
-def _in_numbers(name: str) -> list[tuple[int, str]]:
-    return [(int(part), "") if part.isdigit() else (-1, part) for part in _DIGITS.split(name)]
 
 
 def _zip(file: BinaryIO) -> tuple[Any, tuple[type[Exception], ...]]:

@@ -11,9 +11,8 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from contextvars import ContextVar
 from pathlib import Path
-from tempfile import SpooledTemporaryFile, mkstemp
+from tempfile import mkstemp
 from typing import Any, BinaryIO
-from weakref import finalize
 
 from safe_gate.core.jsontext import (
     JsonError,
@@ -23,6 +22,7 @@ from safe_gate.core.jsontext import (
 )
 from safe_gate.core.model import CannotJudge, Place, Problem
 from safe_gate.inputs.finding import folders
+from safe_gate.inputs.spool import temporary_file
 
 _follows_links: ContextVar[bool] = ContextVar("follows_links", default=False)
 
@@ -245,7 +245,6 @@ def decode(data: bytes, name: str, line: int = 0) -> str:
         raise CannotJudge(problem) from None
 
 
-_IN_MEMORY = 4 << 20
 _LARGEST = 16 << 20
 """A document with so many bytes more than its start is not held, but opened again."""
 
@@ -254,8 +253,7 @@ class _Held:
     """Documents by where they lie, and which files, by so many first bytes, are others."""
 
     def __init__(self) -> None:
-        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is open as long as a command runs
-        finalize(self, _close, self._file)
+        self._file = temporary_file(self)
         self._places: dict[Path, tuple[int, int]] = {}
         self._size, self._is_full = 0, False
         self.others: set[tuple[Path, int]] = set()
@@ -281,11 +279,6 @@ class _Held:
             return None
         self._file.seek(place[0])
         return self._file.read(place[1])
-
-
-def _close(file: SpooledTemporaryFile[bytes]) -> None:
-    with suppress(OSError):
-        file.close()
 
 
 def hold() -> None:

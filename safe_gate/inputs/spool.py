@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from sqlite3 import Cursor
 
 _IN_MEMORY = 4 << 20
-"""Bytes of a spool that need no file."""
+"""Bytes of a temporary file that are held in memory."""
 
 _FEW = 2_000
 """Keys of a store that need no file."""
@@ -31,13 +31,24 @@ _decoded = json.JSONDecoder().raw_decode
 _encoded = json.JSONEncoder(separators=(",", ":"), allow_nan=False).encode
 
 
+def temporary_file(owner: object) -> SpooledTemporaryFile[bytes]:
+    """Return a temporary file that is closed when its owner goes."""
+    file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - its owner closes it
+
+    def close() -> None:
+        with suppress(OSError):  # whoever writes flushes, and so has had this error
+            file.close()
+
+    finalize(owner, close)
+    return file
+
+
 class Spool(View[JsonObject]):
     """JSON objects in the order they were added, read again whenever they are looked at."""
 
     def __init__(self) -> None:
         super().__init__(self._read)
-        self._file = SpooledTemporaryFile(_IN_MEMORY)  # noqa: SIM115 - it is open as long as the spool lives
-        finalize(self, _close, self._file)
+        self._file = temporary_file(self)
         self._size = self._length = 0
 
     def take(self, some: bytes) -> None:
@@ -67,11 +78,6 @@ def lines(entries: Iterable[JsonObject]) -> bytes:
     b'{"a":"\\u00e9"}\n{}\n'
     """
     return b"".join(f"{_encoded(entry)}\n".encode("ascii") for entry in entries)
-
-
-def _close(file: SpooledTemporaryFile[bytes]) -> None:
-    with suppress(OSError):  # what could not be written was said when it was to be
-        file.close()
 
 
 class Store:

@@ -163,13 +163,10 @@ def problems(found: Sequence[Problem], verb: str = "judge") -> str:
     """
     places = {one.place for one in found}
     named = [f"line {place.line}" for place in sorted(places) if place.line]
-    where = f" at {' and '.join(named)}" if len(named) == len(places) <= _MOST_LINES and _is_one_file(found) else ""
+    is_one_file = len({place.path for place in places}) == 1
+    where = f" at {' and '.join(named)}" if len(named) == len(places) <= _MOST_LINES and is_one_file else ""
     last = f"could not {verb}: {plural(number(found), 'problem')}; correct the input{where} and run again"
     return "\n".join((*_kinds(found), f"safe-gate: {last}"))
-
-
-def _is_one_file(found: Sequence[Problem]) -> bool:
-    return len({one.place.path for one in found}) == 1
 
 
 def refusals(found: Sequence[Problem]) -> str:

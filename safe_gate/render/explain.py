@@ -101,23 +101,23 @@ def as_json(one: Explanation) -> dict[str, Any]:
                 **({} if judgement.score is None else {"score": judgement.score}),
                 "decision": quoted(_decision(one, judgement)),
                 "evidence": [quoted(phrase) for phrase in judgement.evidence],
-                "marks": [_mark_json(mark) for mark in one.marks if mark.by == judgement.by],
+                "marks": [
+                    {
+                        "field": mark.field,
+                        "start": mark.start,
+                        "end": mark.end,
+                        "text": mark.text,
+                        "side": mark.side.value,
+                        "says": mark.says,
+                        **({"rule": mark.rule} if mark.rule else {}),
+                        **({"why": quoted(mark.why)} if mark.why else {}),
+                    }
+                    for mark in one.marks
+                    if mark.by == judgement.by
+                ],
             }
             for judgement in one.judgements
         },
-    }
-
-
-def _mark_json(mark: Mark) -> dict[str, Any]:
-    return {
-        "field": mark.field,
-        "start": mark.start,
-        "end": mark.end,
-        "text": mark.text,
-        "side": mark.side.value,
-        "says": mark.says,
-        **({"rule": mark.rule} if mark.rule else {}),
-        **({"why": quoted(mark.why)} if mark.why else {}),
     }
 
 

@@ -11,7 +11,6 @@ from safe_gate.core.model import (
     NOTHING_RECORDED,
     NOWHERE,
     Origin,
-    Phrase,
     Problem,
     Recorded,
     Untrusted,
@@ -107,16 +106,6 @@ def scorecard(
 ) -> str:
     """Return the longest of the `rungs`."""
     return next(rungs(view, limit=limit, origin=origin, recorded=recorded))
-
-
-def sentence(said: Phrase) -> str:
-    """Return a phrase as Markdown."""
-    return parts.words_of(said)
-
-
-def table(shown: Table) -> Iterator[str]:
-    """Yield the lines of a table, all of its rows."""
-    return parts.table_of(shown)
 
 
 def section_report(section: Section) -> str:
@@ -244,26 +233,23 @@ def _changes(section: Section, rows: int, origin: Origin) -> Iterator[str]:
 
 def _broken(view: ReportView, *, named: bool = True) -> Iterator[str]:
     """Yield the broken rules in words, what was found in bold."""
-    broken = view.broken
-    of_all, of_groups = ([rule for rule in broken if bool(rule.group) is group] for group in (False, True))
-    if broken:
-        yield "> [!CAUTION]"
-        for rule in (*of_all, *of_groups[:_GROUPS]):
-            found, colon, detail = rule.message.partition(": ")
-            group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
-            yield f"> - {group}**{found}**{colon}{detail}{blamed} (`{rule_name(rule)}`)"
-        if len(of_groups) > _GROUPS:
-            yield f"> - and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report"
-        yield ""
+    of_all, of_groups = ([rule for rule in view.broken if bool(rule.group) is group] for group in (False, True))
+    lines = []
+    for rule in (*of_all, *of_groups[:_GROUPS]):
+        found, colon, detail = rule.message.partition(": ")
+        group, blamed = (parts.words_of(about(rule)), parts.words_of(names(rule))) if named else ("", "")
+        lines.append(f"- {group}**{found}**{colon}{detail}{blamed} (`{rule_name(rule)}`)")
+    if len(of_groups) > _GROUPS:
+        lines.append(f"- and {plural(len(of_groups) - _GROUPS, 'more rule')} of groups: see the JSON report")
+    if lines:
+        yield from parts.alert("CAUTION", lines)
 
 
 def _weakened(weakened: Weakened | None, rows: int, *, folded: bool) -> Iterator[str]:
     """Yield in what the gate itself got weaker: the first ways, and the others folded, lest ten hide an eleventh."""
     if not weakened or not (headline := weakening.headline(weakened)):
         return
-    yield "> [!WARNING]"
-    yield f"> **This change weakens the gate**{parts.words_of(headline)}"
-    yield ""
+    yield from parts.alert("WARNING", [f"**This change weakens the gate**{parts.words_of(headline)}"])
     if rows:
         findings = weakened.findings
         others = findings[weakening.ROWS :]
@@ -290,9 +276,8 @@ def _rules(report: Report, rows: int) -> Iterator[str]:
 
 def _problems(problems: Sequence[Problem], rows: int, origin: Origin) -> Iterator[str]:
     commit = f" on commit {parts.short_commit(origin.commit)}" if origin.commit else ""
-    yield "> [!WARNING]"
-    yield f"> No verdict{commit}: the input or the settings have problems, so the gate did not pass."
-    yield ""
+    said = f"No verdict{commit}: the input or the settings have problems, so the gate did not pass."
+    yield from parts.alert("WARNING", [said])
     if not rows:
         yield f"{plural(number(problems), 'problem')}: see the JSON report."
         yield ""

@@ -1,4 +1,4 @@
-"""The parts of a Markdown page: tables, folds, links, and what an evaluator shows. Pure."""
+"""The parts of a Markdown page: tables, folds, alerts, links, escaped words, and what an evaluator shows. Pure."""
 
 from __future__ import annotations
 
@@ -30,9 +30,13 @@ ROWS = HELD
 
 def way_on(origin: Origin) -> str:
     """Return links to the judged commit and to the run that judged it."""
-    commit = f" · commit [{short_commit(origin.commit)}]({origin.repository}/commit/{origin.commit})"
-    run = f" · [run {origin.run} with its artifacts]({origin.repository}/actions/runs/{origin.run}#artifacts)"
+    commit = f" · commit {_link(short_commit(origin.commit), origin, f'commit/{origin.commit}')}"
+    run = f" · {_link(f'run {origin.run} with its artifacts', origin, f'actions/runs/{origin.run}#artifacts')}"
     return commit * bool(origin.repository and origin.commit) + run * bool(origin.repository and origin.run)
+
+
+def _link(text: str, origin: Origin, path: str) -> str:
+    return f"[{text}]({origin.repository}/{path})"
 
 
 def short_commit(commit: str) -> str:
@@ -46,6 +50,12 @@ def folded(summary: str, lines: Iterable[str]) -> Iterator[str]:
     yield ""
     yield from lines
     yield "</details>"
+
+
+def alert(kind: str, lines: Iterable[str]) -> Iterator[str]:
+    """Yield lines as an alert of GitHub's, such as a WARNING."""
+    yield from (f"> {line}" for line in (f"[!{kind}]", *lines))
+    yield ""
 
 
 def cut(table: Table, rows: int) -> Iterator[str]:
@@ -164,4 +174,4 @@ def _linked(case_id: Untrusted, place: Place, origin: Origin) -> str:
         name = b""
     if not (name and origin.repository and origin.commit):
         return f"{markdown(case_id)}<br>{markdown(Untrusted(f'{place.path}:{place.line}'))}"
-    return f"[{markdown(case_id)}]({origin.repository}/blob/{origin.commit}/{address(name)}#L{place.line})"
+    return _link(markdown(case_id), origin, f"blob/{origin.commit}/{address(name)}#L{place.line}")

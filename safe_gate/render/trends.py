@@ -12,7 +12,7 @@ from safe_gate.core.report import Report
 from safe_gate.core.shown import Rate, Table
 from safe_gate.evaluators import EVALUATORS, parts_of
 from safe_gate.gate.limits import setting_of
-from safe_gate.render import markdown
+from safe_gate.render import markdown_parts
 from safe_gate.render.page import charts, page, standalone
 from safe_gate.render.page.charts import Series
 from safe_gate.render.page.markup import folded, paragraphs, phrase, table
@@ -76,12 +76,8 @@ def changes(moments: Sequence[Moment]) -> dict[int, list[str]]:
     return {
         place: names
         for (_, before), (place, now) in pairwise(judged)
-        if (names := sorted(_differing(before.terms, now.terms)))
+        if (names := sorted(n for n in {*before.terms, *now.terms} if before.terms.get(n) != now.terms.get(n)))
     }
-
-
-def _differing(before: JsonObject, now: JsonObject) -> set[str]:
-    return {name for name in {*before, *now} if before.get(name) != now.get(name)}
 
 
 def runs_table(moments: Sequence[Moment], *, with_labels: bool = True) -> Table:
@@ -207,7 +203,7 @@ def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
     """Return the history as Markdown, with charts that GitHub draws as SVG (mermaid, "XY Chart")."""
     changed = changes(moments)
     lines = [f"### SAFE Gate history · {title(moments)}", ""]
-    lines += [line for note in notes for line in (markdown.sentence(note), "")]
+    lines += [line for note in notes for line in (markdown_parts.words_of(note), "")]
     runs = [f'"{n}*"' if n - 1 in changed else str(n) for n in range(1, len(moments) + 1)]
     for name in _names(moments):
         evaluator = EVALUATORS[name].title
@@ -221,7 +217,7 @@ def summary(moments: Sequence[Moment], notes: Sequence[Phrase]) -> str:
         lines += _mermaid(about, runs, [_stacked(one.labels.get(name, {})) for one in moments])
     found = runs_table(moments)
     latest = Table(found.header, found.align, found.rows[-_SHOWN:])
-    lines += [*markdown.table(latest), ""]
+    lines += [*markdown_parts.table_of(latest), ""]
     if (more := len(moments) - _SHOWN) > 0:
         lines += [f"… and {plural(more, 'earlier run')}: see the page.", ""]
     return "\n".join(lines)

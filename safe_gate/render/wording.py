@@ -154,7 +154,11 @@ def ranked(findings: Iterable[Finding], most: int) -> Ranked:
             groups.update(finding.groups)
             yield finding
 
-    first = nsmallest(most, counted(), _rank)
+    first = nsmallest(
+        most,
+        counted(),
+        lambda one: (not one.breaks, one.news != NEWLY_FAILING, one.severity != Severity.FAILING),
+    )
     return Ranked(first, number, _by_count(causes), _by_count(groups))
 
 
@@ -177,10 +181,6 @@ def counted(found: Ranked) -> Iterator[tuple[str, Sequence[tuple[Phrase, int]]]]
 
 def _by_count(counts: Counter[Name]) -> Sequence[tuple[Name, int]]:
     return sorted(counts.items(), key=lambda one: (-one[1], one[0]))
-
-
-def _rank(finding: Finding) -> tuple[bool, bool, bool]:
-    return not finding.breaks, finding.news != NEWLY_FAILING, finding.severity != Severity.FAILING
 
 
 def rule_name(rule: RuleOutcome) -> str:

@@ -62,7 +62,7 @@ def weakened(
         except CannotJudge:
             if is_needed or is_needed_by_base(effects, sides):
                 raise
-    return _held_against_nothing(on_weakened)
+    return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
 
 
 def terms_of(base: Baseline, head: Path, sides: Sides, cases: Mapping[str, Facts] | None = None) -> Terms:
@@ -100,11 +100,6 @@ def held_against(
         fails=weakening.fails(before, head),
         texts=run.options.text == "full",
     )
-
-
-def _held_against_nothing(on_weakened: str) -> Weakened:
-    """Return the same where there is no base commit."""
-    return weakening.section((), None, partial=False, fails=on_weakened == "fail", texts=True)
 
 
 def _terms_of_report(report: Report) -> Terms:

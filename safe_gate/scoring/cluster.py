@@ -60,7 +60,6 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], scheduler
     waiting: deque[Future[Any]] = deque()
     with _connected(scheduler) as client:
         for item in items:
-            # Not `pure`: that would compute a key from every item, to skip equal ones.
             waiting.append(client.submit(_applied, _software(), sent, pickle.dumps(item), pure=False))
             if len(waiting) > 2 * sum(client.nthreads().values()):
                 yield _result(waiting.popleft(), client, scheduler)

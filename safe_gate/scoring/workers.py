@@ -40,13 +40,13 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
     # Forked, so that rules are compiled already and a function need not be sent; there are no threads yet.
     context = get_context("fork")
     waiting: deque[Future[Any]] = deque()
-    # An interrupt waits until they have started: half a pool cannot be ended. They never hear of it.
+    # Half a pool cannot be ended, so an interrupt waits until all have started.
     heard = signal.pthread_sigmask(signal.SIG_BLOCK, {signal.SIGINT})
     try:
         pool = ProcessPoolExecutor(processes, context, initializer=_take, initargs=(function,))
         waiting.append(pool.submit(_apply, first))
     except (OSError, RuntimeError) as error:  # too many processes, open files or threads
-        for process in active_children():  # the end of this one would wait for those that have started
+        for process in active_children():
             process.kill()
             process.join()
         signal.pthread_sigmask(signal.SIG_SETMASK, heard)
@@ -63,7 +63,7 @@ def ordered(function: Callable[[Item], Result], items: Iterable[Item], processes
             while waiting:
                 yield waiting.popleft().result()
         except KeyboardInterrupt:
-            signal.signal(signal.SIGINT, signal.SIG_IGN)  # a second one would end this before its processes
+            signal.signal(signal.SIGINT, signal.SIG_IGN)  # the processes end first
             pool.shutdown(cancel_futures=True)
             raise
         except BrokenProcessPool:

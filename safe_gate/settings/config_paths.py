@@ -36,9 +36,8 @@ def moves(config: Config, given: Given, others: Set[str]) -> Moved:
         origin, value = given[name]
         paths = []
         for path in [value] if isinstance(value, str) else value:
-            found = (
-                config.locate(path.strip(), kind) if path.strip() not in ("", "-") and not _is_ref(name, path) else None
-            )
+            is_ref = name == "baseline" and PurePosixPath(path.strip()).suffix not in (".json", ".jsonl")
+            found = None if is_ref or path.strip() in ("", "-") else config.locate(path.strip(), kind)
             paths.append(found.path if found else path)
             if found and found.warning:
                 warnings.append(f"{origin.name}: {found.warning}")
@@ -64,8 +63,3 @@ def _kinds() -> Mapping[str, PathKind]:
 
 _STARTS_FROM = {one.input.setting: one.input.folder for one in EVALUATORS.values() if isinstance(one.input, Documents)}
 """The options whose paths start from a folder that another option names."""
-
-
-def _is_ref(name: str, value: str) -> bool:
-    """Tell whether a setting is a baseline but not a path: a git ref, or a word such as `base`."""
-    return name == "baseline" and PurePosixPath(value.strip()).suffix not in (".json", ".jsonl")

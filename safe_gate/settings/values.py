@@ -87,7 +87,6 @@ def _field(setting: Setting) -> tuple[Any, Any]:
     least, most = ("gt", "lt") if setting.excluded else ("ge", "le")
     limits: dict[str, Any] = {least: setting.low, most: setting.high} if is_number else {}
     if setting.kind in (float, float | None):
-        # NaN would make every comparison false: a threshold that nothing fails.
         limits["allow_inf_nan"] = False
     convert, tidy = BeforeValidator(partial(_converted, setting=setting)), AfterValidator(_without_minus_zero)
     return Annotated[setting.kind, convert, tidy], Field(default=setting.default, **limits)

@@ -11,14 +11,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 from datetime import datetime
 from itertools import islice
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from safe_gate import __version__
 from safe_gate.core.figures import plural
 from safe_gate.core.model import JsonObject
 from safe_gate.settings.publishing import Sinks
 from safe_gate.sinks import SinkError, Timer, _http
-from safe_gate.sinks.events import VERDICT, Evaluation, Event, Run, Stream
+from safe_gate.sinks.events import VERDICT, Event, Run, Stream
 
 if TYPE_CHECKING:
     from opentelemetry.sdk._logs import ReadableLogRecord
@@ -81,23 +81,17 @@ def _records(stream: Stream, run: Run) -> Iterator[ReadableLogRecord]:
     for event in stream():
         time = int(datetime.fromisoformat(event.time).timestamp()) * 1_000_000_000
         for one in event.evaluations:
-            record = LogRecord(
-                timestamp=time, observed_timestamp=time, attributes=_attributes(event, one), event_name=_NAME
-            )
+            attributes = {
+                "gen_ai.evaluation.name": one.name,
+                **({} if one.score is None else {"gen_ai.evaluation.score.value": float(one.score)}),
+                **({"gen_ai.evaluation.score.label": one.label} if one.label else {}),
+                **({"gen_ai.evaluation.explanation": one.explanation} if one.explanation else {}),
+                **({"test.suite.name": event.batch} if event.batch else {}),
+                **_test(event),
+                "safe_gate.event.type": event.type,
+            }
+            record = LogRecord(timestamp=time, observed_timestamp=time, attributes=attributes, event_name=_NAME)
             yield ReadableLogRecord(record, resource, scope)
-
-
-def _attributes(event: Event, one: Evaluation) -> dict[str, Any]:
-    """Return an evaluation's attributes by the semantic conventions, without those that have no value."""
-    return {
-        "gen_ai.evaluation.name": one.name,
-        **({} if one.score is None else {"gen_ai.evaluation.score.value": float(one.score)}),
-        **({"gen_ai.evaluation.score.label": one.label} if one.label else {}),
-        **({"gen_ai.evaluation.explanation": one.explanation} if one.explanation else {}),
-        **({"test.suite.name": event.batch} if event.batch else {}),
-        **_test(event),
-        "safe_gate.event.type": event.type,
-    }
 
 
 def _test(event: Event) -> JsonObject:

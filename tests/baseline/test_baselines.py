@@ -218,6 +218,16 @@ def test_a_link_that_no_pattern_leads_to_does_not_matter(source: Callable[[Path]
         assert found(baseline.root) == NAMED
 
 
+def test_a_wildcard_leaves_out_hidden_folders_as_on_disk(source: Callable[[Path], Open], work: Path) -> None:
+    Path(".cache").mkdir()
+    Path(".cache/link.jsonl").symlink_to("/etc/hosts")
+    write_cases(Path(".cache/cases.jsonl"), turn("hidden"))
+    options = Options(synthesis_cases=("**/*.jsonl",), github_token=TOKEN)
+    with source(work)("main", options=options) as baseline:
+        assert baseline
+        assert ".cache" not in " ".join(found(baseline.root))
+
+
 def test_a_submodule_in_the_way_is_an_error(source: Callable[[Path], Open], work: Path) -> None:
     shutil.rmtree("clinical")
     commit(work)

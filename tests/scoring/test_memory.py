@@ -148,9 +148,9 @@ def test_documents_that_find_no_room_in_the_temporary_folder_are_read_again(
 ) -> None:
     for number in range(3):
         write_batch(Path(f"{number}.json"), safe_case(f"case-{number}"))
-    monkeypatch.setattr(disk, "SpooledTemporaryFile", _NoRoom)
-    monkeypatch.setattr(disk, "_IN_MEMORY", 1_000)
-    ran = safe_gate("score", "--safe-batch", "*.json")
+    with _NoRoom(1_000) as file:
+        monkeypatch.setattr(disk, "temporary_file", lambda _: file)
+        ran = safe_gate("score", "--safe-batch", "*.json")
     assert ran.code == 0, ran.err
     assert all(f"case-{number}" in ran.out for number in range(3))
 

@@ -9,12 +9,11 @@ import posixpath
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from enum import StrEnum
-from fnmatch import fnmatchcase
-from itertools import accumulate, pairwise
-from operator import or_
+from itertools import pairwise
 from typing import NamedTuple
 
 from safe_gate.core.model import CannotJudge, Place, Problem
+from safe_gate.inputs.finding import globs
 
 
 @dataclass(frozen=True, slots=True)
@@ -103,12 +102,12 @@ class Selection:
         if stem != path:  # of a batch with another suffix
             names.add(stem)
             patterns += [(*one[:-1], posixpath.splitext(one[-1])[0]) for one in patterns]
-        return any(_names(pattern, name.split("/")) for pattern in patterns for name in names)
+        return any(globs.names(pattern, name.split("/")) for pattern in patterns for name in names)
 
     def leads_into(self, folder: str) -> bool:
         """Tell whether something below a folder may be named, or a path goes through it; "" is the root."""
         parts = folder.split("/") if folder else []
-        return any(_leads_into(pattern, parts) for pattern in (*self.patterns, *self.left))
+        return any(globs.leads_into(pattern, parts) for pattern in (*self.patterns, *self.left))
 
     def meets(self, entry: Entry) -> bool:
         """Tell whether an entry is a file that is named, or a link or submodule that a pattern might follow."""
@@ -121,23 +120,3 @@ def _left(folder: str, path: str) -> Iterator[tuple[str, ...]]:
     for place, (inner, part) in enumerate(pairwise(parts), 1):
         if part == ".." != inner:
             yield (*posixpath.normpath(posixpath.join(folder, *parts[:place])).split("/"), "*")
-
-
-def _names(pattern: tuple[str, ...], path: list[str]) -> bool:
-    reached = [True, *(False for _ in path)]  # whether the pattern so far names the first so many parts
-    for segment in pattern:
-        if segment == "**":
-            reached = list(accumulate(reached, or_))
-        else:
-            reached = [False, *(was and _fits(name, segment) for was, name in zip(reached, path, strict=False))]
-    return reached[-1]
-
-
-def _leads_into(pattern: tuple[str, ...], folder: list[str]) -> bool:
-    if not folder or not pattern:
-        return bool(pattern)
-    return pattern[0] == "**" or (_fits(folder[0], pattern[0]) and _leads_into(pattern[1:], folder[1:]))
-
-
-def _fits(name: str, segment: str) -> bool:
-    return name == segment or fnmatchcase(name, segment)

@@ -1,8 +1,7 @@
-"""Shell: the paths that a glob names. Lists folders.
+"""Shell: the paths that a glob names on disk. Lists folders.
 
-`*`, `?` and `[...]` within a name, `**` for any depth, as `glob.glob` has them: what begins with a dot is
-named by what begins with one. Unlike there, a folder that cannot be read is told of, and `**` goes into
-each folder once, whatever links lead there: a link to `.` has no end.
+Unlike in `glob.glob`, a folder that cannot be read is reported, and `**` goes into each folder once, whatever links
+lead there: a link to `.` has no end.
 """
 
 from __future__ import annotations
@@ -10,10 +9,11 @@ from __future__ import annotations
 import errno
 import os
 from collections import deque
-from collections.abc import Iterable, Iterator, Sequence
-from fnmatch import fnmatchcase
+from collections.abc import Iterable, Iterator
 from glob import has_magic
 from pathlib import Path
+
+from safe_gate.inputs.finding import globs
 
 Unread = list[tuple[Path, OSError]]
 
@@ -55,10 +55,10 @@ def is_there(path: Path) -> bool:
     return True
 
 
-def _matches(folder: Path, names: Sequence[str], unread: Unread) -> Iterable[Path]:
+def _matches(folder: Path, names: tuple[str, ...], unread: Unread) -> Iterable[Path]:
     """Return the paths below a folder that a glob's names lead to, each once, however many `**` lead there."""
     reached: Iterable[Path] = [folder]
-    *inner, last = names if names[-1] != "**" else (*names, "*")
+    *inner, last = globs.segments(names)
     for name in inner:
         reached = dict.fromkeys(_step(reached, name, unread))
     found = _step(reached, last, unread)
@@ -74,13 +74,11 @@ def _is_seen(path: Path, unread: Unread) -> bool:
 
 
 def _step(folders: Iterable[Path], name: str, unread: Unread) -> Iterator[Path]:
-    if name == "**":
+    if name == globs.ANY_DEPTH:
         yield from _folders(folders, unread)
     elif has_magic(name):
         for folder in folders:
-            for entry in _entries(folder, unread):
-                if fnmatchcase(entry.name, name) and (name[0] == "." or entry.name[0] != "."):
-                    yield folder / entry.name
+            yield from (folder / one.name for one in _entries(folder, unread) if globs.fits(one.name, name))
     else:
         yield from (folder / name for folder in folders)
 
@@ -103,7 +101,7 @@ def _folders(tops: Iterable[Path], unread: Unread) -> Iterator[Path]:
         seen.add((found.st_dev, found.st_ino))
         yield folder
         for entry in _entries(folder, unread):
-            if entry.name[0] != "." and is_folder(entry):
+            if globs.is_entered(entry.name) and is_folder(entry):
                 (behind_links if entry.is_symlink() else here).append(folder / entry.name)
 
 

@@ -30,7 +30,11 @@ def _svg(run: Run) -> Iterator[str]:
     report = run.report
     _, color = _COLORS[report.verdict]
     message = _message(report)
-    left, right = (_width(text) + 2 * _PADDING for text in (_LABEL, message))
+    widths = (  # about those of Verdana at 11 pixels
+        round(sum(4 if char in " fijlrt" else 7.4 if char.isupper() else 6.8 for char in text))
+        for text in (_LABEL, message)
+    )
+    left, right = (width + 2 * _PADDING for width in widths)
     title = xml(f"{_LABEL}: {message}")
     yield (
         f'<svg xmlns="http://www.w3.org/2000/svg" width="{left + right}" height="20" role="img" aria-label="{title}">\n'
@@ -50,8 +54,3 @@ FILES = {"safe-gate.badge.svg": _svg, "safe-gate.badge.json": _json}
 
 def _message(report: Report) -> str:
     return "passed" if report.verdict is Verdict.PASS else conclusion(report)
-
-
-def _width(text: str) -> int:
-    """Return about how many pixels a text takes in Verdana at 11."""
-    return round(sum(4 if char in " fijlrt" else 7.4 if char.isupper() else 6.8 for char in text))

@@ -5,11 +5,11 @@ What a case shows stands in the page as JSON, a case a line; the page's scripts 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Set
+from collections.abc import Iterator
 from itertools import chain
 
 from safe_gate.core.figures import plural
-from safe_gate.core.model import Phrase, RuleOutcome, Untrusted, Words
+from safe_gate.core.model import Phrase, Untrusted, Words
 from safe_gate.core.problems import in_order, number
 from safe_gate.core.report import Report
 from safe_gate.core.shown import Table
@@ -98,32 +98,23 @@ def _rules(view: ReportView) -> Iterator[str]:
     report = view.report
     if report.rules:
         yield '<section><h2>Rules of the gate</h2>\n<ul class="rules">\n'
-        gone = _gone(report)
+        compared = parts_of(report.comparison.parts) if report.comparison else ()
+        gone = {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
         for rule in sorted(report.rules, key=lambda one: _ORDER.index(state(one))):
             became = state(rule)
-            said = f"{phrase(about(rule))}{html(rule.message)}{_links(rule, gone)}"
+            links = "".join(
+                f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{phrase((one,))}</a>'
+                if isinstance(one, Untrusted) and (rule.evaluator, one.text) not in gone
+                else phrase((one,))
+                for one in names(rule)
+            )
+            said = f"{phrase(about(rule))}{html(rule.message)}{links}"
             yield f'<li class="{became}"><span class="state">{_STATES[became]}</span> <span>{said}'
             yield f' <span class="muted">{html(rule_name(rule))}</span></span></li>\n'
         yield "</ul>\n"
         yield from paragraphs(weakening.sentences(report.weakened))
         yield from paragraphs(view.remarks)
         yield "</section>\n"
-
-
-def _gone(report: Report) -> Set[tuple[str, str]]:
-    """Return the cases of the baseline that are gone, by evaluator and id: no link leads to them."""
-    compared = parts_of(report.comparison.parts) if report.comparison else ()
-    return {(evaluator.name, one.id) for evaluator, part in compared for one in part.cases.removed}
-
-
-def _links(rule: RuleOutcome, gone: Set[tuple[str, str]]) -> str:
-    """Return the first cases that broke a rule, each as a link to itself in the list if it is there."""
-    return "".join(
-        f'<a href="#case={address(one.text.encode("utf-8", "replace"))}">{phrase((one,))}</a>'
-        if isinstance(one, Untrusted) and (rule.evaluator, one.text) not in gone
-        else phrase((one,))
-        for one in names(rule)
-    )
 
 
 _ORDER = ("broken", "skipped", "ok")

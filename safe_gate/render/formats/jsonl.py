@@ -16,25 +16,22 @@ from safe_gate.render.untrusted import quoted
 
 def _draw(run: Run) -> Iterator[str]:
     for case in judged_cases(run.view):
-        yield f"{line(_row(case))}\n"
+        row = {
+            "evaluator": case.evaluator.name,
+            "id": case.id,
+            "source": {"path": case.place.path, "line": case.place.line},
+            "label": case.label,
+            "passed": case.passed,
+            "expected_failure": bool(case.excused_by),
+            "groups": list(case.groups),
+            "judgements": {one.by: _judgement(case, one) for one in case.judgements},
+            **({"change": case.change} if case.change else {}),
+            **({"to_look_at": case.finding.what} if case.finding else {}),
+        }
+        yield f"{line(row)}\n"
 
 
 FILES = {"safe-gate.cases.jsonl": _draw}
-
-
-def _row(case: JudgedCase) -> JsonObject:
-    return {
-        "evaluator": case.evaluator.name,
-        "id": case.id,
-        "source": {"path": case.place.path, "line": case.place.line},
-        "label": case.label,
-        "passed": case.passed,
-        "expected_failure": bool(case.excused_by),
-        "groups": list(case.groups),
-        "judgements": {one.by: _judgement(case, one) for one in case.judgements},
-        **({"change": case.change} if case.change else {}),
-        **({"to_look_at": case.finding.what} if case.finding else {}),
-    }
 
 
 def _judgement(case: JudgedCase, one: Judgement) -> JsonObject:

@@ -28,6 +28,7 @@ PATTERNS = st.tuples(st.lists(SEGMENTS, min_size=1, max_size=4), SUFFIXES).map(l
 @given(st.sets(FILES, max_size=8), PATTERNS, st.lists(NAMES, max_size=2))
 @example({"a/b.json", "a/b.outputs.jsonl"}, "a/b", [])
 @example({"a/a/a.jsonl"}, "**/a.jsonl", ["a"])
+@example({"[a]/a.jsonl"}, "*.jsonl", ["[a]"])
 @pytest.mark.thorough
 @examples(few=100, many=300)
 def test_what_is_read_in_a_folder_is_chosen_in_a_tree(paths: set[str], pattern: str, folder: list[str]) -> None:
