@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 
 from safe_gate.baseline import approval
 from safe_gate.baseline.approval import Grounds
-from tests.proof.test_verify import BAD, FAILING, REPORT, read, with_altered, write
-from tests.render.test_hostile import commands_in
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
+from tests.support.hostile import commands_in
+from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
 
 SafeGate = Callable[..., Ran]
 BASELINE = Path("evals/baseline.json")

@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.cases import GOOD, REPOSITORY, Ran, safe_case, signed, turn, write_batch, write_cases
-from tests.support.git import commit as commit_all
+from tests.support.git import commit_here as commit
 from tests.support.git import git
 from tests.support.github import PULL_REQUEST, Gate
 
@@ -31,13 +31,6 @@ def write(*, bad: tuple[str, ...] = (), missing: tuple[str, ...] = (), case: Cal
     write_batch(Path("b.json"), *(case(name) for name in names if name not in missing))
     turns = [turn(f"T-{i}", assistant=BAD if f"T-{i}" in bad else GOOD) for i in range(6)]
     write_cases(Path("c.jsonl"), *(one for one in turns if one["id"] not in missing))
-
-
-def commit() -> str:
-    """Commit the working folder, a repository from now on; return the commit."""
-    if not Path(".git").exists():
-        git("init", "--quiet")
-    return commit_all()
 
 
 def report(path: str = "reports/safe-gate.json") -> dict[str, Any]:

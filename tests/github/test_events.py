@@ -10,12 +10,11 @@ from typing import Any
 import pytest
 
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.events import HERE, LISTED, OTHER, workflow_run
 from tests.support.github import BASE, HEAD, PULL_REQUEST, REPOSITORY, Gate, GitHub
 
 MERGE = PULL_REQUEST["pull_request"]["merge_commit_sha"]  # type: ignore[index]
 GROUP = "2ffea6db159f6b6c47a24e778fb9ef40cf6b1c7d"
-OTHER = "380387fbc80638b734a49e1be1c4dfec1c01b33c"
-HERE = {"id": 186853002, "full_name": REPOSITORY, "fork": False}
 
 
 def forked(repo: Mapping[str, Any] | None) -> dict[str, Any]:
@@ -23,21 +22,6 @@ def forked(repo: Mapping[str, Any] | None) -> dict[str, Any]:
     return {"number": 2, "pull_request": {"number": 2, "head": head, "base": {"sha": BASE, "repo": HERE}}}
 
 
-def workflow_run(pulls: list[dict[str, Any]] | None = None, **run: Any) -> dict[str, Any]:
-    """Return the payload of a workflow_run as GitHub sends it, of a branch of the repository itself."""
-    facts = {
-        "id": 77,
-        "run_attempt": 1,
-        "event": "pull_request",
-        "head_branch": "changes",
-        "head_sha": HEAD,
-        "pull_requests": pulls or [],
-        "head_repository": {"id": 186853002, "full_name": REPOSITORY, "owner": {"login": "Codertocat"}},
-    }
-    return {"action": "completed", "repository": HERE, "workflow": {"name": "evals"}, "workflow_run": facts | run}
-
-
-LISTED = {"number": 2, "head": {"sha": HEAD}, "base": {"sha": BASE, "repo": {"id": 186853002}}}
 BY_COMMIT = f"/repos/{REPOSITORY}/commits/{HEAD}/pulls?per_page=100"
 BY_BRANCH = f"/repos/{REPOSITORY}/pulls?state=open&head=Codertocat:changes&per_page=100"
 # The event, its payload, and what is asked of GitHub to find the pull request.
@@ -155,9 +139,6 @@ def test_the_file_that_is_left_behind_names_the_commits(
     gate: Gate, event: str, payload: Mapping[str, Any], facts: tuple[object, ...]
 ) -> None:
     assert left(event, payload, gate) == (event, *facts)
-
-
-# --- pull_request_target ------------------------------------------------------------------------
 
 
 def detached(folder: Path, sha: str) -> None:

@@ -8,8 +8,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.importers.test_formats import imported, write
 from tests.support.cases import Ran
+from tests.support.importing import imported, write
 
 SafeGate = Callable[..., Ran]
 

@@ -9,7 +9,8 @@ from typing import Any
 
 import pytest
 
-from tests.importers.test_formats import (
+from tests.support.cases import Ran
+from tests.support.importing import (
     ASK,
     FIXTURES,
     LANGFUSE,
@@ -23,7 +24,6 @@ from tests.importers.test_formats import (
     result,
     write,
 )
-from tests.support.cases import Ran
 
 SafeGate = Callable[..., Ran]
 OTHER = "Sorry, it is lost."

@@ -16,26 +16,16 @@ from hypothesis import strategies as st
 
 from safe_gate import __version__
 from safe_gate.core.report import Report
-from safe_gate.inputs.schemas import load_schema
 from safe_gate.proof import differences
-from safe_gate.render.jsonreport import to_json
 from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.options import Options
-from tests.evaluators.synthesis.test_packs import OWN
 from tests.support.cases import Ran, safe_case, signed, turn, write_batch, write_cases
 from tests.support.examples import examples
+from tests.support.own_pack import OWN
+from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
 
 SafeGate = Callable[..., Ran]
-REPORT = Path("reports/safe-gate.json")
-BAD = "You should just move on. I promise it will all work out."
-FAILING = safe_case("x")["output"] | {"signals": [], "followup_questions": ["Which policy?"]}
 modest = examples(few=8, many=20)
-
-
-def read(path: Path = REPORT) -> Any:
-    found = json.loads(path.read_text("utf-8"))
-    assert load_schema("report").faults(found) == ()
-    return found
 
 
 def digests() -> dict[str, str]:
@@ -45,11 +35,6 @@ def digests() -> dict[str, str]:
 
 def digests_of(report: dict[str, Any]) -> dict[str, str]:
     return differences.digests(Report.from_json(report))._asdict()
-
-
-def write(report: Any, path: Path = REPORT) -> Path:
-    path.write_text(to_json(report), "utf-8")
-    return path
 
 
 @pytest.fixture
@@ -159,28 +144,6 @@ def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str |
             yield from leaves(value[key], (*path, key))
     else:
         yield path
-
-
-def altered(value: Any) -> Any:
-    """Return another value of the same type, as far as it has one."""
-    if isinstance(value, list):
-        return ["x"]
-    if isinstance(value, str) and len(value) == 64:  # a SHA-256 stays one
-        return value[::-1]
-    if isinstance(value, str) and value.endswith("Z"):  # and a time
-        return "2001-01-01T00:00:00Z"
-    if isinstance(value, str):
-        return {"pass": "fail", "fail": "pass", "Pass": "Fail", "Fail": "Pass"}.get(value, value + "0")
-    return not value if isinstance(value, bool) else 0.125 if isinstance(value, float) else 7
-
-
-def with_altered(report: Any, path: tuple[str | int, ...]) -> Any:
-    copy = json.loads(json.dumps(report))
-    inner = copy
-    for key in path[:-1]:
-        inner = inner[key]
-    inner[path[-1]] = altered(inner[path[-1]])
-    return copy
 
 
 @pytest.mark.untraced

@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from safe_gate.settings.options import settings
-from tests.baseline.test_compare import commit
 from tests.support.cases import BAD, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit_here as commit
 from tests.support.github import BASE, HEAD, TOKEN
 
 SafeGate = Callable[..., Ran]

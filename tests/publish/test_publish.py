@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 from markdown_it import MarkdownIt
 
-from tests.github.test_events import LISTED, OTHER, workflow_run
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.events import LISTED, OTHER, workflow_run
 from tests.support.github import BOT, COMMENTS, HEAD, PULL_REQUEST, TOKEN, Answer, Gate, GitHub, outputs
 
 FILE = Path("reports/safe-gate.comment.json")

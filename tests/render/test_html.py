@@ -20,11 +20,11 @@ from safe_gate.evaluators.safe_v0.evidence import marks
 from safe_gate.render import formats
 from safe_gate.render.untrusted import embedded, html
 from safe_gate.render.view import ReportView
-from tests.render.test_hostile import ATTACKS, SHORT_ATTACKS
 from tests.support.browser import Browser, chromium
 from tests.support.cases import BAD, GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page
 from tests.support.git import commit, git
+from tests.support.hostile import ATTACKS, SHORT_ATTACKS
 
 SafeGate = Callable[..., Ran]
 PAGE = Path("reports/safe-gate.html")

@@ -22,11 +22,11 @@ from safe_gate.render.formats import sarif as sarif_format
 from safe_gate.render.untrusted import cell, sarif, xml
 from safe_gate.render.view import ReportView
 from safe_gate.settings.options import settings
-from tests.scoring.test_columns import cut
-from tests.scoring.test_memory import on_linux, peak
 from tests.support.cases import BAD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.columns import cut
 from tests.support.formats import ALL, FILES, FORMATS, FORMULA, read
 from tests.support.github import outputs
+from tests.support.memory import on_linux, peak
 
 SafeGate = Callable[..., Ran]
 HALF = {"signals": ["Fever"], "summary": "She went home.", "followup_questions": ["Which policy?"]}

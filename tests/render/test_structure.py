@@ -20,10 +20,10 @@ from safe_gate.render import console
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs
 from safe_gate.render.view import ReportView
-from tests.render.test_hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
-from tests.render.test_untrusted import any_text, as_the_runner_reads, hides, utf16_units
 from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
+from tests.support.hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
+from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
 
 MARK = "kanari"  # in every recorded text; what a text is replaced by takes its whole place
 WORDS = MARK  # a harmless text

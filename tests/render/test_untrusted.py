@@ -7,7 +7,6 @@ import json
 import re
 import shutil
 import subprocess
-import unicodedata
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
@@ -23,21 +22,12 @@ from safe_gate.render.console import problem
 from safe_gate.render.jsonreport import to_json
 from safe_gate.render.untrusted import LONGEST, markdown, plain, quoted, visible
 from safe_gate.render.view import ReportView
-from tests.render.test_hostile import Page
+from tests.support.hostile import Page
+from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
 
-HOSTILE = "|`<>&@#*_[]()!\\:%,\n\r\t\x00\x1b\x07\x7f\x85\x9b\u061c\u200b\u200f\u202e\u2028\u2066\ufeff\U000e0041\ud800"
 # Invisible, or as wide as nothing, though Unicode counts them as letters and marks.
 BLANKS = "\u034f\u115f\u1160\u17b4\u3164\uffa0"
-any_text = st.lists(
-    st.sampled_from((*HOSTILE, "##[", "::error::", "<!--", "-->", "```")) | st.characters(exclude_categories=()),
-    max_size=30,
-).map("".join)
 modest = settings(max_examples=200)
-
-
-def hides(char: str) -> bool:
-    """Tell whether a character acts on a terminal, reorders text or does not show."""
-    return unicodedata.category(char) in ("Cc", "Cf", "Cs", "Zl", "Zp")
 
 
 @given(any_text)
@@ -152,21 +142,6 @@ def test_a_json_report_refuses_numbers_json_does_not_have(number: float) -> None
         to_json({"value": number})
 
 
-def as_the_runner_reads(line: str) -> tuple[str, dict[str, str], str]:
-    """Return level, properties and message of a command as the runner (ActionCommand.TryParseV2) does."""
-    command = re.fullmatch(r"::(\w+)(?: ([^\r\n]*?))?::([^\r\n]*)", line)
-    assert command is not None
-
-    def unescape(text: str, *more: tuple[str, str]) -> str:
-        for code, char in (*more, ("%0D", "\r"), ("%0A", "\n"), ("%25", "%")):
-            text = text.replace(code, char)
-        return text
-
-    pairs = [pair.split("=", 1) for pair in (command[2] or "").split(",") if pair]
-    properties = {key: unescape(value, ("%3A", ":"), ("%2C", ",")) for key, value in pairs}
-    return command[1], properties, unescape(command[3])
-
-
 @given(any_text, any_text, any_text, st.integers(0, 9))
 @example("%0A %250A :: \r\n ::error::", "a,b:c=d::e", "x.jsonl", 1)
 @modest
@@ -176,10 +151,6 @@ def test_an_annotation_is_one_line_that_the_runner_reads_back(message: str, titl
     given_ = {"title": title, "file": file, "line": str(number or "")}
     assert (level, data) == ("warning", message)
     assert properties == {key: value for key, value in given_.items() if value}
-
-
-def utf16_units(text: str) -> int:
-    return len(text.encode("utf-16-le", "surrogatepass")) // 2
 
 
 @pytest.mark.parametrize("sign", ["%", "\n", "é", "…", "😀"])

@@ -5,8 +5,6 @@ from __future__ import annotations
 import errno
 import json
 import os
-import subprocess
-import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -22,32 +20,11 @@ from safe_gate.inputs import disk, spool
 from safe_gate.inputs.spool import Spool, Store
 from tests.support.cases import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
+from tests.support.memory import on_linux, peak
 
 SafeGate = Callable[..., Ran]
-
-_RUN = """
-import sys
-from safe_gate.cli import main
-code = main(sys.argv[1:])
-with open("/proc/self/status") as status:  # a child's ru_maxrss begins with that of its parent
-    (most,) = (line.split()[1] for line in status if line.startswith("VmHWM:"))
-print(code, most, file=sys.stderr)
-"""
 _FEW, _MANY = 300, 3_000
 _MOST = 120 * 1024  # KiB
-
-
-def peak(*arguments: str) -> tuple[str, int]:
-    """Return the exit code of a run in a process of its own, and the most memory it had, in KiB."""
-    command = [sys.executable, "-I", "-c", _RUN, *arguments]
-    ran = subprocess.run(command, capture_output=True, text=True, check=True, timeout=300)
-    code, most = ran.stderr.splitlines()[-1].split()
-    return code, int(most)
-
-
-on_linux = pytest.mark.skipif(
-    sys.platform != "linux", reason="/proc tells the most memory a process had; /dev/full is full"
-)
 
 
 @pytest.mark.soak

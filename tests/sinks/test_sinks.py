@@ -16,10 +16,10 @@ from typing import Any
 import pytest
 
 from safe_gate.inputs.schemas import load_schema
-from tests.github.test_deadlines import DRIPS, LONG_ENOUGH, TOO_LONG, dripping
-from tests.scoring.test_memory import on_linux, peak
 from tests.support.cases import BAD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.drips import DRIPS, LONG_ENOUGH, TOO_LONG, dripping
 from tests.support.github import HEAD, REPOSITORY, Gate, outputs
+from tests.support.memory import on_linux, peak
 from tests.support.receivers import DROP, Receiver, receiving, rejecting
 
 SafeGate = Callable[..., Ran]

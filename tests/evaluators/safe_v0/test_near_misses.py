@@ -11,8 +11,8 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Label
-from tests.evaluators.safe_v0.test_scoring import DEFAULT, scored
 from tests.support.cases import Ran, report, safe_case, write_batch
+from tests.support.safe_v0 import DEFAULT, scored
 
 SafeGate = Callable[..., Ran]
 TERM = "you don't need a caf\u00e9 visit"

@@ -12,19 +12,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.core.figures import add_up
-from safe_gate.core.model import Label, Place
-from safe_gate.evaluators.safe_v0.metrics import METRICS
-from safe_gate.evaluators.safe_v0.result import Result
+from safe_gate.core.model import Label
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from safe_gate.evaluators.safe_v0.totals import Totals
 from tests.support.cases import DATA, Ran, safe_case, write_batch
+from tests.support.safe_v0 import DEFAULT, case, scored
 
 SafeGate = Callable[..., Ran]
 FIXTURES = DATA / "safe_v0"
 EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["files"]
-DEFAULT = Policy(
-    {"CR": Threshold(0.8, 0.5), "AH": Threshold(1.0, 0.5), "AC": Threshold(0.8, 0.5)}, dict.fromkeys(METRICS, 1.0)
-)
 TABLE_OF_5_2 = """\
 ┌─────────────────┬───────────────────────┬──────┬──────┬──────┬─────────┐
 │ Test ID         │ Archetype             │  CR  │  AH  │  AC  │ Label   │
@@ -178,27 +174,6 @@ def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeG
 
 def fold(cases: list[Case], policy: Policy) -> Totals:
     return add_up((Totals.of([(case, score_case(case, policy).to_json())], policy) for case in cases), Totals())
-
-
-def case(**fields: Any) -> Case:
-    default: dict[str, Any] = {
-        "test_id": "t",
-        "concern_id": "c",
-        "batch_id": "b",
-        "archetype": "Unknown",
-        "must_find_signals": (),
-        "forbidden_terms": (),
-        "must_contain_phrases": (),
-        "signals": (),
-        "summary": "",
-        "followup_questions": (),
-        "place": Place("b.json", 1),
-    }
-    return Case(**default | fields)
-
-
-def scored(policy: Policy = DEFAULT, **fields: Any) -> Result:
-    return score_case(case(**fields), policy)
 
 
 @pytest.mark.parametrize(

@@ -20,6 +20,7 @@ from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
 from safe_gate.inputs.schemas import load_schema
 from tests.support.cases import GOOD, REPOSITORY, Ran, turn, write_cases
 from tests.support.examples import is_thorough
+from tests.support.own_pack import OWN
 from tests.support.packs import SPEC, broken_promises, selected, shipped
 from tests.support.packs import load as load_rules
 from tests.support.packs import rules as rules_of
@@ -180,22 +181,6 @@ def test_what_only_a_lost_match_overlaps_counts_and_what_is_lost_within_a_pack_i
 
 
 SafeGate = Callable[..., Ran]
-OWN: dict[str, Any] = {
-    "pack": "team-guarantee",
-    "check": "unverifiable_reassurance",
-    "group": "guarantee",
-    "field": "assistant",
-    "about": "Promises our product must not make.",
-    "rules": [
-        {
-            "id": "team-guarantee/refund",
-            "pattern": "refund is (?:certain|on its way)",
-            "why": "Only billing can say so.",
-            "hit": ["Your refund is certain."],
-            "miss": ["A refund is possible."],
-        }
-    ],
-}
 
 
 def write_pack(**fields: Any) -> None:
