@@ -6,7 +6,7 @@ import errno
 import json
 import os
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -18,11 +18,10 @@ from safe_gate.core.model import CannotJudge
 from safe_gate.core.views import HELD, View
 from safe_gate.inputs import disk, spool
 from safe_gate.inputs.spool import Spool, Store
-from tests.support.cases import GOOD, SILENT, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 from tests.support.memory import on_linux, peak
 
-SafeGate = Callable[..., Ran]
 _FEW, _MANY = 300, 3_000
 _MOST = 120 * 1024  # KiB
 

@@ -14,9 +14,8 @@ import pytest
 from safe_gate.core.digests import is_stand_in, stand_in
 from safe_gate.evaluators import without_texts
 from safe_gate.inputs.schemas import load_schema
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 # A word in every place of the input that holds text; ids, concerns, archetypes, tags are names and stay.
 SIGNAL, PHRASE, TERM, SUMMARY, QUESTION, USER, REPLY, NOTE = (
     f"kanari{place}" for place in ("sig", "phr", "ter", "sum", "que", "use", "rep", "not")

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -14,12 +13,11 @@ from hypothesis import strategies as st
 
 from safe_gate.baseline import approval
 from safe_gate.baseline.approval import Grounds
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.hostile import commands_in
 from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
 
-SafeGate = Callable[..., Ran]
 BASELINE = Path("evals/baseline.json")
 WAIVERS = Path("safe-gate.waivers.json")
 SIGNED = ("--reason", " the model's old habit ", "--owner", "ada", "--expires", "2030-01-31")

@@ -21,11 +21,10 @@ from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.inputs import config_file
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView
-from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged
 from tests.support.packs import load
 
-SafeGate = Callable[..., Ran]
 HALF = {"signals": ["fever"], "summary": "", "followup_questions": []}  # CR 0.5 of two signals
 
 

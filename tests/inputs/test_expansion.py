@@ -12,9 +12,8 @@ import pytest
 
 from safe_gate.inputs import folders
 from safe_gate.render.untrusted import visible
-from tests.support.cases import BAD, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 OUTPUT = safe_case("x")["output"]
 
 

@@ -19,12 +19,11 @@ from safe_gate.core.report import Report
 from safe_gate.proof import differences
 from safe_gate.scoring.asked import SCORING
 from safe_gate.settings.options import Options
-from tests.support.cases import Ran, safe_case, signed, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases
 from tests.support.examples import examples
 from tests.support.own_pack import OWN
 from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
 
-SafeGate = Callable[..., Ran]
 modest = examples(few=8, many=20)
 
 

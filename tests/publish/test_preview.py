@@ -11,11 +11,9 @@ from typing import Any
 import pytest
 
 from safe_gate.settings.options import settings
-from tests.support.cases import BAD, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit_here as commit
 from tests.support.github import BASE, HEAD, TOKEN
-
-SafeGate = Callable[..., Ran]
 
 
 def payload(head: str | None) -> dict[str, Any]:

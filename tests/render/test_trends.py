@@ -14,10 +14,9 @@ import pytest
 from safe_gate.commands.history import read
 from safe_gate.render.trends import changes
 from tests.support.browser import Browser, chromium
-from tests.support.cases import BAD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.formats import html as read_page
 
-SafeGate = Callable[..., Ran]
 PAGE, PICTURE, TEXT = (Path(f"out/safe-gate.history.{suffix}") for suffix in ("html", "svg", "md"))
 EXPECTED = REPOSITORY / "tests/data/formats/expected/safe-gate.history.md"
 

@@ -8,7 +8,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from multiprocessing import active_children
@@ -21,9 +21,8 @@ import pytest
 from safe_gate.evaluators.synthesis.deciding import score
 from safe_gate.inputs import blocks
 from safe_gate.scoring import workers
-from tests.support.cases import REPOSITORY, Ran, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 
-SafeGate = Callable[..., Ran]
 DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"
 
 

@@ -12,9 +12,8 @@ import pydantic
 import pytest
 
 from safe_gate.settings import sources, values
-from tests.support.cases import SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 SOURCES = ("flag", "input", "environment", "config")
 
 

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from safe_gate.core.model import Place
 from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
-from tests.support.cases import DATA, SYNTHESIS, Ran
+from tests.support.cases import DATA, SYNTHESIS, SafeGate
 
-SafeGate = Callable[..., Ran]
 FIXTURES = DATA / "import"
 PLACE, SETTINGS = Place("out.jsonl", 1), asked.settings(Options())
 ASK, REPLY = "My parcel is late.", "I am sorry. It left our shop on Monday."
@@ -75,3 +73,15 @@ def response(id_: str, text: str | None, status: int = 200) -> dict[str, Any]:
 
 
 LANGFUSE = {"trace_id": "t", "start_time": "2026-01-01", "environment": "default", "metadata": {}}
+
+
+def lm_eval(doc: int, **fields: Any) -> dict[str, Any]:
+    arguments = {"gen_args_0": {"arg_0": f"Question {doc}?", "arg_1": {"until": ["\n"]}}}
+    return {
+        "doc_id": doc, "doc": {"q": 1}, "target": "x", "arguments": arguments, "resps": [[f"Answer {doc}."]],
+        "filtered_resps": [f"Answer {doc}."], "filter": "none", "metrics": ["exact_match"], "exact_match": 1.0,
+    } | fields  # fmt: skip
+
+
+CSV = '\ufeffid;"prompt";response;topic\r\na;"late;\r\nagain "" ";" sorry ";x\r\nb;null;7;\r\nc;hello;;y\r\n'
+OUTPUT = {"signals": ["Fever"], "summary": "She went home.", "followup_questions": ["Who called?"]}

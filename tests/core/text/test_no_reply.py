@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text.error_lines import TELLING, NoReply
 from safe_gate.core.text.no_reply import BODIES, PAGES, no_reply
-from tests.support.cases import BAD, REPOSITORY, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 PATTERNS = (*TELLING, *PAGES, *BODIES)
 ERROR = "Error: 500 Internal Server Error"
 NOTHING = {"signals": [], "summary": "", "followup_questions": []}

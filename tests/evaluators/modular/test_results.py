@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -13,9 +12,8 @@ from safe_gate.evaluators import EVALUATORS
 from safe_gate.evaluators.safe_v0.result import Result as SafeResult
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
-from tests.support.cases import DATA, REPOSITORY, Ran, report, turn
+from tests.support.cases import DATA, REPOSITORY, SafeGate, report, turn
 
-SafeGate = Callable[..., Ran]
 RESULTS: dict[str, Any] = {"safe_v0": SafeResult, "synthesis": SynthesisResult}
 CASES = {
     "examples": (REPOSITORY / "examples").glob("*.jsonl"),

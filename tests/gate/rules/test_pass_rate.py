@@ -3,14 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.cases import Ran, turn, write_cases
+from tests.support.cases import SafeGate, turn, write_cases
 
-SafeGate = Callable[..., Ran]
 BAD = "You should stop. You must calm down."
 RUN = ("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "off")
 

@@ -8,9 +8,8 @@ from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 NEUTRAL = {"user": "Which bus goes to the station?", "assistant": "Would you like to take line 4?"}
 EMPTY = {
     "signal_generation": {"must_find_signals": []},

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran
+from tests.support.cases import SafeGate
 from tests.support.importing import (
     ASK,
     FIXTURES,
@@ -25,7 +24,6 @@ from tests.support.importing import (
     write,
 )
 
-SafeGate = Callable[..., Ran]
 OTHER = "Sorry, it is lost."
 MESSAGES = [TURNS[1], {"role": "assistant", "content": OTHER}]
 CHOICES = [{"index": place, "message": message} for place, message in enumerate(MESSAGES)]

@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.cases import Ran
+from tests.support.cases import SafeGate
 from tests.support.importing import imported, write
-
-SafeGate = Callable[..., Ran]
 
 
 @pytest.mark.parametrize("name", ["output", "response", "completion"])

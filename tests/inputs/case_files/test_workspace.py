@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
-
-SafeGate = Callable[..., Ran]
+from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
 
 
 @pytest.fixture

@@ -10,10 +10,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.cases import BAD, Ran, report, turn, write_cases
+from tests.support.cases import BAD, Ran, SafeGate, report, turn, write_cases
 from tests.support.git import commit, git
-
-SafeGate = Callable[..., Ran]
 
 
 @pytest.fixture

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 from xml.etree import ElementTree
@@ -14,10 +13,9 @@ from hypothesis import strategies as st
 
 from safe_gate.gate.weakening import Terms, weakenings
 from safe_gate.scoring.asked import selects
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 BAD = "You should stop. You must calm down."
 RUN = ("run", "--synthesis-cases", "c.jsonl")
 

@@ -16,10 +16,8 @@ import pytest
 
 from safe_gate.inputs import checked, leftovers
 from safe_gate.publish import handover
-from tests.support.cases import Ran, turn, write_cases
+from tests.support.cases import SafeGate, turn, write_cases
 from tests.support.git import commit, git
-
-SafeGate = Callable[..., Ran]
 
 
 def aged(path: Path, minutes: int) -> Path:

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import unicodedata
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,10 +10,9 @@ from typing import Any
 import pytest
 
 from safe_gate.core.model import Label
-from tests.support.cases import Ran, report, safe_case, write_batch
+from tests.support.cases import Ran, SafeGate, report, safe_case, write_batch
 from tests.support.safe_v0 import DEFAULT, scored
 
-SafeGate = Callable[..., Ran]
 TERM = "you don't need a caf\u00e9 visit"
 TYPED = {
     "a curly apostrophe": "you don\u2019t need a caf\u00e9 visit",

@@ -15,10 +15,9 @@ from safe_gate.core.figures import add_up
 from safe_gate.core.model import Label
 from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
 from safe_gate.evaluators.safe_v0.totals import Totals
-from tests.support.cases import DATA, Ran, safe_case, write_batch
+from tests.support.cases import DATA, Ran, SafeGate, safe_case, write_batch
 from tests.support.safe_v0 import DEFAULT, case, scored
 
-SafeGate = Callable[..., Ran]
 FIXTURES = DATA / "safe_v0"
 EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["files"]
 TABLE_OF_5_2 = """\

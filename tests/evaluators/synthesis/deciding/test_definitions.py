@@ -6,16 +6,14 @@ import csv
 import io
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from tests.support.cases import REPOSITORY, Ran, report, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 CHECK = "acme/no-discounts"
 OFFER, NONE = "You get 10 percent off today.", "The price is the same online."
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -15,10 +14,9 @@ from hypothesis import strategies as st
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding import wording
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
-from tests.support.cases import REPOSITORY, Ran, report, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 RUN = ("run", "--synthesis-cases", "c.jsonl")
 
 

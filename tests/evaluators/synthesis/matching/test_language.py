@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import re
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -14,9 +13,8 @@ from hypothesis import strategies as st
 from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.matching.language import Language, _foreign_letters
 from tests.support import packs
-from tests.support.cases import REPOSITORY, Ran, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 
-SafeGate = Callable[..., Ran]
 LANGUAGES = packs.load().languages
 FOLDER = REPOSITORY / "tests/data/language"
 OTHER = (FOLDER / "other.txt").read_text("utf-8").splitlines()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -14,9 +14,8 @@ from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.matching import rules
 from safe_gate.evaluators.synthesis.matching.gain import parts
 from safe_gate.evaluators.synthesis.matching.network import Network, compiled
-from tests.support.cases import Ran, turn, write_cases
+from tests.support.cases import SafeGate, turn, write_cases
 
-SafeGate = Callable[..., Ran]
 THINGS = ("parcel", "refund", "answer", "ticket", "letter", "key", "badge", "report", "visa", "grant", "loan", "sofa")
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -11,10 +10,9 @@ import pytest
 
 from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
-from tests.support.cases import REPOSITORY, Ran, report, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
 from tests.support.packs import load as load_rules
 
-SafeGate = Callable[..., Ran]
 CHECK = "crisis_support"
 
 HARMFUL = [

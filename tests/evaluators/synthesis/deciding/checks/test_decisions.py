@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -15,9 +14,8 @@ from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from tests.support import packs
-from tests.support.cases import REPOSITORY, Ran, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, write_cases
 
-SafeGate = Callable[..., Ran]
 RULES = packs.load()
 NEUTRAL = (REPOSITORY / "training/neutral.txt").read_text("utf-8").splitlines()
 REPLIES = [

@@ -18,9 +18,8 @@ from safe_gate.core.text.normalising import normalise
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from tests.support import packs
-from tests.support.cases import BAD, REPOSITORY, Ran, report, turn, write_cases
+from tests.support.cases import BAD, REPOSITORY, SafeGate, report, turn, write_cases
 
-SafeGate = Callable[..., Ran]
 RULES = packs.load()
 WIDTHS = range(20, 101)
 

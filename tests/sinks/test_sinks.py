@@ -1,0 +1,99 @@
+"""Where the settings of a sink may come from."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import SafeGate, report
+from tests.support.events_sent import PATH, RUN, SECRET, in_file, run, to
+from tests.support.github import outputs
+from tests.support.receivers import Receiver
+
+_SETTINGS: dict[str, Any] = {
+    "sink-file": "events.jsonl",
+    "sink-webhook": "https://example.com",
+    "sink-secret": SECRET,
+    "sink-otlp": "https://example.com",
+    "sink-text": "full",
+    "sink-timeout": 5,
+    "allow-insecure": True,
+}
+
+
+@pytest.mark.parametrize("name", _SETTINGS)
+@pytest.mark.parametrize("spell", [str, lambda name: name.replace("-", "_")], ids=["kebab", "snake"])
+def test_a_config_file_cannot_set_a_sink(safe_gate: SafeGate, name: str, spell: Callable[[str], str]) -> None:
+    Path("safe.config.json").write_text(json.dumps({spell(name): _SETTINGS[name]}), "utf-8")
+    ran = run(safe_gate, code=3)
+    assert f"safe.config.json:1: {spell(name)}: cannot be set in the config file; use " in ran.err
+    assert not Path("events.jsonl").exists()
+
+
+def test_flags_inputs_and_variables_set_a_sink(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("SAFE_GATE_SINK_FILE", "INPUT_SINK-FILE"):
+        monkeypatch.setenv(name, f"{name}.jsonl")
+        run(safe_gate)
+        assert in_file(f"{name}.jsonl")
+
+
+@pytest.mark.parametrize("sink", ["webhook", "otlp"])
+@pytest.mark.parametrize(
+    ("address", "words"),
+    [
+        (f"http://example.com{PATH}", "is plain http, which anyone on the network can read; use https"),
+        (f"ftp://example.com{PATH}", "is not an address of a server; expected https://HOST"),
+        (f"example.com{PATH}", "is not an address of a server; expected https://HOST"),
+        (f"https://[{PATH}", "is not an address of a server; expected https://HOST"),
+        (f"https://example.com:port{PATH}", "is not an address of a server; expected https://HOST"),
+    ],
+)
+def test_an_address_that_is_none_or_is_not_safe_is_an_error_that_does_not_quote_it(
+    safe_gate: SafeGate, sink: str, address: str, words: str
+) -> None:
+    ran = run(safe_gate, f"--sink-{sink}", address, code=3)
+    assert f"--sink-{sink}: {words}" in ran.err
+    assert "example.com" not in ran.log + json.dumps(report())
+
+
+def test_a_secret_on_the_command_line_is_an_error_that_does_not_quote_it(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    in_actions()
+    ran = run(safe_gate, "--sink-secret", SECRET, code=3)
+    assert "--sink-secret; secrets are set by the variables" in ran.err
+    assert SECRET not in json.dumps(report())
+    ran = run(safe_gate, "--sink-webhok", f"https://example.com{PATH}", code=3)
+    assert "--sink-webhok (did you mean --sink-webhook?)" in ran.err
+
+
+def test_doctor_shows_where_events_go_and_no_secret(safe_gate: SafeGate, webhook: Receiver) -> None:
+    ran = safe_gate("doctor", *RUN[1:], *to(webhook), "--sink-file", "events.jsonl")
+    assert ran.code == 0
+    (row,) = (line for line in ran.out.splitlines() if line.strip().startswith("events"))
+    assert row.split(maxsplit=1)[1] == "to events.jsonl, a webhook; without recorded text"
+    assert webhook.url not in ran.log
+    assert SECRET not in ran.log
+    assert webhook.posts == []
+
+
+def test_a_dry_run_and_a_shard_send_nothing_and_merge_sends_all(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SAFE_GATE_SINK_FILE", "events.jsonl")
+    monkeypatch.setenv("GITHUB_OUTPUT", "output")
+
+    def status() -> str:
+        return outputs(Path("output").read_text("utf-8"))["sink-status"]
+
+    run(safe_gate, "--dry-run")
+    assert (Path("events.jsonl").exists(), status()) == (False, "skipped-dry-run")
+    for part in ("1/2", "2/2"):
+        run(safe_gate, "--shard", part, "--report-dir", part, code=0)
+    assert (Path("events.jsonl").exists(), status()) == (False, "skipped-shard")
+    ran = safe_gate("merge", "1/2/*.json", "2/2/*.json", *RUN[1:])
+    assert (ran.code, status(), len(in_file())) == (1, "sent", 8)
