@@ -25,13 +25,13 @@ import pytest
 from safe_gate.core.model import Place
 from safe_gate.core.text.normalising import normalise
 from safe_gate.core.text.similarity import similarity
-from safe_gate.evaluators.safe_v0.score import _look_for
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
 from safe_gate.evaluators.synthesis.names import CHECKS
 from tests.support import packs
 from tests.support.cases import REPOSITORY
 from tests.support.examples import is_thorough
+from tests.support.safe_v0 import scored
 
 pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
 
@@ -200,7 +200,7 @@ def test_a_text_of_sentences_that_all_differ_is_scored_in_linear_time() -> None:
 @pytest.mark.parametrize(("needle", "unit"), [("a" * 400 + "b", "a"), ("ab" * 200 + "c", "ab"), ("fever", "fever ")])
 def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
     def work(text: str) -> object:
-        return _look_for([needle] * 20, text)
+        return scored(must_find_signals=(needle,) * 20, signals=(text,))
 
     assert is_linear(work, unit, size=50_000)
 

@@ -6,7 +6,9 @@ from pathlib import Path
 
 import pytest
 
-from safe_gate.core.model import Place
+from safe_gate.core.model import Place, Untrusted
+from safe_gate.evaluators.synthesis.deciding import reasons
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.names import CHECKS
 from tests.support.cases import BAD, SafeGate, turn, write_cases
@@ -218,3 +220,14 @@ def test_an_id_that_no_terminal_can_type_is_explained_by_how_it_is_shown(safe_ga
     assert safe_gate("explain", "a\\ud801", "--cases", "c.jsonl").code == 3
     write_cases(Path("c.jsonl"), turn("a\ud800"), turn("a\\ud800", assistant="You should leave."))
     assert "leave." in safe_gate("explain", "a\\ud800", "--cases", "c.jsonl").out
+
+
+def test_of_hits_within_each_other_the_innermost_is_shown() -> None:
+    places = (("all of it", "user", 0, 9), ("of", "user", 3, 5), ("off", "assistant", 3, 5))
+    hits = [
+        {"rule": "r", "text": text, "field": field, "start": start, "end": end} for text, field, start, end in places
+    ]
+    check = CheckResult.from_json({"pass": False, "mind_reading_hits": [], "guarantee_hits": hits, "cancelled": []})
+    (phrase,) = reasons.evidence("unverifiable_reassurance", check)
+    shown = [word.text for word in phrase if isinstance(word, Untrusted) and word.text != "r"]
+    assert shown == ["of", "off"]

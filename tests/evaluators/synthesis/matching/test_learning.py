@@ -13,7 +13,9 @@ from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.score import Case
 from safe_gate.evaluators.synthesis.matching import rules
 from safe_gate.evaluators.synthesis.matching.gain import parts
+from safe_gate.evaluators.synthesis.matching.learning import Row, as_packs, rows
 from safe_gate.evaluators.synthesis.matching.network import Network, compiled
+from tests.support import packs
 from tests.support.cases import SafeGate, turn, write_cases
 
 THINGS = ("parcel", "refund", "answer", "ticket", "letter", "key", "badge", "report", "visa", "grant", "loan", "sofa")
@@ -185,3 +187,17 @@ def test_a_phrase_may_be_worth_a_row_in_questions_alone(safe_gate: SafeGate) -> 
     first, second = json.loads(Path("n.json").read_text("utf-8"))["results"]
     assert [hit["rule"] for hit in first["checks"]["agency_language"]["positive_hits"]] == [rows[0]["id"]]
     assert second["checks"]["agency_language"]["positive_hits"] == []
+
+
+def test_two_learned_rows_that_are_written_alike_have_ids_of_their_own() -> None:
+    (pack,) = as_packs([Row("guarantee", "we win it", 3, 3), Row("guarantee", "we win _ it", 2, 2)])
+    name = "team-learned-guarantee/we-win-it"
+    assert [rule["id"] for rule in pack["rules"]] == [name, f"{name}-2"]
+
+
+def test_a_row_covers_what_the_rows_before_it_leave() -> None:
+    texts = ("green boat", "green boat", "green boat red car", "green boat red car", "red car", "red car")
+    check = "unverifiable_reassurance"
+    cases = [Case("a", "", text, (check,), {}, (), Place("c"), marks={"guarantee": [text]}) for text in texts]
+    found = rows(cases, packs.load(), {}, ["guarantee"])
+    assert [(row.inside, "red" in row.phrase) for row in found] == [(4, False), (4, True)]

@@ -251,3 +251,7 @@ def test_every_shipped_class_can_be_read_and_is_used() -> None:
 
 def test_content_words_are_stems_of_what_a_sentence_is_about() -> None:
     assert content("I was worrying about my exams because of you".split()) == {"worr", "exam"}
+
+
+def test_a_phrase_may_end_with_its_sentence() -> None:
+    assert automaton(["good day $"], {}).beginning(["good", "day"], 0) == (0, 0, 2)

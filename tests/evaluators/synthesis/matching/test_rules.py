@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import time
 import tracemalloc
+from itertools import islice
 from typing import Any
 
 import pytest
@@ -12,6 +13,8 @@ from safe_gate.core.model import Place
 from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
 from safe_gate.evaluators.synthesis.deciding.turn import Turn
 from safe_gate.evaluators.synthesis.matching import patterns
+from safe_gate.evaluators.synthesis.matching.rules import Rule, _faults
+from tests.support import packs
 from tests.support.cases import SafeGate
 from tests.support.packs import SPEC, shipped
 from tests.support.packs import rules as rules_of
@@ -170,3 +173,12 @@ def test_a_match_that_begins_with_a_line_break_stands_in_the_sentence_of_its_wor
     rule = {"id": "team-guarantee/refund", "pattern": " the refund arrives", "question": False}
     assert found("That is all.\nThe refund arrives.", rule)
     assert not found("That is all.\nThe refund arrives?", rule)
+
+
+def test_a_class_that_names_itself_ends() -> None:
+    rule = Rule.of({"id": "own/a", "phrase": "{a}"}, {"group": "pivot", "classes": {"a": ["{a}"]}})
+    assert [phrase.strip("()") for phrase in rule.phrases] == ["{a}"]
+
+
+def test_rules_that_are_well_written_have_no_faults() -> None:
+    assert list(_faults(islice(packs.load().all, 3), packs.classes())) == []
