@@ -12,6 +12,7 @@ MOST_LINES = 500
 ACROSS_ROOMS = {
     "container": "the image and the workflow, as the runner runs them",
     "contracts": "what is written twice, in code and in documents",
+    "cost": "how long a test may take",
     "imports": "where imports stand",
     "library": "what Python code may call",
     "linear": "what a text costs, whatever reads it",
