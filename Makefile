@@ -22,12 +22,15 @@ regression: $(RUNNABLE) ## hold the regression planted in examples/regressed aga
 	  --safe-outputs examples/regressed/golden_set.outputs.jsonl --synthesis-cases examples/regressed/empathy.jsonl \
 	  --baseline reports/before/safe-gate.json --max-regressions 0 --report-dir reports || [ $$? -eq 1 ]
 
-test: lint $(TABLE) ## the test suite, but for what takes long
-	$(BIN)/python -m pytest --numprocesses=auto -m 'not soak' --cov --cov-report=term-missing
+# Without compiled files, each process that a test starts compiles the whole package.
+test soak: export PYTHONDONTWRITEBYTECODE =
+
+test: lint $(TABLE) ## the test suite, but for what takes long; no test may use more than five seconds
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal -m 'not soak' --cov --cov-report=term-missing
 	$(BIN)/coverage report --fail-under=100 --include='safe_gate/gate/rules.py,safe_gate/evaluators/*'
 
 soak: $(READY) ## the tests that take long or need containers, act or a browser; properties with all examples
-	$(BIN)/python -m pytest --numprocesses=auto --hypothesis-profile=thorough -m 'soak or thorough'
+	$(BIN)/python -m pytest --numprocesses=auto --dist=worksteal --hypothesis-profile=thorough -m 'soak or thorough'
 
 lint: $(READY) ## style, types, import floors
 	$(BIN)/ruff check .

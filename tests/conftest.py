@@ -4,16 +4,23 @@ from __future__ import annotations
 
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Generator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings
+from hypothesis import is_hypothesis_test, settings
 
 from safe_gate import cli
 from tests.support.cases import Ran
-from tests.support.examples import THOROUGH
+from tests.support.examples import THOROUGH, is_thorough
 from tests.support.github import gate, github, in_actions, start, waits  # noqa: F401 - fixtures for every test
+
+TESTS = Path(__file__).parent
+HELD = (TESTS / "gate", TESTS / "evaluators")
+"""The rooms that tests cover completely."""
+MOST_SECONDS = 5
+"""The processor time that one test of `make test` may use."""
+STARTED = pytest.StashKey[float]()
 
 settings.register_profile("untimed", deadline=None)  # how fast a busy machine is proves nothing
 settings.register_profile(THOROUGH, deadline=None)
@@ -45,17 +52,57 @@ def safe_gate(capsys: pytest.CaptureFixture[str]) -> Callable[..., Ran]:
     return run
 
 
+def _is_traced(item: pytest.Item) -> bool:
+    """Tell whether coverage looks at a test.
+
+    Coverage doubles what a test costs. It looks at no property, which tries the same code many times. Of a
+    parametrised test it looks at the first case alone, except in rooms that are covered completely. Other tests
+    can only cover more, so the figures hold.
+    """
+    if item.get_closest_marker("untraced") is not None or is_hypothesis_test(getattr(item, "obj", None)):
+        return False
+    case = getattr(item, "callspec", None)
+    return case is None or not any(case.indices.values()) or any(room in item.path.parents for room in HELD)
+
+
 @pytest.hookimpl(wrapper=True)
-def pytest_runtest_call(item: pytest.Item) -> Iterator[None]:
-    """Leave a test that is marked `untraced` out of coverage."""
+def pytest_runtest_call(item: pytest.Item) -> Generator[None, object, object]:
+    """Leave a test that is not traced out of coverage, and the processes that it starts."""
     tracer = sys.gettrace()
-    if is_left_out := item.get_closest_marker("untraced") is not None:
+    if tracer is None or _is_traced(item):
+        return (yield)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.delenv("COVERAGE_PROCESS_CONFIG", raising=False)
         sys.settrace(None)
-    try:
-        yield
-    finally:
-        if is_left_out:
+        try:
+            return (yield)
+        finally:
             sys.settrace(tracer)
+
+
+def _processor_time() -> float:
+    """Return the seconds that this process and the children that it waited for have used."""
+    times = os.times()
+    return times.user + times.system + times.children_user + times.children_system
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_setup(item: pytest.Item) -> Generator[None, object, object]:
+    """Note when a test starts, fixtures included."""
+    item.stash[STARTED] = _processor_time()
+    return (yield)
+
+
+@pytest.hookimpl(wrapper=True, tryfirst=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, object, object]:
+    """Fail a test that takes too long for `make test`. A busy machine changes wall time, so processor time counts."""
+    done = yield
+    taken = _processor_time() - item.stash[STARTED]
+    if taken > MOST_SECONDS and not is_thorough() and item.get_closest_marker("soak") is None:
+        pytest.fail(
+            f"took {taken:.1f} s of processor time, more than {MOST_SECONDS}; speed it up or mark it `soak`", False
+        )
+    return done
 
 
 def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:

@@ -21,9 +21,8 @@ from safe_gate.inputs import rules as own_rules
 from safe_gate.inputs.blocks import Part
 from safe_gate.scoring import asked, tally
 from safe_gate.settings.options import Options
-from tests.support.cases import BAD, GOOD, REPOSITORY, Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 PAGE = (REPOSITORY / "docs/library.md").read_text("utf-8")
 BLOCKS = re.findall(r"```python\n(.*?)```", PAGE, re.DOTALL)
 SAID = "I failed my exam and I feel awful about it."

@@ -13,10 +13,9 @@ from typing import Any
 import pytest
 import yaml
 
-from tests.support.cases import REPOSITORY, Ran
+from tests.support.cases import REPOSITORY, SafeGate
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 PAGE = (REPOSITORY / "docs/other-ci.md").read_text("utf-8")
 TEMPLATE = REPOSITORY / "safe_gate/commands/starter/gitlab/.gitlab/safe-gate.yml"
 (HOOK,) = yaml.safe_load((REPOSITORY / ".pre-commit-hooks.yaml").read_text("utf-8"))

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from safe_gate.inputs.schemas import load_schema
-from tests.support.cases import BAD, REPOSITORY, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, REPOSITORY, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 NO_FEVER = {"output": {"signals": ["Cough"], "summary": "She went home.", "followup_questions": ["Which policy?"]}}
 
 

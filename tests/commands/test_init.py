@@ -5,16 +5,13 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 import yaml
 
-from tests.support.cases import REPOSITORY, Ran, report
+from tests.support.cases import REPOSITORY, SafeGate, report
 from tests.support.git import git
-
-SafeGate = Callable[..., Ran]
 
 SAMPLES = {
     "evals/README.md",

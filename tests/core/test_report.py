@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import shutil
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -16,11 +15,10 @@ from safe_gate.evaluators.synthesis import part as synthesis
 from safe_gate.inputs import checked
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.render.jsonreport import to_json
-from tests.support.cases import BAD, DATA, REPOSITORY, Ran, turn, write_cases
+from tests.support.cases import BAD, DATA, REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
 EXAMPLES = REPOSITORY / "examples"
-SafeGate = Callable[..., Ran]
 
 
 def assert_read_and_written_alike(path: Path) -> Report:

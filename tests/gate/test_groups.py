@@ -21,11 +21,10 @@ from safe_gate.evaluators.synthesis.totals import Totals, report
 from safe_gate.inputs import config_file
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView
-from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import BAD, GOOD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.cases import report as judged
 from tests.support.packs import load
 
-SafeGate = Callable[..., Ran]
 HALF = {"signals": ["fever"], "summary": "", "followup_questions": []}  # CR 0.5 of two signals
 
 
@@ -273,7 +272,7 @@ def test_a_misspelt_group_is_named_with_the_faults_of_cases(safe_gate: SafeGate,
 def test_very_many_groups_leave_the_comment_its_size(safe_gate: SafeGate) -> None:
     names = [f"{i} " + "@." * 75 for i in range(200)]
     own = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 1}}, "optional": True}
-    configure(archetypes=dict.fromkeys([*names, *(f"no {name}" for name in names)], own), min_group=1)
+    configure(archetypes=dict.fromkeys([*names, *(f"no {i} " + "|~" * 75 for i in range(200))], own), min_group=1)
     write_batch(Path("b.json"), *(safe_case(name[:9], archetype=name, output=SILENT) for name in names))
     assert safe_gate("run", "--safe-batch", "b").code == 1
     texts = list(rungs(ReportView(Report.from_json(judged())), limit=COMMENT_LIMIT))

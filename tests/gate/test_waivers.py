@@ -19,9 +19,8 @@ from safe_gate.gate.waivers import sorted_out, waived
 from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.view import ReportView
 from safe_gate.render.wording import sections
-from tests.support.cases import Ran, report, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
 
-SafeGate = Callable[..., Ran]
 DIRECTS = "You should check the printer."  # fails agency_language and topic_pivot
 FILE = "safe-gate.waivers.json"
 

@@ -6,7 +6,6 @@ import datetime
 import decimal
 import json
 import sys
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +22,9 @@ from safe_gate.importers import parquet
 from safe_gate.inputs import recorded
 from safe_gate.scoring import asked
 from safe_gate.settings.options import Options
-from tests.support.cases import REPOSITORY, Ran, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"
 CHECKS = ["agency_language", "unverifiable_reassurance", "topic_pivot"]
 COLUMNS = pa.schema(

@@ -15,10 +15,9 @@ from safe_gate.core.report import Report
 from safe_gate.github.files import append_summary
 from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs, scorecard
 from safe_gate.render.view import ReportView
-from tests.support.cases import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import GOOD, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 ORIGIN = Origin("https://github.com/octo/app", commit="f00d")
 BLOB = "https://github.com/octo/app/blob/f00d"
 COUNTS_LIMIT = 8_000  # bytes that verdict, broken rules and counts have at most, whatever was recorded

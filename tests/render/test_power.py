@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
-
-SafeGate = Callable[..., Ran]
+from tests.support.cases import Ran, SafeGate, safe_case, turn, write_batch, write_cases
 
 OF_A_HUNDRED = """\
 ┌─────────────────────────────────────────────────┬─────────────────────┐

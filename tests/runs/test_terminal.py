@@ -8,16 +8,13 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from safe_gate import cli
 from safe_gate.runs import terminal
-from tests.support.cases import BAD, SILENT, Ran, safe_case, turn, write_batch, write_cases
-
-SafeGate = Callable[..., Ran]
+from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
 
 RUN = ("run", "--cases", "c.jsonl", "--batch", "b.json")
 _SGR = re.compile(r"\x1b\[\d*m")

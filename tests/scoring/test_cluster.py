@@ -7,7 +7,7 @@ import os
 import signal
 import subprocess
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,12 +22,11 @@ import pytest
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.inputs import blocks, recorded
 from safe_gate.scoring import cluster
-from tests.support.cases import REPOSITORY, Ran, turn, write_cases
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
 from tests.support.git import commit, git
 
 pytestmark = pytest.mark.soak
 
-SafeGate = Callable[..., Ran]
 EXAMPLES = REPOSITORY / "examples" / "empathy.jsonl"
 DATA = REPOSITORY / "data" / "synthesis" / "dev_a.jsonl"
 SITE = next(path for path in sys.path if path.endswith("site-packages"))

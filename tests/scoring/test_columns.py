@@ -11,14 +11,9 @@ from hypothesis import strategies as st
 from safe_gate.core.jsontext import offsets
 from safe_gate.core.shown import Mark, Side
 from safe_gate.scoring.columns import deciding
+from tests.support.columns import cut
 
 _TEXTS = st.text(st.characters(exclude_categories=()))
-
-
-def cut(line: str, span: tuple[int, int]) -> str:
-    """Return what a line has between two columns of UTF-16 code units."""
-    start, end = (2 * (column - 1) for column in span)
-    return line.encode("utf-16-le", "surrogatepass")[start:end].decode("utf-16-le", "surrogatepass")
 
 
 def against(field: str, start: int, end: int) -> Mark:

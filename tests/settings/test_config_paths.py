@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
@@ -12,10 +11,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from safe_gate.inputs.config_file import joined
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 CONFIG = "evals/safe-gate.config.json"
 RUN = ("run", "--config", CONFIG)
 PACK: dict[str, Any] = {

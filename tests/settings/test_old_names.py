@@ -10,10 +10,9 @@ from typing import Any
 import pytest
 
 from safe_gate.settings.old_names import OLD_NAMES, OldName
-from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.cases import Ran, SafeGate, safe_case, turn, write_batch, write_cases
 from tests.support.git import commit, git
 
-SafeGate = Callable[..., Ran]
 RUN = ("run", "--cases", "c.jsonl")
 OLD = [(old, kind) for old in OLD_NAMES for kind in old.kinds if old.name != "shards"]  # which are for merge alone
 

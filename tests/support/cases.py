@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -34,6 +35,10 @@ class Ran:
     @property
     def log(self) -> str:
         return self.out + self.err
+
+
+SafeGate = Callable[..., Ran]
+"""A command, run in the process of the test."""
 
 
 def signed(report: dict[str, Any]) -> dict[str, Any]:

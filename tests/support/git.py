@@ -24,3 +24,10 @@ def commit(folder: Path = HERE) -> str:
     git("add", "--all", folder=folder)
     git("commit", "--quiet", "--allow-empty", "--message=x", folder=folder)
     return git("rev-parse", "HEAD", folder=folder)
+
+
+def commit_here() -> str:
+    """Commit the working folder, a repository from now on; return the commit."""
+    if not Path(".git").exists():
+        git("init", "--quiet")
+    return commit()

@@ -1,6 +1,6 @@
 r"""Lines that an error message or a stack trace consists of, as patterns with the texts they hit and miss. Pure data.
 
-Each pattern is applied to one line, with `re.fullmatch`, and is linear in it (`tests/core/test_no_reply.py`).
+Each pattern is applied to one line, with `re.fullmatch`, and is linear in it (`tests/core/text/test_no_reply.py`).
 """
 
 from __future__ import annotations

@@ -5,8 +5,8 @@ page, an error body. One sentence beside the error, a quotation mark or a code f
 somebody reports an error. What the text answers does not matter.
 
 `TELLING` and `FOLLOWING` of `error_lines.py`, `PAGES` and `BODY_KEYS` are data. Each pattern has texts
-that it must hit and miss (`tests/core/test_no_reply.py`). Patterns are applied to one line, with `re.fullmatch`, and
-are linear in it. They take milliseconds to compile, so lines are first searched for their signs.
+that it must hit and miss (`tests/core/text/test_no_reply.py`). Patterns are applied to one line, with `re.fullmatch`,
+and are linear in it. They take milliseconds to compile, so lines are first searched for their signs.
 """
 
 from __future__ import annotations

@@ -8,6 +8,7 @@ import textwrap
 import unicodedata
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
+from functools import cache
 from typing import Any
 
 import pytest
@@ -77,12 +78,23 @@ modest = examples(few=40, many=120)
 RULES = packs.load()
 
 
+@cache
+def as_recorded(profile: str) -> list[Result]:
+    """Return the results of the labelled cases as they were recorded."""
+    return [scored(data["id"], data["user"], data["assistant"], profile) for data in LABELLED]
+
+
+def scored(id_: str, user: str, assistant: str, profile: str = "standard") -> Result:
+    case = Case(id_, user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1))
+    return score_case(case, RULES if profile == "standard" else packs.load(profile))
+
+
 def sentences_of(text: str) -> list[str]:
     return re.split(r"(?<=[.!?])\s+", text)
 
 
 def score(user: str, assistant: str) -> Result:
-    return score_case(Case("a", user, assistant, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), RULES)
+    return scored("a", user, assistant)
 
 
 def hits(result: Result) -> Iterator[Hit]:
@@ -229,24 +241,21 @@ LAID_OUT: dict[str, Callable[[str], str]] = {
     ],
 )
 def test_no_verdict_of_a_labelled_case_hangs_on_how_it_was_typed(profile: str, name: str) -> None:
-    rules, way = packs.load(profile), {**RETYPED, **LAID_OUT}[name]
+    way = {**RETYPED, **LAID_OUT}[name]
     flipped = []
-    for data in LABELLED:
+    for data, recorded in zip(LABELLED, as_recorded(profile), strict=True):
         user, assistant = data["user"], data["assistant"]
         if name in LAID_OUT and re.search(r'["\u201c\n]', assistant):
             continue  # what it quotes or lists is no longer told from the rest
-        as_recorded, retyped = (
-            score_case(Case(data["id"], said, answer, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), rules)
-            for said, answer in ((user, assistant), (way(user), way(assistant)))
-        )
+        retyped = scored(data["id"], way(user), way(assistant), profile)
         assert_quoted(retyped, way(user), way(assistant))
-        if [check.actual for check in as_recorded.checks.values()] != [c.actual for c in retyped.checks.values()]:
+        if actual(recorded) != actual(retyped):
             flipped.append(data["id"])
     assert flipped == []
 
 
-def actual(data: dict[str, Any], reply: str) -> dict[str, bool | None]:
-    return {name: check.actual for name, check in score(data["user"], reply).checks.items()}
+def actual(result: Result) -> dict[str, bool | None]:
+    return {name: check.actual for name, check in result.checks.items()}
 
 
 @pytest.mark.parametrize(
@@ -264,18 +273,18 @@ def actual(data: dict[str, Any], reply: str) -> dict[str, bool | None]:
 def test_a_line_without_words_changes_no_verdict(line: str) -> None:
     changed = [
         data["id"]
-        for data in LABELLED
-        if actual(data, data["assistant"]) != actual(data, f"{data['assistant']}\n{line}")
+        for data, recorded in zip(LABELLED, as_recorded("standard"), strict=True)
+        if actual(recorded) != actual(score(data["user"], f"{data['assistant']}\n{line}"))
     ]
     assert changed == []
 
 
 def test_a_line_that_an_app_puts_under_a_reply_changes_few_verdicts_and_leaves_no_choice() -> None:
     changes: Counter[tuple[str, bool | None, bool | None]] = Counter()
-    for data in LABELLED:
-        before = actual(data, data["assistant"])
+    for data, recorded in zip(LABELLED, as_recorded("standard"), strict=True):
+        before = actual(recorded)
         for line in LINES:
-            after = actual(data, f"{data['assistant']}\n{line}")
+            after = actual(score(data["user"], f"{data['assistant']}\n{line}"))
             changes.update((name, before[name], after[name]) for name in before if before[name] != after[name])
     assert changes["agency_language", False, True] == 0
     assert changes.total() < 0.01 * 3 * len(LABELLED) * len(LINES), changes

@@ -1,0 +1,138 @@
+"""A run compared with a commit: the files, settings and problems of either side."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import GOOD, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.compared import ALL, BAD, broken, report, write
+from tests.support.git import commit_here as commit
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"),
+    [("c.ndjson", "c.ndjson"), ("c.ndjson", "*.ndjson"), ("c.ndjson", "c.nd*"), ("cases", "cases"), ("cases", "case?")],
+)
+def test_cases_and_config_of_a_commit_are_read_whatever_their_suffix(
+    safe_gate: Callable[..., Ran], name: str, pattern: str
+) -> None:
+    write_cases(Path(name), turn("a"))
+    Path("gate.conf").write_text('{"max-unexpected-failures": 0}')
+    base = commit()
+    write_cases(Path(name), turn("a", assistant=BAD))
+    Path("gate.conf").write_text('{"max-unexpected-failures": 1}')
+    flags = "--synthesis-cases", pattern, "--config", "gate.conf", "--baseline", base
+    assert safe_gate("run", *flags, "--max-regressions", "0", "--on-weakened", "fail").code == 1
+    assert broken(report()) == {("max-regressions", "synthesis"), ("on-weakened", "gate")}
+
+
+def test_a_file_of_cases_that_is_gone_is_told_whatever_its_suffix(safe_gate: Callable[..., Ran]) -> None:
+    for case_id in "ab":
+        write_cases(Path(f"{case_id}.ndjson"), turn(case_id))
+    base = commit()
+    Path("b.ndjson").unlink()
+    assert safe_gate("run", "--synthesis-cases", "?.*", "--baseline", base).code == 1
+    assert broken(report()) == {("no-removed-cases", "synthesis")}
+
+
+@pytest.mark.parametrize(
+    ("name", "pattern"), [("b.JSON", "*.JSON"), ("b.JSON", "b.JSON"), ("b.batch", "b.batch"), ("b[1]", "b[1]")]
+)
+def test_outputs_beside_a_batch_of_a_commit_are_read_whatever_its_suffix(
+    safe_gate: Callable[..., Ran], name: str, pattern: str
+) -> None:
+    case = safe_case("S")
+    write_cases(Path(f"{Path(name).stem}.outputs.jsonl"), {"test_id": "S", "output": case.pop("output")})
+    write_batch(Path(name), case)
+    assert safe_gate("run", "--safe-batch", pattern, "--baseline", commit()).code == 0
+    assert report()["comparison"]["safe_v0"]["cases"]["both"] == 1
+
+
+def test_cases_can_be_clustered_by_a_field_of_their_own(safe_gate: Callable[..., Ran]) -> None:
+    def turns(reply: str) -> list[dict[str, Any]]:
+        return [turn(f"T-{i}", assistant=reply, x_topic="exam" if i < 9 else {"n": i}) for i in range(10)]
+
+    write_cases(Path("c.jsonl"), *turns(GOOD))
+    base = commit()
+    write_cases(Path("c.jsonl"), *turns(BAD))
+    arguments = ("run", "--synthesis-cases", "c.jsonl", "--baseline", base, "--max-unexpected-failures", "99")
+    assert safe_gate(*arguments).code == 1
+    assert broken(report()) == {("min-drop", "synthesis")}
+    assert safe_gate(*arguments, "--cluster-key", "x_topic").code == 0
+    assert report()["comparison"]["status"] == "warn"
+    assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {2}
+    markdown = Path("reports/safe-gate.md").read_text()
+    assert "Unproven drop" in markdown
+    assert "Cases are grouped by <code>x&#95;topic</code>: 2 groups of 10 cases." in markdown
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+    said = 'Cases are grouped by "x_topic": 2 groups of 10 cases.\n'
+    for head in (".", "reports/safe-gate.json"):
+        flags = ("--synthesis-cases", "c.jsonl", "--cluster-key", "x_topic", "--verbose")
+        assert said in safe_gate("compare", base, head, *flags).out
+    assert said in safe_gate(*arguments, "--cluster-key", "x_topic").out
+    safe_gate(*arguments)
+    assert "grouped by" not in Path("reports/safe-gate.md").read_text()
+
+
+def test_cases_by_way_of_a_folder_that_holds_none_are_found_at_the_base_commit(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    write(bad=("T-1",), missing=("S-1",))
+    Path("evals").mkdir()
+    batch = "--safe-test-dir", "evals", "--safe-batch", "../b.json"
+    for inputs in (batch, ("--synthesis-cases", "evals/../c.jsonl")):
+        rules = "--max-regressions", "0", "--max-unexpected-failures", "1"
+        assert safe_gate("run", *inputs, "--baseline", base, *rules).code == 1
+        assert report()["comparison"]["status"] == "fail"
+
+
+def test_cases_whose_field_is_null_are_in_no_cluster(safe_gate: Callable[..., Ran]) -> None:
+    topics = ["exam", *[None] * 9]
+    write_cases(Path("c.jsonl"), *(turn(f"T-{i}", assistant=GOOD, x_topic=one) for i, one in enumerate(topics)))
+    base = commit()
+    write_cases(Path("c.jsonl"), *(turn(f"T-{i}", assistant=BAD, x_topic=one) for i, one in enumerate(topics)))
+    flags = "--cluster-key", "x_topic", "--max-unexpected-failures", "99"
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", base, *flags).code == 1
+    assert {metric["units"] for metric in report()["comparison"]["synthesis"]["metrics"]} == {10}
+
+
+def test_without_a_case_at_the_base_commit_there_is_no_baseline_yet(safe_gate: Callable[..., Ran]) -> None:
+    Path("x.json").write_text("{}")
+    base = commit()
+    write()
+    done = safe_gate("run", *ALL, "--baseline", base)
+    assert done.code == 0, done.log
+    assert "There is no baseline yet" in done.out
+    assert report()["comparison"]["status"] == "none"
+    assert "There is no baseline yet" in Path("reports/safe-gate.md").read_text()
+    assert safe_gate("compare", base, ".", *ALL).code == 3
+
+
+def test_a_base_without_a_config_file_is_read_by_what_names_its_cases_now(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    Path("safe.config.json").write_text(json.dumps({"safe-batch": ["b.json"], "synthesis-cases": ["c.jsonl"]}))
+    write(bad=("T-1",))
+    assert safe_gate("run", "--baseline", base, "--max-regressions", "0", "--max-unexpected-failures", "9").code == 1
+    assert broken(report()) == {("max-regressions", "synthesis")}
+    assert safe_gate("compare", base, ".", "--max-regressions", "0").code == 1
+    assert safe_gate("compare", ".", base, "--max-regressions", "0").code == 0
+
+
+def test_a_config_file_that_is_named_before_the_base_has_it_is_refused_with_a_way_to_bring_it_in(
+    safe_gate: Callable[..., Ran],
+) -> None:
+    write()
+    base = commit()
+    Path("gate.json").write_text("{}")
+    done = safe_gate("run", *ALL, "--config", "gate.json", "--baseline", base)
+    said = f"{base[:7]}:gate.json: cannot be read: the commit has no such file; add it in one change, and name it"
+    assert (done.code, said in done.err) == (3, True)
+    base = commit()
+    Path("gate.json").write_text('{"min-pass-rate": 0.9}')
+    assert safe_gate("run", *ALL, "--config", "gate.json", "--baseline", base).code == 0

@@ -1,0 +1,150 @@
+"""Baselines that cannot be read, are missing or are not there yet."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import Ran, signed
+from tests.support.compared import ALL, report, write
+from tests.support.git import commit_here as commit
+from tests.support.git import git
+from tests.support.github import Gate
+
+
+def test_a_baseline_that_cannot_be_read_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    Path("c.jsonl").write_text('{"id": 1}\n')
+    base = commit()
+    write()
+    done = safe_gate("run", *ALL, "--baseline", base)
+    assert done.code == 3
+    assert f"{base[:7]}:c.jsonl:1: id: is 1; expected text" in done.err
+    assert report()["verdict"] == "error"
+    for name, content in (("a.json", "{"), ("b.report.json", '{"schema_version": 1}')):
+        Path(name).write_text(content)
+        assert safe_gate("run", *ALL, "--baseline", name).code == 3
+
+
+@pytest.mark.parametrize("sides", [(".", "old/safe-gate.json"), ("old/safe-gate.json", ".")])
+def test_a_pattern_of_the_working_folder_that_names_no_file_is_refused(
+    sides: tuple[str, str], safe_gate: Callable[..., Ran]
+) -> None:
+    write()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    ran = safe_gate("compare", *sides, *ALL, "--rules", "nope/*.json")
+    assert ran.code == 3
+    assert "nope/*.json: matches no file" in ran.log
+
+
+def test_problems_of_a_commit_are_placed_at_it_on_either_side(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    good = commit()
+    Path("c.jsonl").write_text('{"id": 1}\n')
+    bad = commit()
+    for specs, place in (
+        ((bad, good), f"{bad[:7]}:"),
+        ((good, bad), f"{bad[:7]}:"),
+        ((good, "."), ""),
+        ((".", good), ""),
+    ):
+        done = safe_gate("compare", *specs, *ALL)
+        assert done.code == 3
+        assert done.err.startswith(f"{place}c.jsonl:1: ")
+
+
+def test_a_baseline_that_no_run_wrote_is_an_error_and_never_a_pass(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    made = report("old/safe-gate.json")
+
+    def refusal(forged: dict[str, Any]) -> str:
+        Path("forged.json").write_text(json.dumps(forged))
+        done = safe_gate("run", *ALL, "--baseline", "forged.json")
+        assert done.code == 3
+        assert "internal error" not in done.log
+        return done.err
+
+    results = made["synthesis"]["results"]
+    failing = {**made, "synthesis": {**made["synthesis"], "results": [{**one, "pass": False} for one in results]}}
+    assert "forged.json: provenance.digests: its digests do not match its contents" in refusal(failing)
+    twice = {**made, "synthesis": {**made["synthesis"], "results": [*results, results[0]]}}
+    assert "forged.json: T-0: synthesis.results: has this case 2 times" in refusal(signed(twice))
+    late = {**made, "generated_at": "2026-02-31T00:00:00Z"}
+    assert "forged.json: generated_at: is 2026-02-31T00:00:00Z, which is not a time" in refusal(late)
+    assert "forged.json: is a file of waivers, not a report" in refusal({"waivers": []})
+
+
+def test_the_commit_that_a_baseline_judged_is_named(gate: Gate) -> None:
+    assert gate("pass").ran.code == 0
+    made = report()
+    Path("old.json").write_text(json.dumps(made))
+    step = gate("pass", "--baseline", "old.json")
+    assert step.ran.code == 0
+    assert made["provenance"]["commit"]
+    assert report()["comparison"]["baseline"]["commit"] == made["provenance"]["commit"]
+    assert (
+        f"Compared with <code>{made['provenance']['commit'][:7]}</code> (<code>old<wbr>&#46;json</code>" in step.summary
+    )
+
+
+def test_a_file_that_came_with_the_change_is_not_the_branch_it_is_named_as(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    git("branch", "origin/main")
+    write(bad=("T-1",))
+    rules = *ALL, "--max-regressions", "0", "--max-unexpected-failures", "1"
+    safe_gate("run", *rules, "--report-dir", "own")
+    Path("origin").mkdir()
+    shutil.copy("own/safe-gate.json", "origin/main")
+    assert safe_gate("run", *rules, "--baseline", "origin/main").code == 1
+    assert report()["comparison"]["baseline"]["commit"] == base
+    assert "own/safe-gate: is not a .json file" in safe_gate("run", *rules, "--baseline", "own/safe-gate").err
+
+
+def test_a_named_report_that_is_missing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    Path("evals").mkdir()
+    Path("evals/baseline.json").write_text("{}", "utf-8")
+    words = (
+        'evals/basline.json: does not exist (did you mean "evals/baseline.json"?); '
+        "correct the path, or set baseline-required: false for the first run of a new gate"
+    )
+    for command in (("run",), ("run", "--dry-run"), ("doctor",)):
+        done = safe_gate(*command, *ALL, "--baseline", "evals/basline.json")
+        assert (done.code, done.err.splitlines()[0]) == (3, words)
+    assert report()["verdict"] == "error"
+
+
+def test_a_report_that_nobody_has_written_yet_is_no_baseline_yet_where_none_is_required(
+    safe_gate: Callable[..., Ran],
+) -> None:
+    write()
+    done = safe_gate("run", *ALL, "--baseline", "evals/baseline.json", "--no-baseline-required")
+    assert done.code == 0, done.log
+    assert (
+        'There is no baseline yet: "evals/baseline.json" is not there. Only the absolute rules were judged.' in done.out
+    )
+    assert safe_gate("bless", "--baseline", "evals/baseline.json").code == 0
+    assert safe_gate("run", *ALL, "--baseline", "evals/baseline.json").code == 0
+    assert report()["comparison"]["status"] == "pass"
+    for specs in (("gone.json", "reports/safe-gate.json"), ("reports/safe-gate.json", "gone.json")):
+        done = safe_gate("compare", *specs)
+        assert (done.code, done.err.splitlines()[0]) == (
+            3,
+            "gone.json: is not there; expected a report, or a commit with cases of the settings' patterns",
+        )
+
+
+def test_a_baseline_that_cannot_be_looked_for_is_no_baseline_to_come(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    Path("evals").symlink_to("evals")
+    words = "evals/baseline.json: cannot be read: Too many levels of symbolic links"
+    for arguments in (("run", *ALL, "--baseline", "evals/baseline.json"), ("compare", "evals/baseline.json", *ALL)):
+        done = safe_gate(*arguments)
+        assert (done.code, done.err.splitlines()[0]) == (3, words)

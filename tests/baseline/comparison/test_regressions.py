@@ -1,0 +1,155 @@
+"""A run compared with a baseline, from the command line: what got worse, and what may."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import REPOSITORY, Ran, safe_case, turn, write_cases
+from tests.support.compared import ALL, BAD, broken, report, write
+from tests.support.git import commit_here as commit
+
+
+def test_a_report_held_against_itself_passes(safe_gate: Callable[..., Ran]) -> None:
+    write(bad=("T-1", "T-2"))
+    safe_gate("run", *ALL)
+    done = safe_gate("compare", "reports/safe-gate.json", "reports/safe-gate.json")
+    assert done.code == 0
+    assert "Compare: PASS (0 newly failing, 0 fixed, 2 still failing · 0 of 12 outputs changed)" in done.out
+
+
+def test_a_report_from_before_the_phrases_stays_readable_as_a_baseline(safe_gate: Callable[..., Ran]) -> None:
+    shutil.copytree(REPOSITORY / "tests" / "data" / "earlier", ".", dirs_exist_ok=True)
+    held = ("--baseline", "safe-gate.json", "--max-unexpected-failures", "9", "--max-regressions", "0")
+    assert safe_gate("run", *ALL, *held).code == 0
+    lines = [json.loads(line) for line in Path("c.jsonl").read_text("utf-8").splitlines()]
+    write_cases(Path("c.jsonl"), *({**line, "assistant": BAD} for line in lines))
+    ran = safe_gate("run", *ALL, *held)
+    assert ran.code == 1
+    assert "Synthesis cases newly fail" in ran.out
+
+
+@pytest.mark.parametrize("kind", ["report", "commit"])
+def test_what_got_worse_is_named_with_evidence_before_and_now(safe_gate: Callable[..., Ran], kind: str) -> None:
+    write()
+    base = commit()
+    safe_gate("run", *ALL, "--report-dir", "old")
+    write(bad=("T-3",))
+    baseline = base if kind == "commit" else "old/safe-gate.json"
+    done = safe_gate("run", *ALL, "--baseline", baseline, "--max-unexpected-failures", "5", "--max-regressions", "0")
+    assert done.code == 1, done.log
+    found = report()
+    assert broken(found) == {("max-regressions", "synthesis")}
+    (change,) = [one for one in found["comparison"]["synthesis"]["changes"] if one["change"] == "newly failing"]
+    assert (change["id"], change["because"], change["passed"]) == ("T-3", ["output"], [True, True, False])
+    assert change["before"]["pass"] is True
+    assert "  T-3 (c.jsonl:4) newly failing by output" in done.out
+    assert "    before: nothing found" in done.out
+    assert (
+        "1 newly failing, 0 fixed, 0 still failing · 1 of 12 outputs changed"
+        in Path("reports/safe-gate.md").read_text()
+    )
+    assert found["comparison"]["baseline"]["commit"] == (base if kind == "commit" else "")
+
+
+def test_a_change_of_rules_is_no_regression_of_the_outputs(safe_gate: Callable[..., Ran]) -> None:
+    low = {
+        "expectations": {
+            **safe_case("x")["expectations"],
+            "signal_generation": {"must_find_signals": ["fever", "rash"]},
+        }
+    }
+    write(case=lambda name: safe_case(name, **low))
+    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.4, "review": 0.2}}}')
+    base = commit()
+    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.8, "review": 0.2}}}')
+    done = safe_gate("run", *ALL, "--baseline", base, "--max-regressions", "0", "--min-pass-rate", "0")
+    assert done.code == 0, done.log
+    (rate, *_) = report()["comparison"]["safe_v0"]["metrics"]
+    assert (rate["metric"], rate["baseline"], rate["today"], rate["head"]) == ("pass", 1.0, 0.0, 0.0)
+    changes = report()["comparison"]["safe_v0"]["changes"]
+    assert {(one["change"], *one["because"]) for one in changes} == {("still failing", "rules")}
+    row = next(line for line in done.out.splitlines() if line.startswith("║ SAFE v0: pass "))
+    assert [cell.strip() for cell in row.strip("║").split("│")][1:6] == [
+        "100.0%",
+        "0.0%",
+        "0.0% (0.0 to 39.0)",
+        "-100.0",
+        "0.0",
+    ]
+
+
+def test_a_negative_example_that_passes_is_said_to(safe_gate: Callable[..., Ran]) -> None:
+    meant = {"tags": ["negative_example"]}
+    write_cases(Path("c.jsonl"), turn("better", assistant=BAD, **meant), turn("became"))
+    base = commit()
+    write_cases(Path("c.jsonl"), turn("better", **meant), turn("became", **meant))
+    done = safe_gate("compare", base, ".", "--synthesis-cases", "c.jsonl", "--verbose")
+    lines = [line.strip() for line in done.out.splitlines()]
+    now = "now: passes, although it is a negative example"
+    (became,) = (i for i, line in enumerate(lines) if line.startswith("became (c.jsonl:2) newly failing by exp"))
+    assert lines[became + 1 : became + 3] == ["before: nothing found", now]
+    assert lines.count(now) == 2
+    back = safe_gate("compare", ".", base, "--synthesis-cases", "c.jsonl", "--verbose")
+    assert back.out.count(now.replace("now:", "before:")) == 2
+
+
+@pytest.mark.parametrize(
+    ("profile", "tag", "newly"),
+    [("weighted", "exam-fail", 1), ("weighted", "pivot-fail", 0), ("spec", "exam-fail", 0)],
+)
+def test_a_tag_that_a_change_adds_excuses_a_case_as_it_does_in_scoring(
+    safe_gate: Callable[..., Ran], profile: str, tag: str, newly: int
+) -> None:
+    flags = ("--synthesis-cases", "c.jsonl", "--profile", profile)
+    write_cases(Path("c.jsonl"), turn("a"), turn("b"))
+    base = commit()
+    write_cases(Path("c.jsonl"), turn("a", assistant=BAD, tags=[tag]), turn("b"))
+    ran = safe_gate("run", *flags, "--baseline", base, "--max-regressions", "0")
+    assert ran.code == newly
+    found = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    counted = {rule["rule"]: rule["value"] for rule in found["rules"]}
+    assert (counted["max-regressions"], counted["max-unexpected-failures"]) == (newly, newly)
+    told = [(one["what"], one["after"]) for one in found["weakened"]["findings"]]
+    assert told == ([] if newly else [("added", [tag])])  # what excuses nothing asks for no less
+
+
+def test_removed_cases_fail_unless_they_are_allowed_and_protected_ones_always(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    write(missing=("S-1", "T-1"))
+    assert safe_gate("run", *ALL, "--baseline", base).code == 1
+    assert broken(report()) == {("no-removed-cases", "safe_v0"), ("no-removed-cases", "synthesis")}
+    assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed").code == 0
+    assert safe_gate("run", *ALL, "--baseline", base, "--allow-removed", "--protect", "T-1").code == 1
+    assert broken(report()) == {("protect", "synthesis")}
+    assert "Removed (2): <code>S-1</code>, <code>T-1</code>" in Path("reports/safe-gate.md").read_text()
+
+
+def test_a_run_that_shares_no_case_with_its_baseline_is_said_to_compare_nothing(safe_gate: Callable[..., Ran]) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", *ALL[2:], "--report-dir", "old")
+    write_cases(Path("c.jsonl"), turn("b"))
+    done = safe_gate("run", *ALL[2:], "--baseline", "old/safe-gate.json", "--allow-removed")
+    assert (done.code, report()["comparison"]["status"]) == (0, "inconclusive")
+    for text in (done.out, Path("reports/safe-gate.md").read_text("utf-8")):
+        assert "\nNo case is in both runs, by id: nothing was compared." in text
+        assert "Inconclusive" not in text
+
+
+def test_a_protection_or_a_cluster_that_names_nothing_is_an_error(safe_gate: Callable[..., Ran]) -> None:
+    write()
+    base = commit()
+    protected, clustered = ("--protect", "S-11"), ("--cluster-key", "x_topic")
+    said = {
+        protected: "protect: names 'S-11', which is no case's id, tag or archetype (did you mean \"S-1\"?)",
+        clustered: "cluster-key: names 'x_topic', a field that no case has",
+    }
+    for flags in (protected, clustered, protected + clustered):
+        done = safe_gate("run", *ALL, "--baseline", base, *flags)
+        assert done.code == 3
+        assert [words in done.err for words in said.values()] == [flags[:2] == protected, flags[-2:] == clustered]

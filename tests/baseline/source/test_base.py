@@ -1,0 +1,108 @@
+"""The base commit of the event, the working folder and reports as the baseline."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from safe_gate.baseline.source import Baseline, patterns_of
+from safe_gate.core.report import Report
+from safe_gate.inputs.disk import HERE
+from safe_gate.inputs.finding.commit_files import Pattern
+from safe_gate.settings.options import Options
+from tests.support.baselines import context, open_, refusal
+from tests.support.cases import Ran
+from tests.support.git import NOW, commit
+
+
+@pytest.mark.parametrize("event", ["pull_request", "pull_request_target", "merge_group", "push", "workflow_run"])
+def test_base_is_the_base_commit_of_the_event(work: Path, event: str) -> None:
+    sha = commit(work)
+    Path("chat.jsonl").unlink()
+    commit(work)
+    with open_("base", where=context(event, sha)) as baseline:
+        assert baseline
+        assert (baseline.name, baseline.commit) == ("base", sha)
+
+
+@pytest.mark.parametrize("event", ["push", "schedule", "workflow_dispatch"])
+def test_an_event_without_a_base_commit_has_no_baseline_yet(work: Path, event: str) -> None:
+    with open_("base", where=context(event)) as baseline:
+        assert baseline is None
+
+
+def test_a_base_that_must_be_there_and_is_not_known_is_an_error(work: Path) -> None:
+    for where in (context("pull_request"), context("merge_group"), context("push", broken_event_file="/x")):
+        said = refusal(open_("base", where=where))
+        assert f"base: is the base commit of the event {where.event}, whose file does not name it" in said
+        assert said.endswith("name a ref, such as main")  # GitHub, which the action asks, knows no origin/main
+    assert "base: is the base commit of a GitHub event, and this is not a job" in refusal(open_("base"))
+
+
+def test_the_working_folder_is_read_where_it_is(work: Path) -> None:
+    with open_(".") as baseline:
+        assert baseline == Baseline(".", "", "", None, HERE)
+    sha = commit(work)
+    with open_(".") as baseline:
+        assert baseline == Baseline(".", sha, NOW, None, HERE)
+
+
+@pytest.fixture
+def report(safe_gate: Callable[..., Ran], work: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    safe_gate("run", "--cases", "chat.jsonl")
+    return Path("reports/safe-gate.json")
+
+
+def test_a_report_is_a_baseline(report: Path) -> None:
+    with open_(str(report)) as baseline:
+        assert baseline == Baseline(
+            "reports/safe-gate.json",
+            "",
+            "1970-01-01T00:00:00Z",
+            Report.from_json(json.loads(report.read_text("utf-8"))),
+        )
+
+
+def test_a_report_without_a_verdict_holds_nothing_to_compare(safe_gate: Callable[..., Ran], report: Path) -> None:
+    assert safe_gate("run", "--cases", "nowhere.jsonl").code == 3
+    assert refusal(open_(str(report))) == (
+        "reports/safe-gate.json: has no verdict, because its run could not judge: there is nothing to compare or"
+        " approve; name a report with a verdict"
+    )
+
+
+def test_a_report_that_does_not_fit_its_schema_is_refused_with_every_problem(report: Path) -> None:
+    report.write_text(json.dumps(json.loads(report.read_text("utf-8")) | {"verdict": "maybe", "rules": 1}), "utf-8")
+    assert len(refusal(open_(str(report))).split("\n")) == 2
+
+
+def test_other_files_are_said_to_be_no_report(safe_gate: Callable[..., Ran], work: Path) -> None:
+    safe_gate("eval", "--cases", "chat.jsonl", "--out", "synthesis.json")
+    Path("publication.json").write_text('{"publication": 1}', "utf-8")
+    Path("pack.json").write_text('{"pack": "x"}', "utf-8")
+    words = {
+        "synthesis.json": "is not a report of safe-gate run",
+        "publication.json": "is what a run leaves for `publish`",
+        "pack.json": "is a rule pack",
+        "chat.jsonl": "is a file of Synthesis cases",
+        "clinical/I25_batch_1.json": "is a SAFE v0 batch",
+        "clinical/I25_batch_1.outputs.jsonl": "is a file of recorded outputs",
+    }
+    for name, expected in words.items():
+        assert refusal(open_(name)).startswith(f"{name}: {expected}")
+    Path("broken.json").write_text("{", "utf-8")
+    assert refusal(open_("broken.json")).startswith("broken.json: is not valid JSON")
+
+
+def test_the_patterns_of_a_run_are_all_that_it_reads() -> None:
+    options = Options(
+        safe_batch=("a", "/b"), safe_test_dir="t", safe_outputs=("o",), synthesis_cases=("c",), rules=("r",), config="k"
+    )
+    others = map(Pattern, ("o", "c", "r", "k", "safe-gate.waivers.json"))
+    assert patterns_of(options) == (Pattern("t/a", is_batch=True), Pattern("/b", is_batch=True), *others)
+    defaults = ("safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json")
+    assert patterns_of(Options()) == tuple(map(Pattern, defaults))

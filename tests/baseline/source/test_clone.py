@@ -1,0 +1,201 @@
+"""A commit of the clone that contains the working folder."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from safe_gate.inputs.finding.commit_files import Pattern, Selection
+from safe_gate.inputs.finding.git import Clone
+from safe_gate.settings.options import Options
+from tests.support.baselines import NAMED, found, open_, refusal
+from tests.support.git import NOW, commit, git
+from tests.support.github import BASE
+
+
+def test_files_below_a_folder_that_no_pattern_leads_into_are_not_looked_at(work: Path) -> None:
+    class Selected(Selection):
+        def has(self, path: str) -> bool:
+            assert path.startswith("evals/")
+            return super().has(path)
+
+    found = Clone().entries(commit(work), Selected.of([Pattern("*.jsonl")], "evals"))
+    assert [entry.path for entry in found] == ["evals/chat.jsonl", "evals/unasked.jsonl"]
+
+
+def test_a_ref_is_a_branch_a_tag_an_id_or_what_git_makes_of_it(work: Path) -> None:
+    first = commit(work)
+    git("tag", "--annotate", "--message=x", "v1", folder=work)
+    Path("chat.jsonl").unlink()
+    second = commit(work)
+    for ref, sha in {"v1": first, "HEAD~1": first, first[:10]: first, "main": second, "@": second}.items():
+        with open_(ref) as baseline:
+            assert baseline
+            assert (baseline.name, baseline.commit) == (ref, sha)
+
+
+@pytest.mark.parametrize("branch", ["refs/heads/trunk", "refs/remotes/origin/trunk"])
+def test_a_tag_by_the_name_of_a_branch_is_not_taken_for_it(work: Path, branch: str) -> None:
+    first = commit(work)
+    git("update-ref", branch, first, folder=work)
+    git("tag", "--annotate", "--message=x", "trunk", folder=work)
+    for ref in ("trunk", branch):
+        with open_(ref) as baseline:
+            assert baseline
+            assert baseline.commit == first
+    commit(work)
+    git("commit", "--quiet", "--allow-empty", "--message=y", folder=work)
+    git("tag", "--force", "trunk", folder=work)
+    both = ", ".join(sorted((branch, "refs/tags/trunk")))
+    words = f"is a tag and a branch at different commits ({both}); write out which of them is meant"
+    for ref in ("trunk", "trunk~1", "trunk^"):
+        assert refusal(open_(ref)) == f"{ref}: {words}"
+    for ref in (branch, branch.removeprefix("refs/")):
+        with open_(ref) as baseline:
+            assert baseline
+            assert baseline.commit == first
+
+
+def test_a_ref_that_the_clone_does_not_have(work: Path) -> None:
+    commit(work)
+    for ref in ("nowhere", BASE, "main:evals", "evals", "x" * 5_000):
+        assert refusal(open_(ref)) == (
+            f"{ref}: is not a .json file and cannot be read as a commit (the clone: it does not have the commit;"
+            " GitHub: this is not a job of GitHub Actions); where git is installed, bring the commit into the clone"
+            " (actions/checkout with fetch-depth: 0, or git fetch), or correct the name"
+        )
+
+
+def test_no_repository_and_no_git(monkeypatch: pytest.MonkeyPatch) -> None:
+    options = Options(synthesis_cases=("c.jsonl",))
+    assert "the clone: not a git repository" in refusal(open_("main", options=options, folder=""))
+    monkeypatch.setenv("PATH", "/nowhere")
+    assert "the clone: git is not installed; GitHub: this is not a job" in refusal(
+        open_("main", options=options, folder="")
+    )
+
+
+def test_a_worktree_a_subfolder_and_another_owner(work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    sha = commit(work)
+    git("worktree", "add", "--quiet", "--detach", tmp_path / "tree", folder=work)
+    if os.geteuid() == 0:
+        for path in (work, *work.rglob("*")):
+            os.lchown(path, 12345, 12345)
+    for folder in ("tree/evals", "repository/evals"):
+        monkeypatch.chdir(tmp_path / folder)
+        with open_("main") as baseline:
+            assert baseline
+            assert (baseline.commit, found(baseline.root)) == (sha, NAMED)
+
+
+def test_nothing_that_a_user_or_a_repository_configures_is_run(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    sha = commit(work)
+    trap = tmp_path / "trap"
+    trap.write_text(f"#!/bin/sh\necho {{}} >> {tmp_path}/sprung\n", "utf-8")
+    trap.chmod(0o755)
+    for name in ("core.fsmonitor", "core.pager", "pager.show", "gpg.program", "core.sshCommand", "core.askPass"):
+        git("config", name, str(trap), folder=work)
+    git("config", "log.showSignature", "true", folder=work)
+    git("config", "alias.show", f"!{trap}", folder=work)
+    home = tmp_path / "home"
+    home.mkdir()
+    (home / ".gitconfig").write_text("[core\nbroken", "utf-8")
+    for name, value in {"HOME": str(home), "GIT_DIR": "/nowhere", "GIT_PAGER": str(trap), "GIT_TRACE": "1"}.items():
+        monkeypatch.setenv(name, value)
+    with open_("main") as baseline:
+        assert baseline
+        assert (baseline.commit, baseline.made_at) == (sha, NOW)
+    assert not (tmp_path / "sprung").exists()
+
+
+def test_a_replaced_commit_is_read_as_it_is(work: Path) -> None:
+    first = commit(work)
+    Path("chat.jsonl").write_text("", "utf-8")
+    git("replace", first, commit(work), folder=work)
+    with open_(first) as baseline:
+        assert baseline
+        assert (baseline.root / "chat.jsonl").stat().st_size > 0
+
+
+@pytest.mark.parametrize("seconds", ["99999999999999", "0"])
+def test_a_commit_may_claim_any_time(work: Path, seconds: str) -> None:
+    tree = git("rev-parse", f"{commit(work)}^{{tree}}", folder=work)
+    raw = f"tree {tree}\nauthor x <x> 0 +0000\ncommitter x <x> {seconds} +0000\n\nx\n"
+    made = subprocess.run(
+        ["git", "hash-object", "-wt", "commit", "--stdin", "--literally"],
+        input=raw,
+        text=True,
+        capture_output=True,
+        check=True,
+    )
+    with open_(made.stdout.strip()) as baseline:
+        assert baseline
+        assert baseline.made_at == {"0": "1970-01-01T00:00:00Z"}.get(seconds, "")
+
+
+def test_a_path_that_leads_out_of_its_folder_is_not_written(work: Path) -> None:
+    blob = git("rev-parse", f"{commit(work)}:evals/chat.jsonl", folder=work)
+
+    def tree(mode: str, name: str, inner: str) -> str:
+        raw = f"{mode} {name}\0".encode() + bytes.fromhex(inner)
+        command = ["git", "hash-object", "-wt", "tree", "--stdin", "--literally"]
+        return subprocess.run(command, input=raw, capture_output=True, check=True).stdout.decode().strip()
+
+    evil = git("commit-tree", "-m", "x", tree("40000", "evals", tree("40000", "..", tree("100644", "x.jsonl", blob))))
+    options = Options(synthesis_cases=("**/*.jsonl",))
+    assert refusal(open_(evil, options=options)) == (
+        "evals/../x.jsonl: cannot be put into a folder: it leads out of it; correct the commit"
+    )
+
+
+def test_a_name_that_is_too_long_is_one_sentence(work: Path) -> None:
+    blob_id = git("rev-parse", f"{commit(work)}:evals/chat.jsonl", folder=work)
+    raw = f"100644 {'x' * 300}.jsonl\0".encode() + bytes.fromhex(blob_id)
+    command = ["git", "hash-object", "-wt", "tree", "--stdin", "--literally"]
+    tree = subprocess.run(command, input=raw, capture_output=True, check=True).stdout.decode().strip()
+    long = git("commit-tree", "-m", "x", tree)
+    said = refusal(open_(long, options=Options(synthesis_cases=("../*.jsonl",))))
+    assert said.endswith(".jsonl: cannot be put into a folder: File name too long")
+
+
+def test_a_clone_that_lacks_a_file_is_not_believed(work: Path) -> None:
+    commit(work)
+    id_ = git("rev-parse", "HEAD:evals/chat.jsonl", folder=work)
+    (work / ".git" / "objects" / id_[:2] / id_[2:]).unlink()
+    assert "(the clone: it does not have all files of the commit; GitHub: this is not a job" in refusal(open_("main"))
+
+
+GITS = [
+    ("#!/bin/sh\nexec sleep 60\n", "git took more than 0.2 s"),
+    ("#!/nowhere\n", "git cannot be run"),
+    ("#!/bin/sh\necho fatal: no luck >&2\nexit 1\n", "no luck"),
+]
+
+
+@pytest.mark.parametrize(("script", "words"), GITS)
+def test_a_git_that_does_not_work(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, script: str, words: str
+) -> None:
+    (tmp_path / "git").write_text(script, "utf-8")
+    (tmp_path / "git").chmod(0o755)
+    monkeypatch.setenv("PATH", f"{tmp_path}:{os.environ['PATH']}")
+    monkeypatch.setattr("safe_gate.inputs.finding.git._PATIENCE", 0.2)
+    assert f"(the clone: {words}; GitHub: this is not a job of GitHub Actions)" in refusal(open_("main"))
+
+
+def test_a_partial_clone_without_the_blobs_fetches_nothing(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(work)
+    git("config", "uploadpack.allowFilter", "true", folder=work)
+    git("clone", "--quiet", "--filter=blob:none", "--no-checkout", f"file://{work}", tmp_path / "partial")
+    (tmp_path / "partial" / "evals").mkdir()
+    monkeypatch.chdir(tmp_path / "partial" / "evals")
+    said = refusal(open_("main"))
+    assert "(the clone: " in said
+    assert "; GitHub: this is not a job of GitHub Actions)" in said

@@ -1,0 +1,180 @@
+"""A commit as the baseline, out of a clone and from a GitHub in memory."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from safe_gate.inputs.finding import expansion
+from safe_gate.scoring import measure
+from safe_gate.settings.options import Options
+from tests.support.baselines import NAMED, OPTIONS, Open, found, open_, refusal
+from tests.support.cases import SAFE, SYNTHESIS, turn, write_cases
+from tests.support.git import NOW, commit, git
+from tests.support.github import BASE, TOKEN, GitHub
+
+
+@pytest.fixture(params=["clone", "github"])
+def source(request: pytest.FixtureRequest, from_github: Callable[[Path], Open]) -> Callable[[Path], Open]:
+    """Return a function that commits a repository's files and gives how to open them, from the one or the other."""
+
+    def commit_and_open(top: Path) -> Open:
+        if git("status", "--porcelain", folder=top):
+            commit(top)
+        return open_ if request.param == "clone" else from_github(top)
+
+    return commit_and_open
+
+
+def test_a_commit_is_read_as_it_was_and_gone_afterwards(source: Callable[[Path], Open], work: Path) -> None:
+    sha = commit(work)
+    before = measure.part(SYNTHESIS, OPTIONS, NOW), measure.part(SAFE, OPTIONS, NOW)
+    open_it = source(work)
+    for path in (Path("chat.jsonl"), Path("clinical/I25_batch_1.json")):
+        path.write_text("changed since", "utf-8")
+    Path("../shared/deep/ü b.jsonl").unlink()
+    with open_it("main") as baseline:
+        assert baseline
+        assert (baseline.name, baseline.report) == ("main", None)
+        assert (baseline.commit, baseline.made_at) == (sha, NOW)
+        assert found(baseline.root) == NAMED
+        assert measure.part(SYNTHESIS, OPTIONS, NOW, root=baseline.root) == before[0]
+        assert measure.part(SAFE, OPTIONS, NOW, root=baseline.root) == before[1]
+        kept = baseline.root
+    assert not kept.exists()
+
+
+def test_the_folder_is_gone_after_an_error_too(source: Callable[[Path], Open], work: Path) -> None:
+    with pytest.raises(ZeroDivisionError), source(work)("main"):
+        raise ZeroDivisionError
+
+
+def test_a_commit_may_have_none_of_the_files(source: Callable[[Path], Open], work: Path) -> None:
+    for path in NAMED:
+        (work / path).unlink()
+    with source(work)("main") as baseline:
+        assert baseline
+        assert (baseline.root.is_dir(), found(baseline.root)) == (True, [])
+        (problem,) = expansion.expand(["chat.jsonl"], root=baseline.root)[1]
+        assert problem.message.startswith("matches no file")
+
+
+LINKS = [
+    "chat.jsonl",
+    "clinical",
+    "../shared",
+    "../shared/deep/link",
+    "../shared/link.jsonl",
+    "clinical/I25_batch_2.json",
+]
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_link_that_a_pattern_leads_to_is_an_error(source: Callable[[Path], Open], work: Path, name: str) -> None:
+    link = Path(name)
+    if link.exists():
+        link.rename(Path("elsewhere"))
+    link.symlink_to(Path("elsewhere").absolute())
+    said = refusal(source(work)("main"))
+    path = os.path.relpath(link.absolute(), work)
+    assert said.startswith(f"{path}: is a symbolic link at commit ")
+    assert said.endswith(", which is not followed; correct the pattern that leads to it")
+
+
+def test_a_link_that_no_pattern_leads_to_does_not_matter(source: Callable[[Path], Open], work: Path) -> None:
+    for name in ("link.jsonl", "clinical/notes", "../other"):
+        Path(name).symlink_to("/etc")
+    with source(work)("main") as baseline:
+        assert baseline
+        assert found(baseline.root) == NAMED
+
+
+def test_a_wildcard_leaves_out_hidden_folders_as_on_disk(source: Callable[[Path], Open], work: Path) -> None:
+    Path(".cache").mkdir()
+    Path(".cache/link.jsonl").symlink_to("/etc/hosts")
+    write_cases(Path(".cache/cases.jsonl"), turn("hidden"))
+    options = Options(synthesis_cases=("**/*.jsonl",), github_token=TOKEN)
+    with source(work)("main", options=options) as baseline:
+        assert baseline
+        assert ".cache" not in " ".join(found(baseline.root))
+
+
+def test_a_submodule_in_the_way_is_an_error(source: Callable[[Path], Open], work: Path) -> None:
+    shutil.rmtree("clinical")
+    commit(work)
+    git("update-index", "--add", "--cacheinfo", f"160000,{BASE},evals/clinical", folder=work)
+    git("commit", "--quiet", "--message=x", folder=work)
+    Path("clinical").mkdir()
+    git("reset", "--quiet", "--hard", folder=work)
+    said = refusal(source(work)("main"))
+    assert said.startswith("evals/clinical: is a submodule at commit ")
+
+
+ODD = ["a\nb.jsonl", "-rf.jsonl", "☃ '\"$(x).jsonl", "%2e%2e.jsonl", "a?b#c.jsonl", "b\\c.jsonl", "[x].jsonl"]
+
+
+@pytest.mark.parametrize("name", ODD)
+def test_odd_names_are_names(source: Callable[[Path], Open], work: Path, name: str) -> None:
+    write_cases(Path(name), turn("odd"))
+    options = Options(synthesis_cases=(name,), github_token=TOKEN)
+    with source(work)("main", options=options) as baseline:
+        assert baseline
+        assert found(baseline.root) == [f"evals/{name}"]
+        assert measure.part(SYNTHESIS, options, NOW, root=baseline.root).part
+
+
+def test_lines_and_bytes_are_those_of_the_commit(source: Callable[[Path], Open], work: Path) -> None:
+    data = b'\xef\xbb\xbf{"a": 1}\r\n\n\xff\x00'
+    Path("chat.jsonl").write_bytes(data)
+    (work / ".gitattributes").write_text("*.jsonl text eol=crlf export-ignore\n* export-subst\n", "utf-8")
+    git("config", "core.autocrlf", "false", folder=work)
+    (work / ".git" / "info" / "attributes").write_text("* -text", "utf-8")
+    with source(work)("main") as baseline:
+        assert baseline
+        assert (baseline.root / "chat.jsonl").read_bytes() == data
+
+
+def test_what_git_lfs_keeps_is_said_to_be(source: Callable[[Path], Open], work: Path) -> None:
+    Path("chat.jsonl").write_text("version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n", "utf-8")
+    assert "evals/chat.jsonl: is stored in Git LFS" in refusal(source(work)("main"))
+
+
+def test_more_than_2_gb_is_refused_before_it_is_read(
+    source: Callable[[Path], Open], work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("safe_gate.baseline.source._MOST_BYTES", 100)
+    assert "bytes of files that the patterns name; expected at most 100" in refusal(source(work)("main"))
+
+
+@pytest.mark.parametrize("pattern", ["/etc/*.json", "../../x.jsonl"])
+def test_a_pattern_that_leads_out_is_refused(source: Callable[[Path], Open], work: Path, pattern: str) -> None:
+    options = Options(synthesis_cases=(pattern,), github_token=TOKEN)
+    said = refusal(source(work)("main", options=options))
+    assert said.startswith(f"{pattern}: cannot be read at a commit")
+
+
+NO_REFS = ["--upload-pack=x", "-h", "", "a\0b", "a\nb"]
+
+
+@pytest.mark.parametrize("ref", NO_REFS)
+def test_what_cannot_be_a_ref_is_asked_of_nobody(
+    source: Callable[[Path], Open], work: Path, github: GitHub, ref: str
+) -> None:
+    open_it = source(work)
+    assert "is not a .json file and cannot be a git ref; expected a report of safe-gate run" in refusal(open_it(ref))
+    assert github.requests == []
+
+
+@pytest.mark.parametrize("name", ["safe-gate.json", "old/report.json"])
+def test_a_missing_report_is_no_baseline_yet_where_none_is_required(
+    source: Callable[[Path], Open], work: Path, name: str
+) -> None:
+    open_it = source(work)
+    with open_it(name, options=replace(OPTIONS, baseline_required=False)) as found:
+        assert found is None
+    assert f"{name}: does not exist" in refusal(open_it(name))

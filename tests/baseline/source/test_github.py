@@ -1,0 +1,169 @@
+"""A commit that is read from GitHub."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.github.client import Client
+from safe_gate.settings.options import Options
+from tests.support.baselines import Open, context, found, open_, refusal
+from tests.support.git import NOW, commit, git
+from tests.support.github import BASE, CONTENTS, REPOSITORY, TOKEN, Answer, GitHub, ok
+
+
+def test_a_shallow_clone_asks_github_for_what_it_lacks(
+    work: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, github: GitHub
+) -> None:
+    base = commit(work)
+    Path("chat.jsonl").unlink()
+    commit(work)
+    git("clone", "--quiet", "--depth=1", f"file://{work}", tmp_path / "shallow")
+    monkeypatch.chdir(tmp_path / "shallow" / "evals")
+    github.refs[base] = base
+    github.made_at = "2026-01-02T03:04:05.678Z"
+    github.trees[base] = {"evals/chat.jsonl": b"{}\n", "evals/new.txt": b"x", "docs/x.jsonl": b"x"}
+    where = context("pull_request", base, repository=REPOSITORY)
+    with open_("base", lambda: Client(github.url, TOKEN, say=print, seconds=60), where) as baseline:
+        assert baseline
+        assert (baseline.name, baseline.commit, baseline.made_at) == ("base", base, NOW)
+        assert found(baseline.root) == ["evals/chat.jsonl"]
+    assert [path for _, path in github.requests] == [
+        f"/repos/{REPOSITORY}/commits/{base}?per_page=1",
+        f"{CONTENTS}?ref={base}",
+        f"{CONTENTS}/evals?ref={base}",
+        f"{CONTENTS}/evals%2Fchat.jsonl?ref={base}",
+    ]
+
+
+def test_a_branch_with_a_slash_is_asked_for_by_name(from_github: Callable[[Path], Open], work: Path) -> None:
+    sha = commit(work)
+    with from_github(work)("release/1") as baseline:
+        assert baseline
+        assert baseline.commit == sha
+
+
+def test_github_is_not_left_to_choose_between_a_tag_and_a_branch(
+    from_github: Callable[[Path], Open], work: Path, github: GitHub
+) -> None:
+    sha = commit(work)
+    open_it = from_github(work)
+    github.refs |= {"heads/main": sha, "tags/main": sha}
+    for ref in ("main", "heads/main", sha):
+        with open_it(ref) as baseline:
+            assert baseline
+            assert baseline.commit == sha
+    for one in ("heads/main", "tags/main"):
+        github.refs |= {"heads/main": sha, "tags/main": sha, one: "1" * 40}
+        words = "is a tag and a branch at different commits (heads/main, tags/main); write out which of them is meant"
+        assert refusal(open_it("main")) == f"main: {words}"
+    asked = [path for _, path in github.requests if "tags" in path]
+    assert len(asked) == 3  # for a name that could be either, no other
+
+
+@pytest.mark.parametrize("ref", ["HEAD", "HEAD~1", "@", "main~2", "main^", "@{u}", ":/x", "main..x"])
+def test_what_only_a_clone_can_tell_is_not_asked_of_github(
+    from_github: Callable[[Path], Open], work: Path, github: GitHub, ref: str
+) -> None:
+    commit(work)
+    assert "GitHub: only a clone can resolve it" in refusal(from_github(work)(ref))
+    assert github.requests == []
+
+
+REFUSALS = [
+    (Answer(401, '{"message": "Bad credentials"}'), "the token is wrong or has expired: correct github-token"),
+    (Answer(403, '{"message": "Resource not accessible"}'), "the token needs contents: read"),
+    (Answer(404, '{"message": "Not Found"}'), "or the token does not see it: that needs contents: read"),
+    (Answer(500, ""), "HTTP 500"),
+    (Answer(200, "<html>"), "the answer is not GitHub's"),
+    (Answer(403, "{}", {"Retry-After": "999"}), "and waiting did not help or would take too long"),
+]
+
+
+@pytest.mark.parametrize(("answer", "words"), REFUSALS)
+@pytest.mark.parametrize("path", [f"/repos/{REPOSITORY}/commits/main", CONTENTS, f"{CONTENTS}/evals%2Fchat.jsonl"])
+def test_a_refusal_is_an_error_that_says_what_to_do(
+    from_github: Callable[[Path], Open], work: Path, github: GitHub, path: str, answer: Answer, words: str
+) -> None:
+    commit(work)
+    github.faults[("GET", path)] = Answer(answer.status, answer.body, answer.headers)
+    said = refusal(from_github(work)("main"))
+    if answer.body == "<html>" and path.endswith(".jsonl"):
+        words = "it returned other bytes for evals/chat.jsonl than the commit's"
+    assert words in said
+    assert "actions/checkout with fetch-depth: 0" in said
+
+
+@pytest.mark.parametrize("entry", [{}, *({"name": name} for name in ("..", "a/b", "", 1, "a\0", "\ud800"))])
+def test_a_list_that_is_not_githubs(
+    from_github: Callable[[Path], Open], work: Path, github: GitHub, entry: dict[str, Any]
+) -> None:
+    commit(work)
+    github.faults[("GET", f"{CONTENTS}/evals")] = ok([entry])
+    assert "the answer is not GitHub's" in refusal(from_github(work)("main"))
+
+
+def test_an_answer_that_names_no_commit(from_github: Callable[[Path], Open], work: Path, github: GitHub) -> None:
+    commit(work)
+    github.faults[("GET", f"/repos/{REPOSITORY}/commits/main")] = ok({"sha": "../x", "commit": None})
+    assert "the answer names no commit" in refusal(from_github(work)("main"))
+
+
+def test_a_list_that_may_be_cut_is_an_error(from_github: Callable[[Path], Open], work: Path, github: GitHub) -> None:
+    sha = commit(work)
+    open_it = from_github(work)
+    github.trees[sha] |= {f"evals/clinical/{number:04}.txt": b"" for number in range(998)}
+    assert "evals/clinical may have more" in refusal(open_it("main"))
+    del github.trees[sha]["evals/clinical/0000.txt"]
+    with open_it("main") as baseline:
+        assert baseline
+
+
+def test_a_file_too_large_for_github_and_too_many_requests(
+    from_github: Callable[[Path], Open], work: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commit(work)
+    open_it = from_github(work)
+    with monkeypatch.context() as patched:
+        patched.setattr("safe_gate.github.contents._LARGEST_FILE", 10)
+        assert "is larger than the 10 bytes that it returns" in refusal(open_it("main"))
+    monkeypatch.setattr("safe_gate.github.contents._MOST_REQUESTS", 5)
+    assert "it would be asked over 5 times" in refusal(open_it("main"))
+
+
+@pytest.mark.parametrize("pattern", ["app/c.jsonl", "app/*.jsonl", "**/c.jsonl", "app/missing_batch_1"])
+def test_a_commit_is_not_asked_for_the_paths_of_a_checkout_below_the_working_folder(
+    github: GitHub, pattern: str
+) -> None:
+    github.refs, github.trees = {BASE: BASE}, {BASE: {"c.jsonl": b""}}
+    Path("app/.git").mkdir(parents=True)
+    Path("app/c.jsonl").touch()
+    where = context("pull_request", BASE, repository=REPOSITORY)
+    options = Options(synthesis_cases=(pattern, f"{'x' * 300}/c.jsonl"), github_token=TOKEN)
+    said = refusal(open_("base", where=where, options=options, folder=""))
+    assert said.startswith("app: is a checkout, but the working folder is in none")
+    assert github.requests == []
+
+
+def test_a_folder_above_the_working_folder_that_may_not_be_searched_is_no_checkout(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def locked(folder: Path) -> Path | None:
+        raise PermissionError(13, "Permission denied", str(folder))
+
+    monkeypatch.setattr("safe_gate.github.repository.root", locked)
+    assert "main: is not a .json file and cannot be read as a commit" in refusal(open_("main"))
+
+
+def test_without_a_token_it_is_not_asked(work: Path) -> None:
+    commit(work)
+    where = context("pull_request", BASE, repository=REPOSITORY)
+    said = refusal(open_("base", where=where, options=Options(synthesis_cases=("c.jsonl",))))
+    assert said == (
+        f"base: is commit {BASE}, which cannot be read (the clone: it does not have the commit;"
+        " GitHub: there is no token: set github-token, which needs contents: read); where git is installed, bring the"
+        " commit into the clone (actions/checkout with fetch-depth: 0, or git fetch)"
+    )

@@ -1,0 +1,406 @@
+"""`safe-gate bless`: what is approved is shown first, and no failure is hidden without a reason."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import jsonschema
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.baseline import approval
+from safe_gate.baseline.approval import Grounds
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.examples import examples
+from tests.support.hostile import commands_in
+from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
+
+BASELINE = Path("evals/baseline.json")
+WAIVERS = Path("safe-gate.waivers.json")
+SIGNED = ("--reason", " the model's old habit ", "--owner", "ada", "--expires", "2030-01-31")
+REASON = ("--reason", "agreed on Monday")
+ONE = {"id": "t", "check": "topic_pivot", "reason": "r", "owner": "o", "expires": "2030-01-31"}
+TWICE = json.dumps({"waivers": [ONE, ONE]})
+
+
+def run(safe_gate: SafeGate, turns: list[Any], cases: list[Any] | None = None, *flags: str) -> None:
+    write_cases(Path("c.jsonl"), *turns)
+    if cases:
+        write_batch(Path("b.json"), *cases)
+    safe_gate("run", "--cases", "c.jsonl", *(("--batch", "b") if cases else ()), *flags)
+
+
+def test_a_report_that_passed_becomes_the_baseline_byte_for_byte(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t")])
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert (ran.code, ran.err) == (0, "")
+    assert ran.out == (
+        "The baseline evals/baseline.json becomes reports/safe-gate.json, verdict pass:\n"
+        "There is no baseline yet, and no case fails unexpectedly.\n"
+        "Written: evals/baseline.json\n"
+    )
+    assert BASELINE.read_bytes() == REPORT.read_bytes()
+    again = safe_gate("bless", REPORT, "--baseline", BASELINE)
+    assert "\nNo case is added, removed or changed, and no result differs.\n" in again.out
+
+
+def test_a_failure_is_not_hidden_without_a_reason(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t", assistant=BAD), turn("n", assistant=BAD, tags=["negative_example"])])
+    for flags in ((), ("--owner", "ada"), ("--reason", " \t"), ("--dry-run",)):
+        ran = safe_gate("bless", "--baseline", BASELINE, *flags)
+        assert ran.code == 1
+        assert "│ failing │ t    │ fails │" in ran.out
+        assert "│ n " not in ran.out
+        assert "There is no baseline yet: failing cases are all there is to show.\n" in ran.out
+        words = "the gate failed; approve that with --reason TEXT"
+        assert ran.err == f"safe-gate: refused, nothing is written: {words}\n"
+        assert not BASELINE.exists()
+    ran = safe_gate("bless", "--baseline", BASELINE, *REASON, "--owner", " ada", "--dry-run")
+    assert (ran.code, ran.out.splitlines()[-1], BASELINE.exists()) == (0, "Nothing is written.", False)
+    assert safe_gate("bless", "--baseline", BASELINE, *REASON, "--owner", " ada").code == 0
+    blessed = read(BASELINE)
+    assert blessed.pop("blessed") == {"reason": "agreed on Monday", "owner": "ada"}
+    assert blessed == read()
+    verified = safe_gate("verify", BASELINE)
+    assert verified.code == 0
+    assert "Not recomputed: blessed.\n" in verified.out
+    assert safe_gate("bless", BASELINE, "--baseline", BASELINE, *REASON).code == 0
+    assert read(BASELINE)["blessed"] == {"reason": "agreed on Monday"}  # not what an earlier one was approved for
+
+
+def test_what_changes_is_shown_the_worst_first(safe_gate: SafeGate) -> None:
+    before = [turn(name) for name in ("gone", "same", "spoilt", "asked")] + [turn("mended", assistant=BAD)]
+    run(safe_gate, before, [safe_case("s1"), safe_case("s2", output=FAILING)])
+    assert safe_gate("bless", "--baseline", BASELINE, *REASON).code == 0
+    after = [
+        turn("same"),
+        turn("spoilt", assistant=BAD),
+        turn("asked", expected={"topic_pivot": True}),
+        turn("mended"),
+        turn("added", assistant=BAD),
+    ]
+    run(safe_gate, after, [safe_case("s1", output=FAILING), safe_case("s2", output=FAILING)])
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert (ran.code, ran.out) == (
+        1,
+        """\
+The baseline evals/baseline.json becomes reports/safe-gate.json, verdict fail:
+┌─────────────────┬────────┬────────┬────────┬─────────┐
+│ Change          │ Case   │ Was    │ Is     │ Because │
+├─────────────────┼────────┼────────┼────────┼─────────┤
+│ newly failing   │ s1     │ Pass   │ Fail   │ output  │
+│ newly failing   │ spoilt │ passes │ fails  │ output  │
+│ removed         │ gone   │ passes │        │         │
+│ asked otherwise │ asked  │ passes │ passes │         │
+│ fixed           │ mended │ fails  │ passes │ output  │
+│ added           │ added  │        │ fails  │         │
+└─────────────────┴────────┴────────┴────────┴─────────┘
+2 newly failing, 1 removed, 1 asked otherwise, 1 fixed, 1 added.
+""",
+    )
+    hidden = "the gate failed, 2 cases newly fail and 1 case is gone"
+    assert ran.err == f"safe-gate: refused, nothing is written: {hidden}; approve that with --reason TEXT\n"
+
+
+def test_what_fails_by_other_rules_newly_fails_too(safe_gate: SafeGate) -> None:
+    output = safe_case("s")["output"] | {"followup_questions": ["Which policy?"]}
+    flags = ("--min-pass-rate", "0")
+    run(safe_gate, [turn("t")], [safe_case("s", output=output)], *flags, "--ah-pass", "0", "--ah-review", "0")
+    assert safe_gate("bless", "--baseline", BASELINE).code == 0
+    run(safe_gate, [turn("t")], [safe_case("s", output=output)], *flags)
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert ran.code == 1
+    assert "│ newly failing │ s    │ Pass │ Fail │ rules   │" in ran.out
+    assert "\nThe rules differ from the baseline's: engine, packs, profile, thresholds or weights.\n" in ran.out
+    assert "nothing is written: 1 case newly fails; approve" in ran.err
+
+
+def test_an_evaluator_that_did_not_run_leaves_its_cases_gone(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t")], [safe_case("s")])
+    assert safe_gate("bless", "--baseline", BASELINE).code == 0
+    run(safe_gate, [turn("t")])
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert ran.code == 1
+    assert "│ removed │ s    │ Pass │" in ran.out
+    assert safe_gate("bless", "--baseline", BASELINE, *REASON).code == 0
+    run(safe_gate, [turn("t")], [safe_case("s")])
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert (ran.code, "│ added  │ s    │ Pass │" in ran.out) == (0, True)
+
+
+def test_a_report_of_files_that_changed_since_is_said_to_be_stale(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t")], [safe_case("s")])
+    write_cases(Path("c.jsonl"), turn("t"), turn("u"))
+    Path("b.json").unlink()
+    ran = safe_gate("bless", "--baseline", BASELINE)
+    assert (ran.code, BASELINE.exists()) == (0, True)
+    assert "\nStale: c.jsonl has changed: its SHA-256 is " in ran.out
+    assert "\n1 file changed since the report was made; run again to approve what is there now.\n" in ran.out
+    assert "b.json" not in ran.out
+    run(safe_gate, [turn("t"), turn("u")])
+    assert "Stale" not in safe_gate("bless", "--baseline", BASELINE).out
+
+
+def test_what_cannot_be_approved_is_an_error(safe_gate: SafeGate) -> None:
+    def refused(*arguments: str | Path) -> str:
+        ran = safe_gate("bless", *arguments)
+        assert (ran.code, "Traceback" in ran.log) == (3, False)
+        return ran.err
+
+    assert "reports/safe-gate.json: cannot be read" in refused("--baseline", BASELINE)
+    assert safe_gate("run").code == 3
+    assert "has no verdict, because its run could not judge" in refused("--baseline", BASELINE)
+    run(safe_gate, [turn("t", assistant=BAD)])
+    for target in ((), ("--baseline", "main"), ("--baseline", "base")):
+        name = f" {target[-1]}:" if target else ""
+        assert f"--baseline:{name} names no file to write; expected the path of a .json file" in refused(*target)
+    forged = write(with_altered(read(), ("verdict",)), Path("forged.json"))
+    assert "its digests do not match its contents" in refused(forged, "--baseline", BASELINE)
+    assert "its digests do not match its contents" in refused(forged, "--waivers", *SIGNED)
+    assert "--reason: has 2001 characters, more than 2000" in refused("--baseline", BASELINE, "--reason", "x" * 2001)
+    assert "--owner: has 201 characters, more than 200" in refused("--waivers", *REASON, "--owner", "x" * 201)
+    assert "has --baseline and --waivers" in refused("--baseline", BASELINE, "--waivers")
+    assert "--id: is for waivers" in refused("--baseline", BASELINE, "--id", "t")
+    assert "--expires: is for waivers" in refused("--expires", "2030-01-01")
+    BASELINE.parent.mkdir()
+    BASELINE.write_text("{}", "utf-8")
+    assert "evals/baseline.json:1: verdict: is missing" in refused("--baseline", BASELINE, *REASON)
+    assert BASELINE.read_text("utf-8") == "{}"
+    BASELINE.unlink()
+    BASELINE.mkdir()
+    assert "evals/baseline.json: " in refused("--baseline", BASELINE, *REASON)
+
+
+def test_the_help_says_what_a_setting_means_to_the_command(safe_gate: SafeGate) -> None:
+    told = {command: " ".join(safe_gate(command, "--help").out.split()) for command in ("bless", "publish", "run")}
+    assert "--baseline TEXT The baseline to write: the path of a .json file." in told["bless"]
+    assert "--baseline TEXT What to compare with" in told["run"]
+    assert "--report-dir TEXT The folder of the report to approve." in told["bless"]
+    assert "--report-dir TEXT The folder with the result of the run." in told["publish"]
+    assert "--no-dry-run Print the comment instead of posting it." in told["publish"]
+
+
+@pytest.mark.parametrize("name", ["", " "])
+def test_waivers_of_no_name_are_no_approval_of_a_baseline(safe_gate: SafeGate, name: str) -> None:
+    run(safe_gate, [turn("t", assistant=BAD)])
+    Path("safe.config.json").write_text(json.dumps({"baseline": BASELINE.as_posix()}), "utf-8")
+    ran = safe_gate("bless", "--waivers", name, "--reason", "known", "--owner", "ada")
+    assert (ran.code, ran.out) == (3, "")
+    assert ran.err.startswith("--waivers: names no file; expected a path, or nothing for safe-gate.waivers.json\n")
+    assert not BASELINE.exists()
+
+
+def test_a_name_that_no_file_can_have_is_one_sentence(safe_gate: SafeGate) -> None:
+    run(safe_gate, [turn("t", assistant=BAD)])
+    for flags in (("--baseline", f"{'x' * 300}.json", *REASON), ("--waivers", "x" * 300, *SIGNED)):
+        ran = safe_gate("bless", *flags)
+        assert (ran.code, "internal error" in ran.err) == (3, False)
+        assert "cannot be written" in ran.err
+
+
+def test_the_baseline_of_the_settings_is_where_it_goes(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"baseline": "evals/baseline.json", "report-dir": "out"}', "utf-8")
+    write_cases(Path("c.jsonl"), turn("t"))
+    run_ = safe_gate("run", "--cases", "c.jsonl", "--no-baseline-required")
+    assert run_.code == 0
+    assert safe_gate("bless").code == 0
+    assert BASELINE.read_bytes() == Path("out/safe-gate.json").read_bytes()
+
+
+SHAPE = {
+    "type": "object",
+    "required": ["waivers"],
+    "additionalProperties": False,
+    "patternProperties": {"^x_": {}},
+    "properties": {
+        "waivers": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["id", "reason", "owner", "expires"],
+                "oneOf": [{"required": ["check"]}, {"required": ["metric"]}],
+                "additionalProperties": False,
+                "properties": {
+                    "id": {"type": "string", "minLength": 1},
+                    "check": {"enum": ["agency_language", "unverifiable_reassurance", "topic_pivot"]},
+                    "metric": {"enum": ["CR", "AH", "AC"]},
+                    "reason": {"type": "string", "pattern": r"^\S.*\S$"},
+                    "owner": {"type": "string", "pattern": r"\S"},
+                    "expires": {"type": "string", "pattern": r"^\d{4}-\d{2}-\d{2}$"},
+                },
+            },
+        }
+    },
+}
+
+
+def waived() -> list[str]:
+    """Return what the file waives, `id/check` or `id/metric`, in its order."""
+    content = json.loads(WAIVERS.read_text("utf-8"))
+    jsonschema.validate(content, SHAPE)
+    return [f"{one['id']}/{one.get('check') or one['metric']}" for one in content["waivers"]]
+
+
+@pytest.fixture
+def failed(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Run over failing cases of both evaluators on 2026-03-01."""
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1772323200")
+    turns = [turn("t", assistant=BAD), turn("n", assistant=BAD, tags=["negative_example"]), turn("good")]
+    run(safe_gate, turns, [safe_case("s", output=FAILING), safe_case("fine")])
+
+
+@pytest.mark.usefixtures("failed")
+def test_waivers_go_into_the_file_that_a_run_reads(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"waivers": "known.json"}', "utf-8")
+    assert safe_gate("bless", "--waivers", *SIGNED).out.splitlines()[-1] == "Written: known.json"
+    assert not WAIVERS.exists()
+    assert safe_gate("bless", "--waivers", WAIVERS, *SIGNED).out.splitlines()[-1] == f"Written: {WAIVERS}"
+
+
+@pytest.mark.usefixtures("failed")
+def test_every_failure_is_waived_and_no_other(safe_gate: SafeGate) -> None:
+    ran = safe_gate("bless", "--waivers", *SIGNED)
+    assert (ran.code, ran.out) == (
+        0,
+        """\
+Waivers in safe-gate.waivers.json for failures of reports/safe-gate.json:
+┌──────┬──────────────────────────┬────────────┐
+│ Case │ Fails by                 │ Until      │
+├──────┼──────────────────────────┼────────────┤
+│ s    │ AH                       │ 2030-01-31 │
+│ s    │ CR                       │ 2030-01-31 │
+│ t    │ agency_language          │ 2030-01-31 │
+│ t    │ topic_pivot              │ 2030-01-31 │
+│ t    │ unverifiable_reassurance │ 2030-01-31 │
+└──────┴──────────────────────────┴────────────┘
+5 waivers to add, 0 there already.
+Written: safe-gate.waivers.json
+""",
+    )
+    assert waived() == ["s/AH", "s/CR", "t/agency_language", "t/topic_pivot", "t/unverifiable_reassurance"]
+    first = json.loads(WAIVERS.read_text("utf-8"))["waivers"][0]
+    said = {"reason": "the model's old habit", "owner": "ada", "expires": "2030-01-31"}
+    assert first == {"id": "s", "metric": "AH", **said}
+    before = WAIVERS.read_bytes()
+    WAIVERS.unlink()
+    assert safe_gate("bless", "--waivers", *SIGNED, "--id", "t", "s").code == 0
+    assert WAIVERS.read_bytes() == before
+    again = safe_gate("bless", "--waivers")  # nothing to add asks for no signature
+    assert (again.code, again.out.splitlines()[1:]) == (
+        0,
+        ["0 waivers to add, 5 there already.", "Nothing is written."],
+    )
+    assert WAIVERS.read_bytes() == before
+
+
+def test_ids_are_looked_up_and_not_held_against_every_failure(safe_gate: SafeGate) -> None:
+    class Id(str):
+        __hash__ = str.__hash__
+        compared = 0
+
+        def __eq__(self, other: object) -> bool:
+            Id.compared += 1
+            return str.__eq__(self, other)
+
+    ids = [Id(f"c{number}") for number in range(60)]
+    run(safe_gate, [turn(one, assistant="You must go.", checks=["agency_language"]) for one in ids])
+    grounds = Grounds("r", "o", "2030-01-31")
+    found = approval.waivers(str(REPORT), str(WAIVERS), grounds, ids=ids, today="2026-03-01")
+    assert found.content is not None
+    assert len(found.content["waivers"]) == len(ids)
+    assert Id.compared < 10 * len(ids)
+
+
+@pytest.mark.usefixtures("failed")
+def test_waivers_there_are_kept_and_expired_ones_named(safe_gate: SafeGate) -> None:
+    known = {"reason": "old one", "owner": "bob", "expires": "2026-02-28"}
+    there = [{"id": "t", "check": "topic_pivot", **known}, {"id": "a\x1b", "metric": "CR", **known}]
+    Path("w.json").write_text(json.dumps({"x_note": "ours", "waivers": there}), "utf-8")
+    ran = safe_gate("bless", "--waivers", "w.json", *SIGNED, "--id", "t", "--dry-run")
+    assert (ran.code, ran.out.splitlines()[-1]) == (0, "Nothing is written.")
+    assert json.loads(Path("w.json").read_text("utf-8"))["waivers"] == there
+    ran = safe_gate("bless", REPORT, "--waivers", "w.json", *SIGNED, "--id", "t")
+    assert ran.code == 0
+    assert "\n2 waivers to add, 2 there already.\n" in ran.out
+    assert "\nExpired and not renewed: a\\x1b, CR.\nExpired and not renewed: t, topic_pivot.\n" in ran.out
+    content = json.loads(Path("w.json").read_text("utf-8"))
+    assert content["x_note"] == "ours"
+    assert [one for one in content["waivers"] if one["owner"] == "bob"] == there[::-1]
+    Path("w.json").rename(WAIVERS)
+    assert waived() == ["a\x1b/CR", "t/agency_language", "t/topic_pivot", "t/unverifiable_reassurance"]
+
+
+def test_what_fails_by_the_thresholds_of_its_archetype_is_waived(safe_gate: SafeGate, monkeypatch: Any) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1772323200")
+    expectations = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": list("abcdef")}}
+    output = {"signals": ["abcde"], "summary": "She went home.", "followup_questions": []}
+    case = safe_case("s", archetype="Auditor", expectations=expectations, output=output)
+    thresholds = {"CR": {"pass": 1.0}, "AC": {"pass": 0.5, "review": 0.1}}
+    Path("safe.config.json").write_text(json.dumps({"archetypes": {"Auditor": {"thresholds": thresholds}}}))
+    run(safe_gate, [turn("t")], [case])
+    assert read()["verdict"] == "fail"
+    assert safe_gate("bless", "--waivers", *SIGNED).code == 0
+    assert waived() == ["s/CR"]
+    run(safe_gate, [turn("t")], [case])
+    assert read()["verdict"] == "pass"
+
+
+@pytest.mark.usefixtures("failed")
+def test_a_waiver_is_refused_unless_somebody_answers_for_it_until_a_day(safe_gate: SafeGate) -> None:
+    for left_out in range(0, 6, 2):
+        flags = (*SIGNED[:left_out], SIGNED[left_out], " ", *SIGNED[left_out + 2 :])
+        ran = safe_gate("bless", "--waivers", *flags)
+        words = f"a waiver needs {SIGNED[left_out]}"
+        assert (ran.code, ran.err) == (1, f"safe-gate: refused, nothing is written: {words}\n")
+        assert "│ s    │ AH  " in ran.out
+    assert safe_gate("bless", "--waivers").err.endswith("a waiver needs --reason, --owner and --expires\n")
+    for day, words in {
+        "2026-02-28": "is 2026-02-28, which has passed; expected 2026-03-01 or later",
+        "20300131": "is '20300131'; expected a day as YYYY-MM-DD",
+        "2030-02-30": "is '2030-02-30'; expected a day as YYYY-MM-DD",
+    }.items():
+        ran = safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", day)
+        assert (ran.code, ran.err.splitlines()[0]) == (3, f"--expires: {words}")
+    ran = safe_gate("bless", "--waivers", *SIGNED, "--id", "tt", "n", "good")
+    assert ran.code == 3
+    words = "does not name a case that fails unexpectedly"
+    assert ran.err.splitlines()[:2] == [
+        f"--id: good: {words} (2 times: also n)",
+        f'--id: tt: {words} (did you mean "t"?)',
+    ]
+    assert not WAIVERS.exists()
+    assert safe_gate("bless", "--waivers", *SIGNED[:4], "--expires", "2026-03-01").code == 0
+
+
+@pytest.mark.usefixtures("failed")
+@pytest.mark.parametrize(
+    "text", ["{}", "[]", '{"waivers": [{"id": "t"}]}', '{"waivers": [1]}', '{"waivers": {}}', "{", TWICE]
+)
+def test_a_file_that_holds_no_waivers_is_not_overwritten(safe_gate: SafeGate, text: str) -> None:
+    WAIVERS.write_text(text, "utf-8")
+    ran = safe_gate("bless", "--waivers", *SIGNED)
+    assert (ran.code, WAIVERS.read_text("utf-8"), "Traceback" in ran.log) == (3, text, False)
+    assert safe_gate("bless", "--waivers", REPORT, *SIGNED).code == 3
+    assert read()["verdict"] == "fail"
+
+
+@pytest.mark.thorough
+def test_whatever_ids_are_each_is_waived_once_and_shown_without_acting(safe_gate: SafeGate) -> None:
+    ids = st.lists(st.text(min_size=1, max_size=20).filter(str.strip), min_size=1, max_size=4, unique=True)
+
+    @given(ids)
+    @examples(few=6, many=15)
+    def check(names: list[str]) -> None:
+        WAIVERS.unlink(missing_ok=True)
+        run(safe_gate, [turn(name, assistant=BAD, checks=["agency_language"]) for name in names])
+        ran = safe_gate("bless", "--waivers", *SIGNED)
+        assert ran.code == 0
+        assert waived() == [f"{name}/agency_language" for name in sorted(names)]
+        assert commands_in(ran.out) == []
+        assert len(ran.out.splitlines()) == 1 + 4 + len(names) + 2
+        assert safe_gate("bless", "--waivers").out.endswith("\nNothing is written.\n")
+
+    check()

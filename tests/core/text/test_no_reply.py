@@ -1,0 +1,287 @@
+"""What is no reply: an empty text and an error that is all of a text; and what the gate makes of it."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import assume, given, settings
+from hypothesis import strategies as st
+
+from safe_gate.core.text.error_lines import FOLLOWING, TELLING, NoReply, Pattern
+from safe_gate.core.text.no_reply import BODIES, PAGES, no_reply
+from tests.support.cases import BAD, REPOSITORY, SafeGate, report, safe_case, turn, write_batch, write_cases
+
+PATTERNS = (*TELLING, *PAGES, *BODIES)
+ERROR = "Error: 500 Internal Server Error"
+NOTHING = {"signals": [], "summary": "", "followup_questions": []}
+
+
+HITS = [(one.what, text) for one in PATTERNS for text in one.hit]
+
+
+@pytest.mark.parametrize(("what", "text"), HITS)
+def test_a_pattern_hits_the_texts_it_must_hit(what: NoReply, text: str) -> None:
+    assert no_reply(text) is what
+    assert no_reply(f"\ufeff\r\n{text}\n\n") is what
+
+
+@pytest.mark.parametrize("text", [text for one in PATTERNS for text in one.miss])
+def test_a_pattern_misses_the_texts_it_must_miss(text: str) -> None:
+    assert no_reply(text) is None
+
+
+def test_every_pattern_has_a_text_that_no_other_pattern_hits() -> None:
+    for one in TELLING:
+        others = [re.compile(other.pattern, re.IGNORECASE) for other in TELLING if other is not one]
+        lines = [line.rstrip() for text in one.hit for line in text.splitlines() if line.strip()]
+        alone = [line for line in lines if re.fullmatch(one.pattern, line, re.IGNORECASE)]
+        assert any(not any(other.fullmatch(line) for other in others) for line in alone), one.pattern
+        assert one.miss, one.pattern
+
+
+def line_of(pattern: str, data: st.DataObject) -> str:
+    """Return a line that a pattern hits, as it is looked at: without line breaks and blanks at its end."""
+    compiled = re.compile(pattern, re.IGNORECASE)
+    line: str = data.draw(st.from_regex(compiled, fullmatch=True)).rstrip()
+    assume(line and compiled.fullmatch(line) and not {"\r", "\n"} & {*line})
+    return line
+
+
+@pytest.mark.parametrize("one", TELLING, ids=lambda one: one.pattern[:20])
+@given(st.data())
+@settings(max_examples=20)
+def test_each_line_that_a_pattern_hits_is_found(one: Pattern, data: st.DataObject) -> None:
+    assert no_reply(line_of(one.pattern, data)) is not None
+
+
+@pytest.mark.parametrize("pattern", FOLLOWING)
+@given(st.data())
+@settings(max_examples=20)
+def test_each_line_that_follows_an_error_is_found(pattern: str, data: st.DataObject) -> None:
+    assert no_reply(f"{ERROR}\n{line_of(pattern, data)}\n{ERROR}") is not None
+
+
+def test_signs_know_every_letter_that_a_pattern_takes_for_an_ascii_one() -> None:
+    pattern = re.compile("[a-z]", re.IGNORECASE)
+    alike = [char for char in map(chr, range(128, 0x110000)) if pattern.match(char)]
+    assert alike == ["\u0130", "\u0131", "\u017f", "\u212a"]
+    words = "Internal Server Error", "\u0130nternal Server Error", "\u0131nternal \u017ferver Error"
+    assert [no_reply(text) for text in words] == [NoReply.MESSAGE] * 3
+    assert no_reply("fetch fai\u0131ed") is None
+    assert no_reply("\u017focket hang up") is NoReply.MESSAGE
+
+
+@given(
+    st.sampled_from([text for _, text in HITS]), st.sampled_from(["Try again.", "It says this. What did you click?"])
+)
+def test_a_sentence_beside_an_error_makes_it_a_reply(error: str, words: str) -> None:
+    assert no_reply(f"{words}\n\n{error}") is None
+    assert no_reply(f"{error}\n\n{words}") is None
+    assert no_reply(f"```\n{error}\n```") is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "",
+        " ",
+        "\n\t\r\n",
+        "\u200b\ufeff\u2060",
+        "\u00a0",
+        "<p></p>",
+        "<!-- nothing -->",
+        "<br>\n<br/>",
+        "&nbsp;",
+        "&#8203;&#x200B;&shy;",
+        "null",
+        "None\n",
+        "undefined",
+        "[object Object]",
+        "\u2800",
+    ],
+)
+def test_a_text_that_shows_nothing_is_empty(text: str) -> None:
+    assert no_reply(text) is NoReply.EMPTY
+
+
+@pytest.mark.parametrize(
+    "text", ["None.", "{}", "...", "\U0001f622", "0", "No.", "<3", "<!-- a", '<img src="a.png">', "&amp;", "\ue000"]
+)
+def test_a_text_that_shows_a_sign_is_a_reply(text: str) -> None:
+    assert no_reply(text) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Error:\u00a0500  Internal\tServer\u2003Error",
+        "Err\u200bor: 500 Internal\u00ad Server Error",
+        "Traceback\u00a0(most recent call last):\n\u00a0\u00a0File \"a.py\", line 3, in <module>\nKeyError: 'x'",
+    ],
+)
+def test_other_blanks_and_invisible_characters_make_no_reply_of_an_error(text: str) -> None:
+    assert no_reply(text) in (NoReply.MESSAGE, NoReply.TRACE)
+
+
+@given(st.text(max_size=60))
+def test_blanks_around_a_text_change_nothing(text: str) -> None:
+    assert no_reply(f"  \n{text}\n ") is no_reply(text)
+
+
+def test_no_reply_of_the_repositorys_labelled_cases_is_an_error() -> None:
+    for path in (*(REPOSITORY / "data/synthesis").glob("*.jsonl"), REPOSITORY / "examples/empathy.jsonl"):
+        for line in path.read_text("utf-8").splitlines():
+            reply = json.loads(line).get("assistant")
+            assert reply is None or no_reply(reply) is None, (path.name, reply)
+
+
+def test_a_case_without_a_reply_breaks_the_gate_and_is_named(safe_gate: SafeGate) -> None:
+    fields = {"checks": ["unverifiable_reassurance"]}
+    write_cases(
+        Path("c.jsonl"), turn("good"), turn("mute", assistant=" ", **fields), turn("down", assistant=ERROR, **fields)
+    )
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 1
+    sentence = '2 cases have no reply, so the recording is broken: "mute", "down".'
+    assert sentence in ran.out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    words = "2 cases have no reply, so the recording is broken, 0 allowed"
+    assert f"{words}**: <code>mute</code>, <code>down</code> (`max-no-reply`)" in markdown
+    found = report()
+    (broken,) = (rule for rule in found["rules"] if not rule["passed"])
+    assert (broken["rule"], broken["names"]) == ("max-no-reply", ["mute", "down"])
+    part = found["synthesis"]
+    assert part["summary"]["no_reply"] == 2
+    assert part["summary"]["unexpected_failures"] == 0
+    assert [result.get("no_reply") for result in part["results"]] == [None, "empty", "error message"]
+    assert "no reply: error message" in ran.out
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code"),
+    [(["--max-no-reply", "2"], 0), (["--max-no-reply", "1"], 1), (["--max-no-reply", "off"], 0), ([], 1)],
+)
+def test_so_many_cases_may_have_no_reply(safe_gate: SafeGate, arguments: list[str], code: int) -> None:
+    fields = {"checks": ["unverifiable_reassurance"], "assistant": ""}
+    write_cases(Path("c.jsonl"), turn("a", **fields), turn("b", **fields))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *arguments).code == code
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+@pytest.mark.parametrize("value", [2, "off"])
+def test_the_config_file_can_allow_it(safe_gate: SafeGate, value: Any) -> None:
+    write_cases(Path("c.jsonl"), *(turn(name, assistant="", checks=["unverifiable_reassurance"]) for name in "ab"))
+    Path("safe.config.json").write_text(json.dumps({"max-no-reply": value}), "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+
+
+def test_what_is_neither_a_number_nor_off_is_refused(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-no-reply", "none")
+    assert ran.code == 3
+    assert '--max-no-reply: is "none"; expected a whole number from 0, or off' in ran.err
+    Path("safe.config.json").write_text('{"max-no-reply": "none"}', "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert 'max-no-reply: is "none"; expected a whole number from 0, or off' in ran.err
+
+
+@pytest.mark.parametrize("profile", ["standard", "spec"])
+def test_a_negative_example_without_a_reply_is_no_expected_failure(safe_gate: SafeGate, profile: str) -> None:
+    fields = {"checks": ["agency_language"], "tags": ["negative_example"]}
+    write_cases(Path("c.jsonl"), turn("bad", assistant=BAD, **fields), turn("down", assistant=ERROR, **fields))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-no-reply", "off", "--profile", profile)
+    assert ran.code == 1
+    summary = report()["synthesis"]["summary"]
+    assert (summary["expected_failures"], summary["unexpected_failures"]) == (1, 1)
+    assert summary["by_tag"]["negative_example"]["passed_as_expected"] == 1
+    assert safe_gate("eval", "--cases", "c.jsonl", "--profile", profile).code == 2
+
+
+def test_a_negative_example_that_lost_its_reply_got_worse(safe_gate: SafeGate) -> None:
+    fields = {"checks": ["agency_language"], "tags": ["negative_example"]}
+    write_cases(Path("c.jsonl"), turn("a", assistant=BAD, **fields))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    Path("reports/safe-gate.json").rename("old.json")
+    write_cases(Path("c.jsonl"), turn("a", assistant="", **fields))
+    limits = ["--max-no-reply", "off", "--max-unexpected-failures", "1", "--max-regressions", "0"]
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old.json", *limits)
+    assert ran.code == 1
+    assert {rule["rule"] for rule in report()["rules"] if not rule["passed"]} == {"max-regressions"}
+
+
+@pytest.mark.parametrize(
+    "output",
+    [NOTHING, NOTHING | {"summary": ERROR}, {"signals": [" "], "summary": "\n", "followup_questions": [ERROR]}],
+)
+def test_an_output_of_safe_v0_that_is_empty_or_an_error_alone_is_no_reply(
+    safe_gate: SafeGate, output: dict[str, Any]
+) -> None:
+    asks_nothing = {
+        "signal_generation": {"must_find_signals": []},
+        "event_summary": {"must_contain_phrases": []},
+        "followup_questions": {"forbidden_terms": ["policy"]},
+    }
+    write_batch(Path("b.json"), safe_case("down", output=output, expectations=asks_nothing), safe_case("up"))
+    ran = safe_gate("run", "--safe-batch", "b.json")
+    assert ran.code == 1
+    assert '1 case has no reply, so the recording is broken: "down".' in ran.out
+    found = report()
+    (broken,) = (rule for rule in found["rules"] if not rule["passed"])
+    assert (broken["rule"], broken["evaluator"], broken["names"]) == ("max-no-reply", "safe_v0", ["down"])
+    assert found["safe_v0"]["no_reply"] == 1
+    assert found["safe_v0"]["summary"]["pass"] == 2, "the specification's labels stay"
+    assert safe_gate("run", "--safe-batch", "b.json", "--max-no-reply", "1").code == 0
+    scored = safe_gate("score", "--batch", "b.json")
+    assert scored.code == 0
+    assert "1 case has no reply" in scored.out
+
+
+def test_a_waiver_does_not_excuse_a_case_from_having_a_reply(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant="", checks=["agency_language"]))
+    waiver = {"id": "a", "check": "agency_language", "reason": "x", "owner": "y", "expires": "2999-01-01"}
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 1
+    assert {rule["rule"] for rule in report()["rules"] if not rule["passed"]} == {"max-no-reply"}
+
+
+def test_eval_says_it_and_keeps_its_exit_code(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant="", checks=["unverifiable_reassurance"]))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 0
+    assert ran.out.endswith("Eval: PASS (0 unexpected failures, 0 allowed; 1 case without a reply)\n")
+    assert "no reply: empty" in safe_gate("explain", "a", "--cases", "c.jsonl").out
+
+
+def test_null_is_an_input_error(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant=None))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-no-reply", "off")
+    assert ran.code == 3
+    assert "assistant: is null; expected" in ran.err
+
+
+def test_shards_merge_to_the_same_count(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(name, assistant="", checks=["unverifiable_reassurance"]) for name in "abcd"))
+    for index in (1, 2):
+        assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--shard", f"{index}/2").code == 0
+    assert safe_gate("merge", "reports/*.shard-*.json", "--synthesis-cases", "c.jsonl").code == 1
+    assert report()["synthesis"]["summary"]["no_reply"] == 4
+
+
+def test_with_text_none_the_reason_is_still_told(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant=ERROR, checks=["unverifiable_reassurance"]))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none")
+    assert ran.code == 1
+    assert "Internal Server Error" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
+    assert report()["synthesis"]["results"][0]["no_reply"] == "error message"
+
+
+def test_the_document_names_every_reason() -> None:
+    text = (REPOSITORY / "docs/no-reply.md").read_text("utf-8")
+    assert all(f"| `{reason}` |" in text for reason in NoReply)

@@ -1,0 +1,104 @@
+"""Results are values: what is read from a report and written again is the same, over all reports that there are."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.evaluators import EVALUATORS
+from safe_gate.evaluators.safe_v0.result import Result as SafeResult
+from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
+from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
+from tests.support.cases import DATA, REPOSITORY, SafeGate, report, turn
+
+RESULTS: dict[str, Any] = {"safe_v0": SafeResult, "synthesis": SynthesisResult}
+CASES = {
+    "examples": (REPOSITORY / "examples").glob("*.jsonl"),
+    "regressed": (REPOSITORY / "examples/regressed").glob("empathy.jsonl"),
+    "labelled": (REPOSITORY / "data/synthesis").glob("dev_*.jsonl"),
+    "hostile": (DATA / "hostile").glob("synthesis_*.jsonl"),
+}
+LINES = {
+    name: [line for path in sorted(paths) for line in path.read_bytes().splitlines(keepends=True)]
+    for name, paths in CASES.items()
+}
+
+
+def assert_same(name: str, entries: list[dict[str, Any]]) -> None:
+    for entry in entries:
+        assert json.dumps(RESULTS[name].from_json(entry).to_json()) == json.dumps(entry)
+        assert EVALUATORS[name].value(entry) == RESULTS[name].from_json(entry)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("settings", [(), ("--profile", "spec"), ("--text", "none")], ids=["standard", "spec", "none"])
+@pytest.mark.parametrize("name", LINES)
+def test_results_of_cases_are_read_and_written_alike(safe_gate: SafeGate, name: str, settings: tuple[str, ...]) -> None:
+    some = LINES[name][:: max(1, len(LINES[name]) // 150)]
+    Path("c.jsonl").write_bytes(b"".join(some))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *settings).code != 3
+    found = report()["synthesis"]["results"]
+    assert len(found) >= len(some) > 0
+    assert_same("synthesis", found)
+
+
+@pytest.mark.parametrize("settings", [(), ("--safe-match", "normalised"), ("--text", "none", "--strict-ah")], ids=str)
+def test_results_of_batches_are_read_and_written_alike(safe_gate: SafeGate, settings: tuple[str, ...]) -> None:
+    found = []
+    for pattern in (REPOSITORY / "examples/clinical/*.json", DATA / "safe_v0/**/*.json"):
+        if safe_gate("run", "--safe-batch", pattern, *settings).code != 3:
+            found += report()["safe_v0"]["results"]
+    assert len(found) > 10
+    assert_same("safe_v0", found)
+
+
+def test_a_result_answers_by_name() -> None:
+    hit = {"rule": "p/r", "text": "x", "field": "assistant", "start": 0, "end": 1, "learned": [9, 10]}
+    check = {"pass": False, "score": -1, "positive_hits": [], "negative_hits": [hit], "cancelled": [{**hit, "by": "z"}]}
+    entry = {
+        "id": "a",
+        "pass": False,
+        "is_negative_example": False,
+        "tags": ["t"],
+        "language": {"user": "english", "assistant": "unclear"},
+        "checks": {"agency_language": check},
+        "label_comparison": {"agency_language": {"expected": True, "actual": False, "match": False}},
+        "source": {"path": "c.jsonl", "line": 3},
+        "digests": {"case": "1", "output": "2"},
+        "cluster": "k",
+        "no_reply": "stack trace",
+        "disguised_letters": 4,
+    }
+    found = SynthesisResult.from_json(entry)
+    agency = found.checks["agency_language"]
+    assert [hit.rule for hit in agency.hits["negative"]] == ["p/r"]
+    assert (agency.hits["positive"], agency.cancelled[0].by, agency.hits["negative"][0].learned) == ((), "z", (9, 10))
+    assert not found.labels["agency_language"].match
+    assert (found.place.line, found.no_reply, found.disguised_letters) == (3, "stack trace", 4)
+    assert found.to_json() == entry
+
+
+def test_a_check_that_counts_has_its_hits_by_group() -> None:
+    hit = {"rule": "p/r", "text": "x", "field": "assistant", "start": 0, "end": 1}
+    sides = {"applies": {}, "for": {"good": []}, "against": {"acme/bad": [hit]}}
+    check = {"pass": False, "applicable": True, "decides": "one_for", **sides, "cancelled": []}
+    found = CheckResult.from_json(check)
+    assert [one.rule for one in found.hits["acme/bad"]] == ["p/r"]
+    assert found.hits["good"] == ()
+    assert found.to_json() == check
+
+
+def test_the_check_of_wording_has_its_hits_by_what_it_asks_for(safe_gate: SafeGate) -> None:
+    asked = {"must_contain": ["hard"], "must_not_contain": ["sorry"]}
+    Path("c.jsonl").write_text(json.dumps(turn("a", **asked)) + "\n", "utf-8")
+    safe_gate("run", "--synthesis-cases", "c.jsonl")
+    (entry,) = report()["synthesis"]["results"]
+    assert_same("synthesis", [entry])
+    hits = SynthesisResult.from_json(entry).checks["wording"].hits
+    assert {kind: [hit.text for hit in some] for kind, some in hits.items()} == {
+        "must_contain": ["hard"],
+        "must_not_contain": ["sorry"],
+    }

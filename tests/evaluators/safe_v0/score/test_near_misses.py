@@ -1,0 +1,154 @@
+"""SAFE v0 and typography: what would match but for it is reported, and matches where that is asked for."""
+
+from __future__ import annotations
+
+import unicodedata
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.evaluators.safe_v0.metrics import Label
+from tests.support.cases import Ran, SafeGate, report, safe_case, write_batch
+from tests.support.safe_v0 import DEFAULT, scored
+
+TERM = "you don't need a caf\u00e9 visit"
+TYPED = {
+    "a curly apostrophe": "you don\u2019t need a caf\u00e9 visit",
+    "a no-break blank": "you don't need\u00a0a caf\u00e9 visit",
+    "a doubled blank": "you don't  need a caf\u00e9 visit",
+    "a line break": "you don't need\na caf\u00e9 visit",
+    "a wrapped line": "you don't need\r\n  a caf\u00e9 visit",
+    "a zero-width character": "you don't ne\u200bed a caf\u00e9 visit",
+    "another composition": unicodedata.normalize("NFD", TERM),
+    "emphasis": "you don't **need** a caf\u00e9 visit",
+    "a comment": "you don't need <!-- x -->a caf\u00e9 visit",
+}
+
+
+def case(said: str, term: str = TERM) -> dict[str, Any]:
+    """Return a case that asks for a term as a signal and as a phrase, and forbids it."""
+    return safe_case(
+        "one",
+        expectations={
+            "signal_generation": {"must_find_signals": [term]},
+            "event_summary": {"must_contain_phrases": [term]},
+            "followup_questions": {"forbidden_terms": [term]},
+        },
+        output={"signals": ["Fever"], "summary": f"They said: {said}.", "followup_questions": [f"Why {said}?", "Who?"]},
+    )
+
+
+def run(safe_gate: SafeGate, *arguments: str) -> tuple[Ran, dict[str, Any]]:
+    ran = safe_gate("run", "--safe-batch", "b.json", "--min-pass-rate", "0", *arguments)
+    return ran, report()["safe_v0"]
+
+
+@pytest.mark.parametrize("name", TYPED)
+@pytest.mark.parametrize("is_needle_typed", [False, True])
+def test_a_near_miss_is_reported_and_changes_no_score(name: str, is_needle_typed: bool, safe_gate: SafeGate) -> None:
+    said, term = (TERM, TYPED[name]) if is_needle_typed else (TYPED[name], TERM)
+    write_batch(Path("b.json"), case(said.upper(), term))
+    ran, part = run(safe_gate)
+    (result,) = part["results"]
+    assert result["scores"] == {"CR": 0.0, "AH": 1.0, "AC": 0.0, "composite": pytest.approx(1 / 3)}
+    assert result["near_misses"] == {"CR": [term], "AH": [term], "AC": [term]}
+    assert (part["near_misses"], part["policy"]["match"]) == (1, "literal")
+    assert "1 case has near misses, where only typography keeps a text from matching" in ran.out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert all(f"near miss of {noun}" in markdown for noun in ("signal", "forbidden term", "phrase"))
+
+
+@pytest.mark.parametrize("name", TYPED)
+def test_a_near_miss_matches_where_that_is_asked_for(name: str, safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), case(TYPED[name]))
+    _, part = run(safe_gate, "--safe-match", "normalised")
+    (result,) = part["results"]
+    assert result["scores"] == {"CR": 1.0, "AH": 0.0, "AC": 1.0, "composite": pytest.approx(2 / 3)}
+    assert result["details"]["AH"] == {"violations": [TERM]}
+    assert result["details"]["CR"] == result["details"]["AC"] == {"found": [TERM], "missing": []}
+    assert "near_misses" not in result
+    assert (part["near_misses"], part["policy"]["match"]) == (0, "normalised")
+    assert report()["provenance"]["policy"]["safe_match"] == "normalised"
+
+
+def test_a_case_that_passes_with_a_near_miss_is_a_case_to_look_at(safe_gate: SafeGate) -> None:
+    output = {"signals": ["Fever"], "summary": "She went home.", "followup_questions": ["Is pol\u200bicy known?"]}
+    write_batch(Path("b.json"), safe_case("a"), safe_case("b", output=output))
+    _, part = run(safe_gate)
+    assert [result["label"] for result in part["results"]] == ["Pass", "Pass"]
+    assert [result.get("near_misses") for result in part["results"]] == [None, {"CR": [], "AH": ["policy"], "AC": []}]
+    assert "near miss of forbidden term <code>policy</code>" in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+@pytest.mark.parametrize("is_normalised", [False, True])
+def test_only_what_typography_hides_is_near(is_normalised: bool) -> None:
+    policy = replace(DEFAULT, is_normalised=is_normalised)
+    found = scored(
+        policy,
+        forbidden_terms=("who\nleft", "leave now", "**", "\u200b", "policy"),
+        followup_questions=("Who left\u00a0you to", "leave", "now? Caf\u00e9 po-licy."),
+    )
+    # "leave" and "now" are of two questions, and signs that leave nothing are looked for as they are.
+    assert found.near["AH"] == (() if is_normalised else ("who\nleft",))
+    assert found.violations == (("who\nleft",) if is_normalised else ())
+
+
+@pytest.mark.parametrize("match", ["literal", "normalised"])
+def test_not_sad_at_all_satisfies_sad(match: str, safe_gate: SafeGate) -> None:
+    output = {"signals": [], "summary": "She was not sad at all.", "followup_questions": []}
+    expectations = safe_case("one")["expectations"] | {
+        "signal_generation": {"must_find_signals": ["sad"]},
+        "event_summary": {"must_contain_phrases": ["sad"]},
+    }
+    write_batch(Path("b.json"), safe_case("one", expectations=expectations, output=output))
+    _, part = run(safe_gate, "--safe-match", match)
+    assert part["results"][0]["label"] == Label.PASS
+
+
+def test_the_way_to_match_may_be_set_everywhere(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_batch(Path("b.json"), case(TYPED["a curly apostrophe"]))
+    assert safe_gate("score", "--batch", "b.json", "--safe-match", "normalised").code == 1
+    Path("safe.config.json").write_text('{"safe-match": "normalised"}', "utf-8")
+    assert run(safe_gate)[1]["policy"]["match"] == "normalised"
+    monkeypatch.setenv("SAFE_GATE_SAFE_MATCH", "literal")
+    assert run(safe_gate)[1]["policy"]["match"] == "literal"
+    ran = safe_gate("run", "--safe-batch", "b.json", "--safe-match", "fuzzy")
+    assert ran.code == 3
+    assert "expected one of literal, normalised" in ran.err
+
+
+@pytest.mark.parametrize("match", ["literal", "normalised"])
+def test_a_report_with_near_misses_can_be_verified(match: str, safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), case(TYPED["a doubled blank"]))
+    run(safe_gate, "--safe-match", match)
+    ran = safe_gate("verify", "reports/safe-gate.json")
+    assert ran.code == 0, ran.log
+
+
+def test_near_misses_are_withheld_with_other_texts(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), case(TYPED["a doubled blank"]))
+    ran, part = run(safe_gate, "--text", "none")
+    assert part["near_misses"] == 1
+    assert "caf\u00e9" not in ran.log + Path("reports/safe-gate.json").read_text("utf-8")
+
+
+def test_expectations_without_effect_are_named_once(safe_gate: SafeGate) -> None:
+    used = safe_case("a")["expectations"]
+    used["followup_questions"]["required_themes"] = ["rest"]
+    more = safe_case("b")["expectations"]
+    more["followup_questions"]["required_themes"] = ["rest"]
+    more["signal_generation"]["min_signal_count"] = 9
+    none = safe_case("c")["expectations"]
+    none["followup_questions"]["required_themes"] = []
+    none["signal_generation"]["min_signal_count"] = 0
+    cases = [safe_case(id_, expectations=one) for id_, one in zip("abc", (used, more, none), strict=True)]
+    write_batch(Path("b.json"), *cases)
+    ran, part = run(safe_gate)
+    assert ran.code == 0
+    assert part["unused_expectations"] == {"min_signal_count": 1, "required_themes": 2}
+    sentence = "SAFE v0 accepts min_signal_count (1 case) and required_themes (2 cases), but does not check them."
+    assert ran.out.count(sentence) == 1
+    write_batch(Path("b.json"), cases[2])
+    assert "does not check" not in run(safe_gate)[0].out

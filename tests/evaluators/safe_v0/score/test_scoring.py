@@ -1,0 +1,279 @@
+"""SAFE v0 from the outside: the fixtures' expected results, the spec's table, the edge cases."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.core.figures import add_up
+from safe_gate.evaluators.safe_v0.metrics import Label
+from safe_gate.evaluators.safe_v0.score import Case, Policy, Threshold, score_case
+from safe_gate.evaluators.safe_v0.totals import Totals
+from tests.support.cases import DATA, Ran, SafeGate, safe_case, write_batch
+from tests.support.safe_v0 import DEFAULT, case, scored
+
+FIXTURES = DATA / "safe_v0"
+EXPECTED: dict[str, Any] = json.loads((FIXTURES / "expected.json").read_text("utf-8"))["files"]
+TABLE_OF_5_2 = """\
+┌─────────────────┬───────────────────────┬──────┬──────┬──────┬─────────┐
+│ Test ID         │ Archetype             │  CR  │  AH  │  AC  │ Label   │
+├─────────────────┼───────────────────────┼──────┼──────┼──────┼─────────┤
+│ I25-BATCH1-001  │ Process_Auditor       │ 1.00 │ 1.00 │ 1.00 │ PASS    │
+│ I25-BATCH1-002  │ Delay_Driver_Profiler │ 0.67 │ 1.00 │ 0.50 │ REVIEW  │
+│ I25-BATCH1-003  │ Process_Auditor       │ 1.00 │ 0.50 │ 1.00 │ REVIEW  │
+│ I25-BATCH1-004  │ Documentation_Gap     │ 1.00 │ 1.00 │ 1.00 │ PASS    │
+│ I25-BATCH1-005  │ Safety_Signal         │ 1.00 │ 1.00 │ 0.50 │ REVIEW  │
+└─────────────────┴───────────────────────┴──────┴──────┴──────┴─────────┘
+"""
+
+
+def assert_agrees(actual: Any, expected: Any, where: str = "") -> None:
+    """Hold a report against the expected one: numbers within 1e-9, everything else equal."""
+    if isinstance(expected, dict):
+        for key in expected.keys() - {"exit_code", "display"}:
+            assert_agrees(actual[key], expected[key], f"{where}.{key}")
+    elif isinstance(expected, list):
+        assert len(actual) == len(expected), where
+        for index, (one, other) in enumerate(zip(actual, expected, strict=True)):
+            assert_agrees(one, other, f"{where}[{index}]")
+    elif isinstance(expected, float):
+        assert actual == pytest.approx(expected, abs=1e-9), where
+    else:
+        assert actual == expected, where
+
+
+@pytest.mark.parametrize("mode", ["default", "strict"])
+@pytest.mark.parametrize("batch", EXPECTED)
+def test_fixture_gives_the_expected_report(safe_gate: SafeGate, batch: str, mode: str) -> None:
+    strict = ["--strict-ah"] if mode == "strict" else []
+    ran = safe_gate("score", "--test-dir", FIXTURES, "--batch", batch, "--format", "json", *strict)
+    assert ran.code == EXPECTED[batch][mode]["exit_code"]
+    assert_agrees(json.loads(ran.out), EXPECTED[batch][mode])
+
+
+def test_the_table_of_section_5_2_is_drawn_exactly(safe_gate: SafeGate) -> None:
+    ran = safe_gate("score", "--test-dir", FIXTURES, "--batch", "I25_batch_1")
+    assert TABLE_OF_5_2 in ran.out
+    assert "║                        SAFE v0 Scorecard - I25                        ║" in ran.out
+    assert '  AH Violations: "policy" (1 case), "protocol" (1 case)' in ran.out
+    assert ran.code == 2
+
+
+def test_columns_stay_aligned_for_wide_characters(safe_gate: SafeGate) -> None:
+    from wcwidth import wcswidth
+
+    write_batch(Path("b.json"), safe_case("検査-001", archetype="過程"), safe_case("e\u0301-002"))
+    lines = safe_gate("score", "--batch", "b").out.splitlines()
+    table = [line for line in lines if line[:1] in "┌│├└" and line]
+    assert len({wcswidth(line) for line in table}) == 1
+
+
+def test_markdown_report_is_named_after_concern_and_time(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1736937000")
+    monkeypatch.setenv("SAFE_V0_REPORT_DIR", "out")
+    ran = safe_gate("score", "--test-dir", FIXTURES, "--batch", "I25_batch_1", "--format", "markdown")
+    text = Path("out/SAFE_v0_I25_20250115T103000Z.md").read_text("utf-8")
+    assert text.startswith("# SAFE v0 Scorecard - <code>I25</code>\n")
+    assert "| CR | 0.93 | 80% | OK |" in text
+    assert "out/SAFE_v0_I25_20250115T103000Z.md" in ran.out
+
+
+def test_all_formats_are_written_at_once(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    ran = safe_gate(
+        "score", "--test-dir", FIXTURES, "--batch", "golden_set", "--format", "all", "--output", "r/golden.json"
+    )
+    assert ran.code == 0
+    assert json.loads(Path("r/golden.json").read_text("utf-8"))["summary"]["overall_pass_rate"] == 1.0
+    assert Path("reports/SAFE_v0_I25_19700101T000000Z.md").exists()
+    assert "Scorecard" in ran.out
+
+
+def test_console_text_can_go_to_a_file(safe_gate: SafeGate) -> None:
+    safe_gate("score", "--test-dir", FIXTURES, "--batch", "I25_batch_1", "--output", "card.txt", "--verbose")
+    text = Path("card.txt").read_text("utf-8")
+    assert TABLE_OF_5_2 in text
+    assert 'missing phrase "NPO status violation"' in text
+
+
+@pytest.mark.parametrize(
+    ("formats", "output", "starts"),
+    [
+        ((), "card.json", '{\n  "report_type": "SAFE_v0"'),
+        ((), "card.md", "# SAFE v0 Scorecard"),
+        ((), "card.txt", "╔"),
+        (("json",), "card", '{\n  "report_type"'),
+        (("markdown",), "card.txt", "# SAFE"),
+        (("console", "markdown"), "card", "# SAFE"),
+        (("console", "markdown"), "card.md", "# SAFE"),
+        (("console", "markdown", "json"), "card", "{\n"),
+        (("all",), "card.md", "# SAFE"),
+        (("all",), "card.json", "{\n"),
+        (("console",), "card.json", "{\n"),
+        (("markdown",), "card.json", "# SAFE"),
+        (("json",), "card.md", "{\n"),
+    ],
+)
+def test_a_report_has_the_format_that_its_name_or_else_the_flag_asks_for(
+    safe_gate: SafeGate, formats: tuple[str, ...], output: str, starts: str
+) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    ran = safe_gate("score", "--batch", "b", "--output", output, *(("--format", *formats) if formats else ()))
+    assert ran.code == 0
+    assert f"Report: {output}\n" in ran.out
+    assert Path(output).read_text("utf-8").startswith(starts)
+
+
+def test_what_is_asked_for_beside_the_file_goes_where_it_always_does(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    assert "╔" in safe_gate("score", "--batch", "b", "--output", "card.json").out
+    assert "╔" in safe_gate("score", "--batch", "b", "--format", "all", "--output", "card.md").out
+    assert [path.suffix for path in Path("reports").iterdir()] == [".json"]
+
+
+def test_hostile_concern_id_cannot_leave_the_report_folder(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a", concern_id="../../etc/x\n"))
+    assert safe_gate("score", "--batch", "b", "--format", "markdown").code == 0
+    (written,) = Path("reports").iterdir()
+    assert written.name.startswith("SAFE_v0_______etc_x__")
+
+
+def test_several_batches_are_reported_together_and_apart(safe_gate: SafeGate) -> None:
+    ran = safe_gate("score", "--test-dir", FIXTURES, "--batch", "*_batch_*", "golden_set", "--format", "json")
+    report = json.loads(ran.out)
+    assert report["batch_id"] == "I08_batch_1,I25_batch_1,I32b_batch_1,golden_set"
+    assert report["concern_id"] == "I08,I25,I32b"
+    assert report["total_cases"] == 23
+    assert report["by_batch"]["I25_batch_1"]["pass_rates"]["overall"] == 0.4
+    assert {result["batch_id"] for result in report["results"]} == set(report["by_batch"])
+
+
+def test_concern_filters_cases_after_archetypes_are_placed(safe_gate: SafeGate) -> None:
+    plan = {"scenarios": [{"archetype": "First"}, {"archetype": "Second"}]}
+    write_batch(Path("b.json"), safe_case("a", concern_id="X"), safe_case("b"), batch_plan=plan)
+    report = json.loads(safe_gate("score", "--batch", "b", "--concern", "I25", "--format", "json").out)
+    assert [(r["test_id"], r["archetype"]) for r in report["results"]] == [("b", "Second")]
+    refused = safe_gate("score", "--batch", "b", "--concern", "Nope")
+    assert refused.code == 3
+    assert "matches no case" in refused.err
+
+
+def test_archetype_is_the_cases_own_then_the_plans_then_unknown(safe_gate: SafeGate) -> None:
+    cases = [safe_case("a", archetype="Own"), safe_case("b"), safe_case("c")]
+    write_batch(Path("b.json"), *cases, batch_plan={"scenarios": [{"archetype": "P0"}, {"archetype": "P1"}]})
+    report = json.loads(safe_gate("score", "--batch", "b", "--format", "json").out)
+    assert [r["archetype"] for r in report["results"]] == ["Own", "P1", "Unknown"]
+
+
+def fold(cases: list[Case], policy: Policy) -> Totals:
+    return add_up((Totals.of([(case, score_case(case, policy).to_json())], policy) for case in cases), Totals())
+
+
+@pytest.mark.parametrize(
+    ("fields", "scores"),
+    [
+        ({}, (1.0, 1.0, 1.0)),
+        ({"must_find_signals": ("a",), "must_contain_phrases": ("a",)}, (0.0, 1.0, 0.0)),
+        ({"must_find_signals": ("PULSE",), "signals": ("The pulse",)}, (1.0, 1.0, 1.0)),
+        ({"must_find_signals": ("home",), "summary": "Went home"}, (1.0, 1.0, 1.0)),
+        ({"must_find_signals": ("a b",), "signals": ("a", "b")}, (0.0, 1.0, 1.0)),
+        ({"must_contain_phrases": ("x",), "signals": ("x",)}, (1.0, 1.0, 0.0)),
+        ({"forbidden_terms": ("fault", "x"), "followup_questions": ("By default?",)}, (1.0, 0.5, 1.0)),
+        ({"forbidden_terms": ("x",)}, (1.0, 1.0, 1.0)),
+        ({"must_find_signals": ("x", "x", "y"), "summary": "y"}, (1 / 3, 1.0, 1.0)),
+        ({"must_contain_phrases": ("straße",), "summary": "STRASSE"}, (1.0, 1.0, 0.0)),
+        ({"must_contain_phrases": ("\u212a",), "summary": "k"}, (1.0, 1.0, 1.0)),
+        ({"must_contain_phrases": ("a.c",), "summary": "abc"}, (1.0, 1.0, 0.0)),
+    ],
+)
+def test_scores_follow_the_formulas_and_edge_cases(fields: dict[str, Any], scores: tuple[float, ...]) -> None:
+    assert tuple(scored(**fields).scores.values()) == scores
+
+
+def test_strict_mode_zeroes_ah_and_the_label_follows() -> None:
+    fields: dict[str, Any] = {"forbidden_terms": ("policy", "rule", "norm"), "followup_questions": ("Which policy?",)}
+    proportional = scored(**fields)
+    strict = scored(Policy(DEFAULT.thresholds, DEFAULT.weights, strict_ah=True), **fields)
+    assert (proportional.scores["AH"], proportional.label) == (1 - 1 / 3, Label.REVIEW)
+    assert (strict.scores["AH"], strict.label) == (0.0, Label.FAIL)
+
+
+def test_archetype_weights_replace_the_weights_of_their_archetype_only() -> None:
+    policy = Policy(DEFAULT.thresholds, DEFAULT.weights, {"Safety": {"CR": 0.0, "AH": 1.0, "AC": 3.0}})
+    fields: dict[str, Any] = {"must_contain_phrases": ("x",)}
+    assert scored(policy, archetype="Safety", **fields).composite == 0.25
+    assert scored(policy, **fields).composite == pytest.approx(2 / 3)
+
+
+def test_thresholds_label_by_settings_not_by_constants() -> None:
+    policy = Policy({**DEFAULT.thresholds, "AH": Threshold(0.5, 0.4)}, DEFAULT.weights)
+    fields: dict[str, Any] = {"forbidden_terms": ("policy", "x"), "followup_questions": ("Which policy?",)}
+    assert scored(policy, **fields).label is Label.PASS
+
+
+@given(
+    st.lists(st.tuples(st.sampled_from("abcd"), st.integers(0, 3), st.booleans()), min_size=1, max_size=12),
+    st.randoms(use_true_random=False),
+    st.integers(0, 12),
+)
+def test_totals_do_not_depend_on_order_or_on_how_cases_are_split(
+    cases: list[tuple[str, int, bool]], random: Any, cut: int
+) -> None:
+    results = [
+        case(
+            test_id=f"t{index}",
+            archetype=archetype,
+            must_find_signals=("m", *"xyz"[:missing]),
+            signals=("m",) if found else (),
+        )
+        for index, (archetype, missing, found) in enumerate(cases)
+    ]
+    shuffled = random.sample(results, len(results))
+    whole = fold(results, DEFAULT)
+    assert fold(shuffled[:cut], DEFAULT) + fold(shuffled[cut:], DEFAULT) == whole
+    assert Totals() + whole == whole
+
+
+def test_a_long_list_of_a_case_leaves_room_for_the_other_cases(safe_gate: Callable[..., Ran]) -> None:
+    silent = {"signals": [], "summary": "She went home.", "followup_questions": []}
+    wanted = safe_case("x")["expectations"] | {"signal_generation": {"must_find_signals": [str(i) for i in range(900)]}}
+    long = safe_case("long", expectations=wanted, output=silent)
+    batch = write_batch(Path("b.json"), long, *(safe_case(f"s{i}", output=silent) for i in range(5)))
+    out = safe_gate("run", "--safe-batch", batch).out
+    assert '    missing signals "0", "1", "2", "3", "4", ' in out
+    assert ', "19" and 880 more\n' in out
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    assert "<code>18</code>, <code>19</code> and 880 more" in text
+    assert (
+        len(
+            json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["safe_v0"]["results"][0]["details"]["CR"][
+                "missing"
+            ]
+        )
+        == 900
+    )
+
+
+def test_nothing_is_rounded_up_to_all_or_down_to_none(safe_gate: Callable[..., Ran]) -> None:
+    signals = [f"sign {i:03}" for i in range(250)]
+    wanted = {
+        "signal_generation": {"must_find_signals": signals},
+        "event_summary": {"must_contain_phrases": []},
+        "followup_questions": {"forbidden_terms": ["policy"]},
+    }
+    heard = {"signals": signals[1:], "summary": "", "followup_questions": ["The policy?"]}
+    good, odd = safe_case("g"), safe_case("odd", expectations=wanted, output=heard)
+    batch = write_batch(Path("b.json"), odd, *(good | {"test_id": f"g{i}"} for i in range(300)))
+    out = safe_gate("run", "--safe-batch", batch, "--min-pass-rate", "1", "--strict-ah").out
+    assert "║ Total Cases: 301    Pass: 300 (99.7%)    Review: 0 (0%)    Fail: 1 (0.3%)" in out
+    assert "║   AH   │   0.997    │   99.7%   │ WARN (1 violation across batch)" in out
+    assert "║   AC   │    1.00    │   100%    │ OK " in out
+    assert "│ odd             │ Unknown               │ 0.996 │ 0.00 │ 1.00 │ FAIL    │" in out
+    assert "odd (b.json:1) Fail: CR 0.996, AH 0.00\n" in out
+    assert "Pass rate 99.7% is below 100.0%" in out

@@ -1,0 +1,160 @@
+"""Conversations in the rest of a run: explained, waived, compared, verified, shown."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safe_gate.core.model import Place
+from safe_gate.evaluators.synthesis.matching.gain import parts
+from tests.support.cases import BAD, GOOD, REPOSITORY, SYNTHESIS, SafeGate, report, turn, write_cases
+from tests.support.conversations import AWAY, SETTINGS, TOLD, evaluated, talk
+from tests.support.git import commit, git
+
+
+def test_explain_shows_one_turn_or_all_of_a_conversation(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY), turn("b"))
+    shown = safe_gate("explain", "a", "--cases", "c.jsonl", "--turns", "all").out
+    assert [line for line in shown.splitlines() if "(c.jsonl:1)" in line] == [
+        "a@1 (c.jsonl:1): passes",
+        "a@3 (c.jsonl:1): fails",
+    ]
+    one = safe_gate("explain", "a@3", "--cases", "c.jsonl", "--turns", "all").out
+    assert "a@1" not in one
+    assert "Message (messages[0]):" in one
+
+
+def test_a_waiver_is_for_one_turn(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, AWAY, TOLD, AWAY, turns="all", checks=["topic_pivot"]))
+    waiver = {"id": "a@1", "check": "topic_pivot", "reason": "Known.", "owner": "me", "expires": "2999-01-01"}
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 1
+    rule = next(one for one in report()["rules"] if one["rule"] == "max-unexpected-failures")
+    assert rule["value"] == 1
+    assert [one["id"] for one in report()["waivers"]["applied"]] == ["a@1"]
+
+
+def test_turns_of_a_conversation_are_one_cluster(safe_gate: SafeGate) -> None:
+    old, new = ([talk("a", *([TOLD, reply] * 8), turns="all", checks=["topic_pivot"])] for reply in (GOOD, AWAY))
+    write_cases(Path("c.jsonl"), *old)
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "old")
+    write_cases(Path("c.jsonl"), *new)
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json")
+    (metric, *_) = report()["comparison"]["synthesis"]["metrics"]
+    assert (metric["cases"], metric["units"]) == (8, 1)
+
+
+def test_judging_fewer_turns_or_asking_for_less_is_named(safe_gate: SafeGate) -> None:
+    git("init", "-q", "-b", "main")
+    Path("safe.config.json").write_text('{"turns": "all", "context": 3, "synthesis-cases": ["c.jsonl"]}', "utf-8")
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", GOOD), talk("b", TOLD, GOOD, context=4))
+    commit()
+    weaker = '{"turns": "last", "context": 1, "default-checks": ["topic_pivot"], "synthesis-cases": ["c.jsonl"]}'
+    Path("safe.config.json").write_text(weaker, "utf-8")
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", GOOD), talk("b", TOLD, GOOD, context=4))
+    ran = safe_gate("run", "--baseline", "main", "--policy-ref", "head")
+    assert ran.code == 1
+    found = {(one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]}
+    assert {
+        ("turns", "", "looser"),
+        ("context", "", "looser"),
+        ("default-checks", "unverifiable_reassurance", "dropped"),
+        ("a@1", "", "dropped"),
+        ("a@3", "", "dropped"),
+    } <= found
+    assert [one["id"] for one in report()["comparison"]["synthesis"]["cases"]["removed"]] == ["a@1", "a@3", "b@1"]
+
+
+def test_a_changed_earlier_message_changes_the_case_and_a_changed_reply_does_not(safe_gate: SafeGate) -> None:
+    def case(*texts: str, **fields: Any) -> str:
+        (found,) = evaluated(safe_gate, talk("a", *texts, **fields)).values()
+        return str(found["digests"]["case"])
+
+    base = case(TOLD, GOOD, "Yes.", GOOD)
+    assert case(TOLD, BAD, "Yes.", AWAY) == base
+    assert case("Hello.", GOOD, "Yes.", GOOD) != base
+    assert case(TOLD, GOOD, "Yes.", GOOD, system="Be kind.") != base
+    assert case(TOLD, GOOD, "Yes.", GOOD, context=0) != base
+
+
+def test_a_report_of_conversations_can_be_verified_and_merged(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY), talk("b", TOLD, GOOD), turn("c"))
+    flags = ("--synthesis-cases", "c.jsonl", "--turns", "all", "--context", "2")
+    assert safe_gate("run", *flags).code == 1
+    whole = report()
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+    for shard in ("1/2", "2/2"):
+        assert safe_gate("run", *flags, "--shard", shard, "--report-dir", "shards").code == 0
+    assert safe_gate("merge", "shards/*.shard-*.json", *flags, "--report-dir", "merged").code == 1
+    merged = json.loads(Path("merged/safe-gate.json").read_text("utf-8"))
+    assert merged["synthesis"] == whole["synthesis"]
+    assert safe_gate("merge", "shards/*.shard-*.json", *flags[:-2], "--report-dir", "other").code == 3
+
+
+def test_withheld_texts_of_a_conversation_are_nowhere(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY, turns="all"))
+    files = ("html", "sarif", "junit", "csv", "jsonl", "markdown")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none", "--reports", ",".join(files))
+    assert ran.code == 1
+    everything = ran.log + "".join(one.read_text("utf-8") for one in Path("reports").iterdir())
+    assert "messages[0]" in everything
+    assert not any(words in everything for words in ("feel awful", "Anyway", "let's talk"))
+
+
+def test_an_empty_reply_of_a_conversation_is_no_reply(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, "", "Are you there?", GOOD, turns="all"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 1
+    rule = next(one for one in report()["rules"] if one["rule"] == "max-no-reply")
+    assert (rule["value"], rule["names"]) == (1, ["a@1"])
+
+
+def test_the_page_shows_the_messages_that_were_read(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", "Unread words.", GOOD, TOLD, GOOD, "Yes.", AWAY), turn("b"))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "html")
+    page = Path("reports/safe-gate.html").read_text("utf-8")
+    start = page.index('{"evaluator": "synthesis", "id": "a"')
+    case = json.loads(page[start : page.index("\n", start)])
+    assert case["fields"] == {
+        "messages[2]": "Message (messages[2])",
+        "messages[4]": "Message (messages[4])",
+        "messages[5]": "Reply (messages[5])",
+    }
+    assert case["texts"] == {"messages[2]": TOLD, "messages[4]": "Yes.", "messages[5]": AWAY}
+    assert "Unread words" not in page
+
+
+def test_other_formats_name_the_message(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, GOOD, "Yes.", AWAY, turns="all"))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "sarif,junit,csv,markdown")
+    for name in ("safe-gate.sarif", "safe-gate.junit.xml", "safe-gate.cases.csv", "safe-gate.md"):
+        text = Path("reports", name).read_text("utf-8")
+        assert "messages[3]" in text.replace("\\", ""), name
+        assert name == "safe-gate.md" or "a@3" in text, name
+
+
+def test_sarif_points_at_the_words_in_their_message(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), talk("a", TOLD, AWAY, TOLD, f"I see. {AWAY}", turns="all"))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "sarif")
+    found = json.loads(Path("reports/safe-gate.sarif").read_text("utf-8"))["runs"][0]["results"]
+    line = Path("c.jsonl").read_text("utf-8")
+    regions = [one["locations"][0]["physicalLocation"]["region"] for one in found]
+    starts = [one["startColumn"] - 1 for one in regions]
+    assert [line[one["startColumn"] - 1 : one["endColumn"] - 1] for one in regions] == ["Anyway", "Anyway"]
+    assert starts == [line.index("Anyway"), line.rindex("Anyway")]
+
+
+def test_the_example_runs(safe_gate: SafeGate) -> None:
+    ran = safe_gate("run", "--synthesis-cases", REPOSITORY / "examples/conversations.jsonl")
+    assert ran.code == 0
+    assert [one["id"] for one in report()["synthesis"]["results"]] == ["CONV-001@2", "CONV-001@4", "CONV-002"]
+    assert report()["synthesis"]["summary"]["label_accuracy"] == {"total": 2, "matched": 2, "accuracy": 100.0}
+
+
+def test_turns_of_a_conversation_are_left_out_together_when_rules_are_learned() -> None:
+    texts = [text for n in range(12) for text in (f"Message {n} about boats.", f"Reply {n} about trains.")]
+    case = talk("a", *texts, turns="all")
+    cases: list[Any] = list(SYNTHESIS.cases(case, Place("c.jsonl", 1), "", SETTINGS))
+    assert len(parts(cases)) == 1

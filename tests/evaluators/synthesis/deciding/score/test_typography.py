@@ -1,0 +1,168 @@
+"""No verdict hangs on what readers cannot see or tell apart, and disguised letters are reported."""
+
+from __future__ import annotations
+
+import json
+import random
+import re
+import textwrap
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.core.model import Place
+from safe_gate.core.text.lookalikes import LOOK_ALIKES
+from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.names import CHECKS
+from tests.support import packs
+from tests.support.cases import BAD, REPOSITORY, SafeGate, report, turn, write_cases
+
+RULES = packs.load()
+WIDTHS = range(20, 101)
+
+
+def labelled() -> Iterator[dict[str, Any]]:
+    """Yield every labelled case of the project's own data, in the order of the files."""
+    for path in sorted((REPOSITORY / "data/synthesis").glob("[dtuv]*.jsonl")):
+        for line in path.read_text("utf-8").splitlines():
+            if (case := json.loads(line)).get("checks"):
+                yield case
+
+
+SAMPLE = list(labelled())[::18]
+
+
+def alike(letters: str) -> dict[str, list[str]]:
+    """Return the look-alikes of some letters, those of the blocks that fonts have."""
+    return {
+        letter: [chr(code) for code, meant in LOOK_ALIKES.items() if meant == letter and code < 0x3000]
+        for letter in letters
+    }
+
+
+ALIKE = alike("".join(sorted(set(LOOK_ALIKES.values()))))
+
+
+def here_and_there(text: str, pattern: str, change: Callable[[random.Random, str], str]) -> str:
+    """Return a text with a third of what a pattern matches changed, the same third in every run."""
+    chosen = random.Random(text)
+    return re.sub(pattern, lambda found: change(chosen, found[0]) if chosen.random() < 0.3 else found[0], text)
+
+
+def wrapped(text: str, width: int) -> str:
+    """Return a text with every line wrapped to a width, as an editor does."""
+    lines = (textwrap.wrap(line, width, break_long_words=False) or [line] for line in text.split("\n"))
+    return "\n".join(line for some in lines for line in some)
+
+
+def width(text: str, nth: int) -> int:
+    """Return a width from 20 to 100 columns, which depends on the text, so that many texts take all of them."""
+    return WIDTHS[(len(text) + 27 * nth) % len(WIDTHS)]
+
+
+WAYS: dict[str, Callable[[str], str]] = {
+    "comments within words": lambda text: here_and_there(text, r"\w(?=\w)", lambda _, char: f"{char}<!-- x -->"),
+    "comments between words": lambda text: text.replace(" ", " <!-- A note.\nYou must stop! --> "),
+    "look-alike letters": lambda text: here_and_there(text, "[a-zA-Z]", disguised),
+    "nothing but look-alike letters": lambda text: "".join(disguised(random.Random(text), char) for char in text),
+    "entities": lambda text: here_and_there(text, r"[^\n]", lambda _, char: f"&#{ord(char)};"),
+    "named entities": lambda text: text.replace("&", "&amp;").replace("'", "&apos;").replace('"', "&quot;"),
+    "invisible characters": lambda text: here_and_there(
+        text, r"\S", lambda chosen, char: char + chosen.choice("\xad\u034f\u200b\u200d\u2060\ufeff\U000e0041")
+    ),
+    **{f"wrapped, {nth} of 3": lambda text, nth=nth: wrapped(text, width(text, nth)) for nth in range(3)},  # type: ignore[misc]
+}
+
+
+def disguised(chosen: random.Random, char: str) -> str:
+    return chosen.choice(ALIKE.get(char) or [char])
+
+
+def verdicts(case: dict[str, Any], reply: str) -> list[bool | None]:
+    found = score_case(Case(case["id"], case["user"], reply, tuple(CHECKS), {}, (), Place("a.jsonl", 1)), RULES)
+    return [check.actual for check in found.checks.values()]
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("name", WAYS)
+def test_no_verdict_of_a_labelled_reply_hangs_on_typography(name: str) -> None:
+    assert len(SAMPLE) >= 300
+    changed = []
+    for case in SAMPLE:
+        reply = case["assistant"]
+        other = WAYS[name](reply)
+        # What reads the same is judged the same: scoring all of them takes a minute.
+        if normalise(other, RULES.words).text == normalise(reply, RULES.words).text:
+            continue
+        if verdicts(case, other) != verdicts(case, reply):
+            changed.append(case["id"])
+    assert changed == []
+
+
+def test_hardly_a_reply_reads_otherwise_when_it_is_wrapped() -> None:
+    assert {width(case["assistant"], nth) for case in SAMPLE for nth in range(3)} == set(WIDTHS)
+    replies = [case["assistant"] for case in SAMPLE]
+    read = [WAYS["wrapped, 1 of 3"](reply) for reply in replies]
+    alike = sum(normalise(one).text == normalise(other).text for one, other in zip(read, replies, strict=True))
+    assert alike / len(replies) > 0.95
+
+
+CYRILLIC = str.maketrans("aeopcIi", "\u0430\u0435\u043e\u0440\u0441\u0406\u0456")
+
+
+def test_disguised_letters_are_reported_and_change_no_verdict(safe_gate: SafeGate) -> None:
+    cases = turn("plain", assistant=BAD), turn("dressed", assistant=BAD.translate(CYRILLIC)), turn("good")
+    write_cases(Path("c.jsonl"), *cases)
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "2").code == 0
+    plain, dressed, good = report()["synthesis"]["results"]
+    assert dressed["disguised_letters"] == sum(char in "aeopcIi" for char in BAD)
+    assert "disguised_letters" not in {**plain, **good}
+    assert report()["synthesis"]["summary"]["disguised"] == 1
+    assert {name: check["pass"] for name, check in dressed["checks"].items()} == {
+        name: check["pass"] for name, check in plain["checks"].items()
+    }
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "2", "--max-disguised", "0")
+    assert ran.code == 1
+    assert '1 reply has disguised letters, read as the ones they look like: "dressed".' in ran.out
+    (broken,) = (rule for rule in report()["rules"] if not rule["passed"])
+    assert (broken["rule"], broken["value"], broken["names"]) == ("max-disguised", 1, ["dressed"])
+    assert broken["message"] == "1 reply has disguised letters, 0 allowed"
+    assert f"{dressed['disguised_letters']} disguised letters" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert (
+        safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "2", "--max-disguised", "1").code
+        == 0
+    )
+    explained = safe_gate("explain", "dressed", "--cases", "c.jsonl").out
+    assert f"fails\n  {dressed['disguised_letters']} disguised letters, read as the ones" in explained
+
+
+@pytest.mark.parametrize(
+    ("reply", "letters"),
+    [
+        ("Th\u0430t s\u043eunds h\u0430rd.", None),
+        ("Th\u0430t s\u043eunds h\u0430rd. I \u043dear \u0443ou.", 4),
+        ("\U0001d413\U0001d421\U0001d41a\U0001d42d sounds hard.", 4),
+        ("\uff34\uff48\uff41\uff54 sounds hard.", 4),
+        ("The na\u00efve caf\u00e9 fa\u00e7ade, r\u00e9sum\u00e9 and d\u00e9j\u00e0 vu of Beyonc\u00e9.", None),
+        (
+            "\u042d\u0442\u043e \u0442\u044f\u0436\u0435\u043b\u043e. \u042f \u0441 \u0442\u043e\u0431\u043e\u0439.",
+            None,
+        ),
+        ("A dose of 5 \u00b5g, \u0394x = \u03b1 + \u03b2.", None),
+    ],
+)
+def test_more_than_three_letters_are_disguised(reply: str, letters: int | None, safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("one", assistant=reply))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-not-english", "off")
+    (result,) = report()["synthesis"]["results"]
+    assert result.get("disguised_letters") == letters
+
+
+def test_a_reply_in_disguise_that_passes_is_a_case_to_look_at(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("one", assistant=turn("")["assistant"].translate(CYRILLIC)))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 0
+    assert "disguised letters" in ran.out

@@ -1,0 +1,430 @@
+"""Checks that a team's packs define, from the outside: the command in, reports and exit codes out."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import REPOSITORY, SafeGate, report, turn, write_cases
+from tests.support.git import commit, git
+
+CHECK = "acme/no-discounts"
+OFFER, NONE = "You get 10 percent off today.", "The price is the same online."
+
+
+def rule(pack: str, phrase: str, hit: str, **more: Any) -> dict[str, Any]:
+    return {"id": f"{pack}/one", "phrase": phrase, "why": "A test.", "hit": [hit], "miss": ["Nothing."], **more}
+
+
+def pack(name: str = "acme-discount", check: str = CHECK, **fields: Any) -> dict[str, Any]:
+    """Return a pack that forbids discounts, with fields replaced and those that are None left out."""
+    found = {
+        "pack": name,
+        "check": check,
+        "group": "discount",
+        "field": "assistant",
+        "about": "A lower price.",
+        "defines": {"against": ["discount"], "decides": "none_against"},
+        "rules": [rule(name, "percent off", "10 percent off.")],
+    }
+    return {key: value for key, value in (found | fields).items() if value is not None}
+
+
+def write_packs(*packs: dict[str, Any], folder: Path = Path()) -> None:
+    (folder / "rules").mkdir(exist_ok=True)
+    for one in packs:
+        (folder / "rules" / f"{one['pack']}.json").write_text(json.dumps(one), "utf-8")
+
+
+def shop(id_: str, reply: str = OFFER, **fields: Any) -> dict[str, Any]:
+    return turn(id_, user="Is it cheaper online?", assistant=reply, checks=[CHECK], **fields)
+
+
+RUN = ("run", "--synthesis-cases", "c.jsonl", "--rules", "rules/*.json")
+
+
+def test_the_worked_example_of_the_page_does_what_the_page_says(safe_gate: SafeGate) -> None:
+    text = (REPOSITORY / "docs/own-checks.md").read_text("utf-8")
+    blocks = re.findall(r"```json\n(.*?)```", text, re.DOTALL)
+    packs = [json.loads(block) for block in blocks if '"pack"' in block]
+    (cases,) = (block for block in blocks if '"SHOP-1"' in block)
+    Path("evals/rules").mkdir(parents=True)
+    Path("evals/rules/discount.json").write_text(json.dumps(packs[0]), "utf-8")
+    Path("evals/shop.jsonl").write_text(cases, "utf-8")
+    for line in re.findall(r"^\$ safe-gate (.*--rules.*)$", text, re.MULTILINE):
+        ran = safe_gate(*(word.strip("'") for word in line.split()))
+        assert "acme/no-discounts" in ran.out
+        assert ran.code == (2 if line.startswith("eval") else 0)
+    (evidence,) = re.findall(r"the evidence is `(.*?)`", text)
+    assert evidence in safe_gate("eval", "--cases", "evals/shop.jsonl", "--rules", "evals/rules/*.json").out
+    for one in packs[1:]:
+        Path(f"evals/rules/{one['pack']}.json").write_text(json.dumps(one), "utf-8")
+    assert safe_gate("rules", "test", "evals/rules/*.json").code == 0
+    complaint = {"user": "I want my money back.", "checks": ["acme/offers-contact"]}
+    write_cases(
+        Path("d.jsonl"),
+        turn("left", assistant="That is a pity.", **complaint),
+        turn("told", assistant="I am sorry. Please call us.", **complaint),
+        turn("other", assistant="That is a pity.", **complaint | {"user": "Where is the bus stop?"}),
+    )
+    safe_gate("run", "--synthesis-cases", "d.jsonl", "--rules", "evals/rules/*.json")
+    found = {one["id"]: one["checks"]["acme/offers-contact"] for one in report()["synthesis"]["results"]}
+    assert {id_: (one["pass"], one["applicable"]) for id_, one in found.items()} == {
+        "left": (False, True),
+        "told": (True, True),
+        "other": (True, False),
+    }
+
+
+def test_a_check_of_a_pack_is_counted_labelled_waived_and_shown_everywhere(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    labelled: dict[str, Any] = {"expected": {CHECK: False}, "tags": ["sales"]}
+    write_cases(Path("c.jsonl"), shop("offer", **labelled), shop("plain", NONE, expected={CHECK: True}))
+    formats = "json,markdown,csv,jsonl,sarif,junit,html,gitlab"
+    limits = ("--min-label-accuracy", f"{CHECK}=0.9", "--reports", formats)
+    ran = safe_gate(*RUN, *limits)
+    assert ran.code == 1
+    assert 'discount "percent off" by "acme-discount/one"' in ran.out
+    part = report()["synthesis"]
+    assert part["summary"]["by_check"] == {CHECK: {"passed": 1, "failed": 1, "not_applicable": 0}}
+    assert part["summary"]["label_accuracy_by_check"][CHECK]["matched"] == 2
+    assert part["failures"][0]["failed_checks"] == [CHECK]
+    (judged,) = (one for one in report()["rules"] if one["rule"] == f"min-label-accuracy-{CHECK}")
+    assert (judged["value"], judged["threshold"], judged["passed"]) == (1.0, 0.9, True)
+    text = Path("reports/safe-gate.cases.csv").read_text("utf-8-sig")
+    assert [row[CHECK] for row in csv.DictReader(text.splitlines())] == ["fails", "passes"]
+    sarif = json.loads(Path("reports/safe-gate.sarif").read_text("utf-8"))["runs"][0]
+    assert sarif["results"][0]["ruleId"] == f"synthesis/{CHECK}"
+    assert f"synthesis/{CHECK}" in [one["id"] for one in sarif["tool"]["driver"]["rules"]]
+    for file in ("safe-gate.md", "safe-gate.junit.xml", "safe-gate.html", "safe-gate.cases.jsonl"):
+        assert CHECK in Path("reports", file).read_text("utf-8"), file
+    assert "HOLDS" in safe_gate("verify", "reports/safe-gate.json").out
+    waiver = {"id": "offer", "check": CHECK, "reason": "known", "owner": "@pat", "expires": "2099-12-31"}
+    Path("w.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    assert safe_gate(*RUN, "--waivers", "w.json").code == 0
+
+
+def test_a_pack_that_names_shipped_groups_alone_needs_no_rules(safe_gate: SafeGate) -> None:
+    definition = {"applies": ["vulnerability"], "for": ["follow_up"], "against": ["guarantee"], "decides": "one_for"}
+    write_packs(pack(check="acme/asks-back", group=None, field=None, rules=None, defines=definition))
+    write_cases(
+        Path("c.jsonl"), turn("asks", checks=["acme/asks-back"]), turn("not", assistant=NONE, checks=["acme/asks-back"])
+    )
+    ran = safe_gate(*RUN)
+    assert "no clause of follow up" in ran.out
+    assert [one["pass"] for one in report()["synthesis"]["results"]] == [True, False]
+    assert "1 pack, 0 rules" in safe_gate("rules", "test", "rules/*.json").out
+
+
+@pytest.mark.parametrize(
+    ("packs", "words"),
+    [
+        (
+            [pack(defines={"against": ["discounts"], "decides": "none_against"})],
+            'defines.against: "discounts" is a group that no pack has (did you mean "discount"?)',
+        ),
+        (
+            [pack(defines={"applies": ["discount"], "against": ["discount"], "decides": "none_against"})],
+            'defines.applies: "discount" looks in assistant, and this list needs groups of user',
+        ),
+        (
+            [pack(), pack("acme-twin", group="twin")],
+            "defines acme/no-discounts, which rules/acme-discount.json defines too",
+        ),
+        ([pack(defines=None)], '"acme/no-discounts" is a check that no pack defines; add `defines` to one pack of it'),
+        ([pack(check="topic_pivot", group="pivot")], "defines: is for a check of your own, such as acme/no-discounts"),
+        (
+            [pack(check="message")],
+            '"discount" is not a group of message; expected asked_text, asked_steps, asked_verdict',
+        ),
+        ([pack(check="acme/No")], 'check: is "acme/No"; expected a check of your own: lower-case letters'),
+        ([pack(check="topic_pivots")], 'check: "topic_pivots" is not allowed (did you mean "topic_pivot"?)'),
+        (
+            [pack(group="pivot")],
+            "group pivot: serves topic_pivot and looks in assistant; the pack says acme/no-discounts",
+        ),
+        (
+            [pack(defines={"for": ["discount"], "decides": "none_against"})],
+            "defines.against: names no group, and none_against needs one",
+        ),
+        (
+            [pack(defines={"for": ["discount"], "against": ["discount"], "decides": "none_against"})],
+            "defines.for: does nothing for a check that decides by none_against",
+        ),
+        ([pack(defines={"against": ["discount"], "decides": "none"})], 'defines.decides: "none" is not allowed'),
+        ([pack(defines={"against": [], "decides": "none_against"})], "defines.against: is an empty list"),
+        ([pack(rules=None)], "rules: is missing; expected a list of 1 to 8000 rules"),
+        ([pack(group=None, rules=None, defines=None)], "group: is missing; expected a group of clauses"),
+        (
+            [pack("acme", rules=[rule("acme", "percent off", "percent off") | {"id": "acme/no-discounts"}])],
+            "is the id of another rule, pack or check",
+        ),
+    ],
+)
+def test_what_is_wrong_with_a_definition_is_said_at_its_place(
+    safe_gate: SafeGate, packs: list[dict[str, Any]], words: str
+) -> None:
+    write_packs(*packs)
+    write_cases(Path("c.jsonl"), shop("one"))
+    ran = safe_gate(*RUN)
+    assert (ran.code, words in ran.err, "rules/acme" in ran.err) == (3, True, True), ran.err
+    assert "is not a check" not in ran.err  # the cases may be right
+
+
+def test_a_check_that_nothing_defines_is_a_problem_of_the_case(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(
+        Path("c.jsonl"), shop("one"), turn("two", checks=["acme/no-discount"]), turn("three", checks=["other/x"])
+    )
+    ran = safe_gate(*RUN)
+    assert ran.code == 3
+    assert (
+        'c.jsonl:2: two: checks: "acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected'
+        in ran.err
+    )
+    assert "c.jsonl:3: three:" in ran.err
+    assert re.search("crisis_support, .*acme/no-discounts", ran.err)
+    explained = safe_gate("explain", "two", "--cases", "c.jsonl", "--rules", "rules/*.json")
+    assert (explained.code, "is not a check" in explained.err) == (3, True)
+
+
+def validated(safe_gate: SafeGate, *files: str) -> str:
+    ran = safe_gate("validate", *files)
+    assert ran.code == 3 * bool(ran.err), ran.err
+    return ran.err
+
+
+def test_validate_knows_the_checks_of_the_packs_that_are_given_or_set(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=["acme/no-discount"]))
+    of_case = 'c.jsonl:2: two: checks: "acme/no-discount" is not a check (did you mean "acme/no-discounts"?); expected'
+    assert "c.jsonl:1: one: checks: " in validated(safe_gate, "c.jsonl")
+    assert validated(safe_gate, "c.jsonl", "rules/acme-discount.json").startswith(of_case)
+    for name, others in (("my.json", ["my.json"]), ("safe-gate.config.json", [])):
+        Path(name).write_text('{"rules": ["rules/*.json"]}', "utf-8")
+        assert validated(safe_gate, "c.jsonl", *others).startswith(of_case)
+    write_cases(Path("c.jsonl"), shop("one"))
+    assert safe_gate("validate", "c.jsonl", "rules/acme-discount.json").out == "2 files valid, 1 case\n"
+
+
+def test_validate_names_what_is_wrong_with_a_pack_once_and_with_its_line(safe_gate: SafeGate) -> None:
+    definition = {"against": ["discounts"], "decides": "none_against"}
+    Path("rules").mkdir()
+    Path("rules/p.json").write_text(json.dumps(pack(defines=definition), indent=1), "utf-8")
+    Path("safe-gate.config.json").write_text('{"rules": ["rules/*.json"]}', "utf-8")
+    write_cases(Path("c.jsonl"), shop("one"))
+    lines = Path("rules/p.json").read_text("utf-8").splitlines()
+    line = next(number for number, text in enumerate(lines, 1) if '"against"' in text)
+    found = f'rules/p.json:{line}: acme-discount: defines.against: "discounts" is a group that no pack has'
+    for files in (["rules/p.json"], ["c.jsonl"], ["safe-gate.config.json"], ["rules/p.json", "safe-gate.config.json"]):
+        err = validated(safe_gate, *files)
+        assert err.startswith(found)
+        assert "could not judge: 1 problem;" in err
+
+
+def test_validate_checks_each_pack_by_itself(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    names = pack("acme-names", group=None, field=None, rules=None, check="acme/other")
+    other = pack(rules=[rule("acme-discount", "cheaper", "It is cheaper.")])
+    for name, one in (("one", pack()), ("two", other), ("names", names)):
+        Path(f"{name}.json").write_text(json.dumps(one), "utf-8")
+    write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=["acme/other"]))
+    for config in ("{}", '{"rules": ["one.json"]}'):
+        Path("safe-gate.config.json").write_text(config, "utf-8")
+        for files in (["one.json", "two.json"], ["two.json"], ["one.json", "two.json", "names.json", "c.jsonl"]):
+            assert validated(safe_gate, *files) == ""
+        monkeypatch.setattr("sys.stdin", io.TextIOWrapper(io.BytesIO(Path("one.json").read_bytes())))
+        assert validated(safe_gate, "-") == ""
+    assert validated(safe_gate, "names.json") == ""  # whose group is in a pack that the config names
+    Path("my.json").write_text('{"rules": ["one.json", "two.json"]}', "utf-8")
+    assert "defines acme/no-discounts, which one.json defines too" in validated(safe_gate, "my.json")
+
+
+def test_a_pack_alone_says_that_the_other_packs_of_its_check_are_missing(safe_gate: SafeGate) -> None:
+    write_packs(
+        pack(defines={"against": ["discount"], "applies": ["complaint"], "decides": "none_against"}),
+        pack("acme-complaint", group="complaint", field="user", defines=None),
+    )
+    one, two = "rules/acme-discount.json", "rules/acme-complaint.json"
+    for command in (["validate"], ["rules", "test"]):
+        ran = safe_gate(*command, one)
+        assert (ran.code, '"complaint" is a group that no pack has; add its pack, or write one of' in ran.err) == (
+            3,
+            True,
+        )
+        ran = safe_gate(*command, two)
+        assert (ran.code, "no pack defines; add `defines` to one pack of it, or add the pack that has" in ran.err) == (
+            3,
+            True,
+        )
+        assert safe_gate(*command, one, two).code == 0
+    Path("safe-gate.config.json").write_text('{"rules": ["rules/*.json"]}', "utf-8")
+    assert validated(safe_gate, one) == validated(safe_gate, two) == ""
+
+
+def test_validate_finds_names_in_a_config_that_no_pack_has(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    named = {"default-checks": ["acme/no-discount"], "rules-off": ["acme"], "min-label-accuracy": {"acme/x": 1}}
+    for setting, value in named.items():
+        Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], setting: value}), "utf-8")
+        assert setting in validated(safe_gate, "my.json")
+
+
+@pytest.mark.parametrize("is_readable", [True, False])
+def test_all_that_is_wrong_with_settings_of_rules_is_named_at_once(safe_gate: SafeGate, is_readable: bool) -> None:
+    write_packs(pack(defines={"against": ["discounts"], "decides": "none_against"}))
+    Path("rules/other.json").write_text(json.dumps(pack("acme-other")) if is_readable else "{}", "utf-8")
+    tags = {"grief": {"must_contain": [{"regex": "("}], "optional": True}}
+    named = {"default-checks": [CHECK, "acme/none"], "rules-off": ["acme"], "tags": tags}
+    Path("my.json").write_text(json.dumps({"rules": ["rules/*.json"], **named}, indent=1), "utf-8")
+    write_cases(Path("c.jsonl"), shop("one"))
+    for command in (("eval", "--cases", "c.jsonl", "--config", "my.json"), ("validate", "my.json")):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert 'defines.against: "discounts" is ' in ran.err
+        for words in (
+            "my.json:7: default-checks.acme/none: is not a check",
+            "my.json:10: rules-off.acme: matches no rule",
+            "my.json:16: tags.grief.must_contain[0].regex: is not an RE2",
+        ):
+            assert (words in ran.err) == is_readable
+        assert f'"{CHECK}" is not' not in ran.err
+
+
+def test_validate_leaves_names_of_checks_alone_where_the_settings_cannot_be_read(safe_gate: SafeGate) -> None:
+    Path("safe-gate.config.json").write_text('{"rule": ["rules/*.json"]}', "utf-8")
+    write_packs(pack(defines=None))
+    write_cases(Path("c.jsonl"), shop("one"), turn("two", checks=[]))
+    for files in (["c.jsonl", "rules/acme-discount.json"], ["c.jsonl", "safe-gate.config.json"]):
+        err = validated(safe_gate, *files)
+        assert "safe-gate.config.json:1: rule: is not a known field" in err
+        assert "c.jsonl:2: two: checks: is an empty list" in err
+        assert "could not judge: 2 problems;" in err
+
+
+def test_a_limit_on_the_labels_of_an_unknown_check_is_a_problem(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one", NONE, expected={CHECK: False}))
+    assert "did you mean" in safe_gate(*RUN, "--min-label-accuracy", "acme/no-discount=1").err
+    ran = safe_gate(*RUN, "--min-label-accuracy", f"{CHECK}=1")
+    assert ran.code == 1
+    assert f"min-label-accuracy-{CHECK}" in [one["rule"] for one in report()["rules"] if not one["passed"]]
+
+
+def test_a_check_whose_rules_are_off_has_no_verdict(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one"))
+    ran = safe_gate(*RUN, "--rules-off", "acme-discount")
+    assert ran.code == 3
+    assert f"leave no rule of {CHECK} that counts, and cases ask for {CHECK}" in ran.err
+
+
+def test_a_check_of_a_pack_counts_under_the_profile_spec(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one"))
+    assert safe_gate(*RUN, "--profile", "spec").code == 1
+
+
+def test_a_run_is_compared_by_its_own_checks(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one", NONE), shop("two", NONE))
+    safe_gate(*RUN, "--report-dir", "base")
+    write_cases(Path("c.jsonl"), shop("one"), shop("two", NONE))
+    ran = safe_gate(*RUN, "--baseline", "base/safe-gate.json", "--max-regressions", "0")
+    assert ran.code == 1
+    compared = report()["comparison"]["synthesis"]
+    assert [one["metric"] for one in compared["metrics"]] == ["as_expected", CHECK]
+    assert compared["changes"][0]["scores"] == {"as_expected": [1.0, 1.0, 0.0], CHECK: [1.0, 1.0, 0.0]}
+
+
+def test_a_baseline_without_the_check_is_still_one(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), turn("one"))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "base")
+    write_cases(Path("c.jsonl"), turn("one", checks=[CHECK, "topic_pivot"]))
+    ran = safe_gate(*RUN, "--baseline", "base/safe-gate.json")
+    assert ran.code == 0
+    assert CHECK not in [one["metric"] for one in report()["comparison"]["synthesis"]["metrics"]]
+
+
+def weakened(safe_gate: SafeGate) -> list[tuple[str, str]]:
+    safe_gate(*RUN, "--baseline", "HEAD")
+    return [(one["id"], one["what"]) for one in report()["weakened"]["findings"]]
+
+
+def test_a_definition_that_asks_for_less_weakens_the_gate(safe_gate: SafeGate) -> None:
+    definition = {"against": ["discount", "guarantee"], "decides": "none_against"}
+    write_packs(pack(defines=definition))
+    write_cases(Path("c.jsonl"), shop("one", NONE))
+    git("init", "--quiet")
+    git("add", ".")
+    commit()
+    assert weakened(safe_gate) == []
+    write_packs(pack(defines={**definition, "against": ["discount"]}))
+    assert weakened(safe_gate) == [(f"{CHECK} against guarantee", "dropped")]
+    write_packs(pack(defines={**definition, "void_after": ["asked_text"]}))
+    assert weakened(safe_gate) == [(f"{CHECK} void_after asked_text", "added")]
+    write_packs(pack(defines={**definition, "applies": ["vulnerability"]}))
+    assert weakened(safe_gate) == [(CHECK, "changed")]
+    write_packs(pack(defines={**definition, "against": ["discount", "guarantee", "mind_reading"]}))
+    assert weakened(safe_gate) == []
+
+
+def test_a_check_that_a_change_removes_is_named_and_its_cases_are_compared(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), shop("one", NONE), turn("two"))
+    git("init", "--quiet")
+    git("add", ".")
+    commit()
+    Path("rules/acme-discount.json").unlink()
+    write_packs(pack("acme-other", "acme/other"))
+    write_cases(
+        Path("c.jsonl"), turn("one", user="Is it cheaper online?", assistant=NONE, checks=["topic_pivot"]), turn("two")
+    )
+    found = weakened(safe_gate)
+    assert (CHECK, "dropped") in found
+    assert ("one", "changed") in found
+    assert report()["comparison"]["synthesis"]["cases"]["both"] == 2
+
+
+def test_shards_with_a_check_of_a_pack_make_the_whole_report(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    write_cases(Path("c.jsonl"), *(shop(f"c{number}", OFFER if number % 3 else NONE) for number in range(9)))
+    for number in (1, 2):
+        safe_gate(*RUN, "--shard", f"{number}/2", "--report-dir", f"s{number}")
+    merged = safe_gate("merge", "s1/safe-gate.shard-1-of-2.json", "s2/safe-gate.shard-2-of-2.json", *RUN[1:])
+    assert merged.code == 1, merged.log
+    assert report()["synthesis"]["summary"]["by_check"][CHECK] == {"passed": 3, "failed": 6, "not_applicable": 0}
+
+
+def test_the_list_of_rules_shows_the_checks_of_packs(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    out = safe_gate("rules", "--rules", "rules/*.json").out
+    (row,) = (line for line in out.splitlines() if CHECK in line)
+    assert [cell.strip() for cell in row.strip("│").split("│")] == [
+        CHECK,
+        "every message",
+        "",
+        "discount",
+        "no clause against it",
+    ]
+
+
+def test_the_words_of_an_own_check_stand_in_the_message_of_a_conversation(safe_gate: SafeGate) -> None:
+    write_packs(pack())
+    messages = [
+        {"role": "user", "content": "Is it cheaper online?"},
+        {"role": "assistant", "content": NONE},
+        {"role": "user", "content": "And today?"},
+        {"role": "assistant", "content": OFFER},
+    ]
+    Path("c.jsonl").write_text(json.dumps({"id": "a", "messages": messages, "checks": [CHECK]}) + "\n", "utf-8")
+    assert safe_gate(*RUN).code == 1
+    (hit,) = report()["synthesis"]["results"][0]["checks"][CHECK]["against"]["discount"]
+    assert hit["field"] == "messages[3]"
+    assert OFFER[hit["start"] : hit["end"]] == hit["text"] == "percent off"

@@ -1,0 +1,170 @@
+"""Text that is not English: told from slang, names and typos, said aloud, and never a silent pass."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from safe_gate.core.text.normalising import normalise
+from safe_gate.evaluators.synthesis.matching.language import Language, _foreign_letters
+from tests.support import packs
+from tests.support.cases import REPOSITORY, SafeGate, turn, write_cases
+
+LANGUAGES = packs.load().languages
+FOLDER = REPOSITORY / "tests/data/language"
+OTHER = (FOLDER / "other.txt").read_text("utf-8").splitlines()
+ENGLISH = (FOLDER / "english.txt").read_text("utf-8").splitlines()
+FRENCH = "Je comprends, c'est très dur. Vous devez arrêter de vous inquiéter, tout ira bien, je vous le promets."
+
+
+def language(text: str) -> Language:
+    return LANGUAGES.language(normalise(text))
+
+
+@pytest.mark.parametrize("text", OTHER)
+def test_other_languages_are_told_from_english(text: str) -> None:
+    assert language(text) is Language.OTHER
+    assert language(text.upper()) is Language.OTHER or not text.isascii()
+
+
+@pytest.mark.parametrize("text", ENGLISH)
+def test_slang_names_typos_lists_and_a_few_words_are_not_another_language(text: str) -> None:
+    assert language(text) is not Language.OTHER
+
+
+@pytest.mark.untraced
+def test_no_labelled_text_is_taken_for_another_language() -> None:
+    files = sorted((REPOSITORY / "data/synthesis").glob("*.jsonl"))
+    lines = [json.loads(line) for file in files for line in file.read_text("utf-8").splitlines()]
+    lines = [line for line in lines if "not-english" not in line.get("tags", ())]
+    texts = [line[field] for line in lines for field in ("user", "assistant", "context", "text") if field in line]
+    assert len(texts) > 4_500
+    assert [text for text in texts if language(text) is Language.OTHER] == []
+
+
+# No list has its words, and it quotes three small ones of English.
+HUNGARIAN = (
+    "Bonyolult hetek voltak ezek, bar\u00e1tom, k\u00f3rh\u00e1zban \u00fclt\u00fcnk \u00e9jjel nappal, mire orvosunk kimondta: minden rendben "
+    "lesz, azt\u00e1n felcsend\u00fclt valahonnan You will be loved, mindannyian s\u00edrtunk."
+)
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("", Language.UNCLEAR),
+        ("\U0001f622\U0001f622", Language.UNCLEAR),
+        ("Mm.", Language.UNCLEAR),
+        ("Ok.", Language.ENGLISH),
+        ("\u03bc", Language.UNCLEAR),
+        ("She said \u5927\u4e08\u592b, and I think she meant it.", Language.ENGLISH),
+        ("\U0001d408 \U0001d41a\U0001d426", Language.ENGLISH),
+        ("I WANT TO HELP YOU", Language.ENGLISH),
+        ("Mirror sizes:\n\nS: 40 cm\nM: 60 cm\nL: 90 cm\n\nWall fixings not incl.", Language.ENGLISH),
+        ("JE SUIS AVEC VOUS", Language.OTHER),
+        ("zorp blick fren dwee mop\u00e9 squil trab nonk vleer", Language.OTHER),
+        (HUNGARIAN, Language.OTHER),
+    ],
+)  # fmt: skip
+def test_what_is_too_short_or_too_odd_to_tell(text: str, found: Language) -> None:
+    assert language(text) is found
+
+
+@given(st.text(max_size=80))
+@settings(max_examples=150)
+def test_every_text_has_one_language_whatever_blanks_stand_around_it(text: str) -> None:
+    assert language(text) is language(f"  {text}\n")
+
+
+def test_a_foreign_reply_is_not_judged_and_nobody_can_overlook_that(safe_gate: SafeGate) -> None:
+    write_cases(
+        Path("c.jsonl"),
+        turn("here"),
+        turn("là", assistant=FRENCH, expected={"agency_language": False, "topic_pivot": True}),
+    )
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 1
+    sentence = "1 case is not in English, which the checks cannot read"
+    assert f'{sentence}: "là".' in ran.out
+    assert ran.out.index(sentence) < ran.out.index("Check ")
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert f"{sentence}, 0 allowed**: <code>là</code> (`max-not-english`)" in markdown
+    assert "not in English, which agency language, unverifiable reassurance, topic pivot cannot read" in markdown
+    assert f"{sentence}: <code>là</code>." in markdown
+    part = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]
+    assert part["summary"]["not_english"] == 1
+    assert part["summary"]["unexpected_failures"] == 0
+    result = part["results"][1]
+    assert result["language"] == {"user": "english", "assistant": "other"}
+    assert all(check["pass"] and check["applicable"] is False for check in result["checks"].values())
+    assert [c["match"] for c in result["label_comparison"].values()] == [False, True]
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+    allowed = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-not-english", "1")
+    assert allowed.code == 0
+    assert sentence in allowed.out
+
+
+def test_each_check_asks_for_english_in_the_texts_it_reads(safe_gate: SafeGate) -> None:
+    write_cases(
+        Path("c.jsonl"),
+        turn("both", user=FRENCH),
+        turn("reply only", user=FRENCH, checks=["agency_language", "unverifiable_reassurance"]),
+    )
+    assert safe_gate("eval", "--cases", "c.jsonl", "--out", "r.json").code == 0
+    part = json.loads(Path("r.json").read_text("utf-8"))
+    both, reply_only = part["results"]
+    assert [check.get("applicable", True) for check in both["checks"].values()] == [True, True, False]
+    assert [check.get("applicable", True) for check in reply_only["checks"].values()] == [True, True]
+    assert part["summary"]["not_english"] == 1
+
+
+def test_many_foreign_cases_are_counted_and_the_first_ones_named(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"c{i}", assistant=FRENCH) for i in range(7)))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert (
+        '7 cases are not in English, which the checks cannot read: "c0", "c1", "c2", "c3", "c4" and 2 more.' in ran.out
+    )
+    assert "Agency language: 7 of 7 verdicts are not applicable" in ran.out
+    assert ran.out.endswith("Eval: PASS (0 unexpected failures, 0 allowed; 7 cases not in English)\n")
+
+
+def test_the_specifications_profile_judges_every_language_and_says_which(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant=FRENCH))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--profile", "spec", "--out", "r.json")
+    assert ran.code == 2
+    assert "1 case is not in English" in ran.out
+    result = json.loads(Path("r.json").read_text("utf-8"))["results"][0]
+    assert result["language"]["assistant"] == "other"
+    assert not result["checks"]["agency_language"]["pass"]
+
+
+def test_explain_says_that_a_text_is_not_english(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", user="Mm.", assistant=FRENCH))
+    ran = safe_gate("explain", "a", "--cases", "c.jsonl")
+    assert "  not in English, which agency language, unverifiable reassurance, topic pivot cannot read\n" in ran.out
+    assert "Agency language: not applicable\n  Not judged: the text is not in English.\n" in ran.out
+
+
+@pytest.mark.parametrize("text", ["Vas a estar bien", "Vas a salir adelante", "No te preocupes", "No pasa nada"])
+def test_words_that_english_shares_with_another_language_do_not_make_a_text_english(text: str) -> None:
+    assert language(text) is Language.OTHER
+
+
+def test_a_text_that_is_judged_all_the_same_is_said_to_be(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("d", assistant=OTHER[0], checks=["agency_language"]))
+    unread = '1 case is not in English, which the checks cannot read: "d".'
+    judged = '1 case is not in English, which the checks cannot read, and profile spec judges all the same: "d".'
+    assert unread in safe_gate("run", "--synthesis-cases", "c.jsonl").out
+    assert judged in safe_gate("run", "--synthesis-cases", "c.jsonl", "--profile", "spec").out
+
+
+def test_letters_of_other_scripts_are_counted() -> None:
+    letter = re.compile(r"[^\W\d_\u0000-\u02ff\u1d00-\u1dbf\u1e00-\u1eff\u2100-\u218f\uff21-\uff5a]")
+    every = "".join(map(chr, (*range(0xD800), *range(0xE000, 0x30000))))
+    for text in (every, every[:0x300], "caf\u00e9 \u043d\u0435\u0442 \u043d\u0435\u0442"):
+        assert _foreign_letters(text) == len(letter.findall(text))

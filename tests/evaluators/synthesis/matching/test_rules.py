@@ -1,0 +1,185 @@
+"""Rules: the conditions under which a match counts."""
+
+from __future__ import annotations
+
+import time
+import tracemalloc
+from itertools import islice
+from typing import Any
+
+import pytest
+
+from safe_gate.core.model import Place
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.turn import Turn
+from safe_gate.evaluators.synthesis.matching import patterns
+from safe_gate.evaluators.synthesis.matching.rules import Rule, _faults
+from tests.support import packs
+from tests.support.cases import SafeGate
+from tests.support.packs import SPEC, shipped
+from tests.support.packs import rules as rules_of
+from tests.support.packs_files import write_pack
+
+
+@pytest.mark.parametrize(
+    ("rule", "mention"),
+    [
+        ({"pattern": "a(?=b)"}, "a/b: pattern: RE2 refuses it: invalid perl operator: (?= (RE2 has no look-ahead"),
+        (
+            {"pattern": r"(a)\1"},
+            r"a/b: pattern: RE2 refuses it: invalid escape sequence: \1 (RE2 has no back-references)",
+        ),
+        ({"pattern": "{nobody} knows"}, "a/b: unknown word class {nobody}"),
+    ],
+)
+def test_a_pattern_that_cannot_run_is_refused_by_its_rule(rule: dict[str, Any], mention: str) -> None:
+    pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "user", "rules": [{"id": "a/b", **rule}]}
+    with pytest.raises(ValueError, match=r"rule a/b") as raised:
+        patterns.compile_pack(pack, {})
+    assert mention in str(raised.value)
+    assert str(raised.value).count("RE2 has no") <= 1
+
+
+TREATS = {"treat": ["cake", "tea"], "offer": ["fancy {treat}", "some {treat}"]}
+
+
+def found(text: str, *rules: dict[str, Any], **fields: Any) -> list[str]:
+    """Return what rules hit in a text that counts, in reading order."""
+    pack = {"pack": "a", "check": "topic_pivot", "group": "pivot", "field": "assistant", "classes": TREATS} | fields
+    some = [{"id": f"a/r{number}", **rule} for number, rule in enumerate(rules)]
+    alone = rules_of([{**pack, "rules": some}], SPEC)
+    return [hit.text for hit in Turn("", text, alone).found(alone.checks["topic_pivot"], ("pivot",)).hits["pivot"]]
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "hits"),
+    [
+        ({"pattern": "{offer}"}, "Fancy\ncake, or some tea?", ["Fancy\ncake", "some tea"]),
+        ({"pattern": "go", "start": True}, "Go on. I go. And go!", ["Go", "go"]),
+        ({"pattern": "want", "question": True}, "You want it. Do you want it?", ["want"]),
+        ({"pattern": "want", "question": False}, "You want it. Do you want it?", ["want"]),
+        ({"pattern": "fine"}, 'She said "you are fine" to me. It is fine.', ["fine"]),
+        ({"pattern": "fine"}, ' "It is fine." ', ["fine"]),
+        ({"pattern": "fine"}, 'It is 6" and fine, 9" or so.', ["fine"]),
+        ({"pattern": "fine", "quoted": True}, 'She said "you are fine".', ["fine"]),
+        ({"pattern": "fine", "cancelled_by": ["treat"]}, "Tea is fine. After tea, fine. Fine tea.", ["fine", "Fine"]),
+        ({"pattern": "fine", "unless": ["maybe"]}, "Maybe fine. All fine.", ["fine"]),
+        ({"pattern": "fine", "unless_before": [r"not $"]}, "It is not fine, but fine.", ["fine"]),
+        ({"pattern": "fine", "unless_after": [r"^, but"]}, "It is fine, but so. Fine.", ["Fine"]),
+        ({"pattern": "so it is"}, "So it is. So it is. So it is.", ["So it is"]),
+        ({"pattern": r"\s+ok\s+"}, "is  ok   now", ["ok"]),
+        (
+            {"pattern": "don't|['a] you'?ll"},
+            "Dont, don't; a youll, ' you'll.",
+            ["Dont", "don't", "a youll", "' you'll"],
+        ),
+        ({"pattern": "go", "start": True}, "On. \U0001f49b Go, (go) we go", ["Go", "go"]),
+    ],
+)
+def test_a_condition_decides_what_counts(rule: dict[str, Any], text: str, hits: list[str]) -> None:
+    assert found(text, rule) == hits
+
+
+@pytest.mark.parametrize(
+    ("rule", "text", "hits"),
+    [
+        ({"phrase": "{offer}"}, "Fancy cake, or some tea?", ["Fancy cake", "some tea"]),
+        ({"phrase": "^ go"}, "Go on. I go. And go!", ["Go", "go"]),
+        ({"phrase": "^^ go"}, "Go on. I go. And go!", ["Go"]),
+        ({"phrases": ["go", "went"]}, "I go. I went.", ["go", "went"]),
+        ({"phrase": "want", "question": True}, "You want it. Do you want it?", ["want"]),
+        ({"phrase": "want", "question": False}, "You want it. Do you want it?", ["want"]),
+        ({"phrase": "want", "question": False}, "See https://example.org/?a and want it.", ["want"]),
+        ({"phrase": "fine"}, 'She said "you are fine" to me. It is fine.', ["fine"]),
+        ({"phrase": "fine"}, ' "It is fine." ', ["fine"]),
+        ({"phrase": "fine", "quoted": True}, 'She said "you are fine".', ["fine"]),
+        ({"phrase": "fine", "cancelled_by": ["treat"]}, "Tea is fine. After tea, fine. Fine tea.", ["fine", "Fine"]),
+        ({"phrase": "fine", "unless": ["maybe"]}, "Maybe fine. All fine.", ["fine"]),
+        ({"phrase": "fine", "unless_before": ["not _0-1"]}, "It is not so fine, but fine.", ["fine"]),
+        ({"phrase": "fine", "unless_after": [", but"]}, "It is fine, but so. Fine.", ["Fine"]),
+        ({"phrase": "fine", "before": ["is _*"]}, "It is quite fine. All fine.", ["fine"]),
+        ({"phrase": "fine", "after": ["by me"]}, "It is fine by you. All fine by me.", ["fine"]),
+        ({"phrase": "so it is"}, "So it is. So it is. So it is.", ["So it is"]),
+        ({"phrase": "do not you will"}, "Dont youll, don't you'll.", ["Dont youll", "don't you'll"]),
+        ({"phrase": "you will"}, "Youll see, you'll see, u will see.", ["Youll", "you'll", "u will"]),
+        ({"phrase": "go _0-20 home"}, "Go " + "on " * 15 + "home.", ["Go " + "on " * 11]),
+    ],
+)
+def test_a_condition_of_a_phrase_decides_what_counts(rule: dict[str, Any], text: str, hits: list[str]) -> None:
+    assert found(text, rule) == [hit.strip() for hit in hits]
+
+
+@pytest.mark.parametrize("kind", ["pattern", "phrase"])
+def test_overlapping_matches_are_one_and_the_longer_stays(kind: str) -> None:
+    rules = ({kind: "you should"}, {kind: "you should try"})
+    assert found("You should try. You should.", *rules) == ["You should try", "You should"]
+
+
+def test_what_only_a_lost_match_overlaps_counts_and_what_is_lost_within_a_pack_is_reported() -> None:
+    def pack(name: str, **phrases: str) -> Any:
+        rules = [{"id": f"{name}/{one}", "phrase": phrase} for one, phrase in phrases.items()]
+        groups = {"check": "unverifiable_reassurance", "group": "guarantee", "field": "assistant"}
+        return {"pack": name, "rules": rules} | groups
+
+    packs = [
+        pack("a", mid="two three four five", late="five six", within="three"),
+        pack("b", long="and zero one two three"),
+    ]
+    rules = rules_of([*shipped(), *packs], SPEC)
+    case = Case("a", "", "And zero one two three four five six.", ("unverifiable_reassurance",), {}, (), Place("c", 1))
+    details = score_case(case, rules).checks["unverifiable_reassurance"].details
+    assert [hit.rule for hit in details["guarantee_hits"]] == ["b/long", "a/late"]
+    assert [(hit.rule, hit.by) for hit in details["cancelled"]] == [
+        ("a/mid", "longer: b/long"),
+        ("a/within", "longer: b/long"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("classes", "condition", "mention"),
+    [
+        ({"loop": ["{loop}"]}, {"pattern": "{loop}"}, "word classes name each other more than 8 deep"),
+        ({"long": ["x" * 6_000, "y" * 6_000]}, {"pattern": "{long}"}, "is longer than 10,000 characters"),
+        ({}, {"pattern": "|".join(f"w{n}[a-z]{{1,30}}" for n in range(4_000))}, "is longer than 10,000 characters"),
+        ({}, {"unless": ["x" * 6_000, "y" * 6_000]}, "is longer than 10,000 characters"),
+    ],
+)
+def test_no_pattern_takes_long_to_compile(
+    safe_gate: SafeGate, classes: dict[str, Any], condition: dict[str, Any], mention: str
+) -> None:
+    write_pack(classes=classes, **condition)
+    started = time.process_time()
+    ran = safe_gate("rules", "test", "own.json")
+    assert ran.code == 3
+    assert mention in ran.err
+    assert time.process_time() - started < 5
+
+
+@pytest.mark.parametrize(
+    ("size", "rule"),
+    [(100_000, {"pattern": "{long}" * 1_000}), (9_000, {"pattern": "a", "unless": ["{long}"] * 9_000})],
+)
+def test_a_large_class_that_is_named_often_fills_no_memory(size: int, rule: dict[str, Any]) -> None:
+    tracemalloc.start()
+    with pytest.raises(ValueError, match=r"is longer than 10,000 characters"):
+        patterns.compile_pack(
+            {"pack": "a", "group": "pivot", "rules": [{"id": "a/b"} | rule], "classes": {"long": ["x" * size]}}, {}
+        )
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert peak < 10_000_000
+
+
+def test_a_match_that_begins_with_a_line_break_stands_in_the_sentence_of_its_words() -> None:
+    rule = {"id": "team-guarantee/refund", "pattern": " the refund arrives", "question": False}
+    assert found("That is all.\nThe refund arrives.", rule)
+    assert not found("That is all.\nThe refund arrives?", rule)
+
+
+def test_a_class_that_names_itself_ends() -> None:
+    rule = Rule.of({"id": "own/a", "phrase": "{a}"}, {"group": "pivot", "classes": {"a": ["{a}"]}})
+    assert [phrase.strip("()") for phrase in rule.phrases] == ["{a}"]
+
+
+def test_rules_that_are_well_written_have_no_faults() -> None:
+    assert list(_faults(islice(packs.load().all, 3), packs.classes())) == []

@@ -1,0 +1,137 @@
+"""The rule packs that ship: valid, unique, and every rule hits and misses the texts it promises."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import pytest
+
+from safe_gate.core.model import Place
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.turn import Turn
+from safe_gate.evaluators.synthesis.matching import rules
+from safe_gate.evaluators.synthesis.names import CHECKS, GROUPS
+from safe_gate.inputs.schemas import load_schema
+from tests.support.cases import REPOSITORY
+from tests.support.examples import is_thorough
+from tests.support.packs import SPEC, broken_promises, selected, shipped
+from tests.support.packs import load as load_rules
+from tests.support.packs import rules as rules_of
+from tests.support.packs_files import PACKS
+
+RULES = [(pack, rule) for pack in PACKS.values() for rule in pack["rules"]]
+WRITTEN = [(pack, rule) for pack, rule in RULES if not isinstance(rule["origin"], dict)]
+
+
+@pytest.mark.parametrize("name", PACKS)
+def test_a_pack_is_valid_and_named_as_its_file(name: str) -> None:
+    assert load_schema("rule-pack").faults(PACKS[name]) == ()
+    assert PACKS[name]["pack"] == name
+    assert all(rule["id"].startswith(f"{name}/") for rule in PACKS[name].get("rules", ()))
+
+
+def test_rule_ids_are_unique_and_every_group_of_every_check_has_a_pack() -> None:
+    ids = [rule["id"] for _, rule in RULES]
+    assert len(ids) == len(set(ids))
+    assert {pack["group"] for pack in PACKS.values()} <= set(GROUPS)
+    assert {pack["group"] for pack in PACKS.values()} >= {
+        group for group, (check, _) in GROUPS.items() if check in CHECKS
+    }
+    assert {pack["check"] for pack in PACKS.values()} >= set(CHECKS)
+
+
+def test_the_rules_of_the_specification_are_all_there() -> None:
+    origins = [rule["origin"] for _, rule in RULES]
+    assert origins.count("spec") == 261
+    assert sum(isinstance(origin, dict) for origin in origins) <= 8_000
+
+
+def test_packs_are_sorted_so_that_a_rule_is_found_by_its_id() -> None:
+    for pack in PACKS.values():
+        ids = [rule["id"] for rule in pack["rules"]]
+        assert ids == sorted(ids)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(("pack", "rule"), WRITTEN, ids=[rule["id"] for _, rule in WRITTEN])
+def test_a_rule_hits_and_misses_the_texts_it_promises(pack: dict[str, Any], rule: dict[str, Any]) -> None:
+    assert broken_promises(pack, rule) == ([], [])
+
+
+def test_shipped_packs_serve_the_check_of_their_group() -> None:
+    for pack in PACKS.values():
+        assert GROUPS[pack["group"]] == (pack["check"], pack["field"])
+
+
+@pytest.mark.parametrize("pack", PACKS)
+def test_a_pack_that_weighs_nothing_is_left_out_as_one_that_is_off(pack: str) -> None:
+    assert selected(weights={pack: 0}) == selected(off=[pack]) == [one for one in shipped() if one["pack"] != pack]
+
+
+@pytest.mark.untraced
+@pytest.mark.thorough
+@pytest.mark.parametrize(
+    "pack",
+    ["agency-negative", *(pytest.param(one, marks=pytest.mark.soak) for one in PACKS if one != "agency-negative")],
+)
+def test_a_rule_that_weighs_nothing_is_as_one_that_is_off(pack: str) -> None:
+    lines = (REPOSITORY / "data/synthesis/dev_a.jsonl").read_text("utf-8").splitlines()
+    turns = map(json.loads, lines if is_thorough() else lines[::4])
+    cases = [Case(one["id"], one["user"], one["assistant"], tuple(CHECKS), {}, (), Place("")) for one in turns]
+    results = (
+        [score_case(case, rules).checks for case in cases]
+        for rules in (load_rules(rule_weights={pack: 0}), load_rules(rules_off=(pack,)))
+    )
+    assert next(results) == next(results)
+
+
+def dead(group: str, *rules: dict[str, Any]) -> list[str]:
+    """Return the rules of a group without a `hit` text of their own: switch one off and nobody notices."""
+    check, field = GROUPS[group]
+    pack = {"pack": "all", "check": check, "group": group, "field": field, "rules": [*rules]}
+    every = rules_of([pack], SPEC)
+
+    def hitting(text: str) -> set[str]:
+        return {match.rule.id for match in Turn(text, text, every).matches(group) if not match.by}
+
+    return [rule["id"] for rule in rules if not any(hitting(text) == {rule["id"]} for text in rule["hit"])]
+
+
+@pytest.mark.parametrize("group", GROUPS)
+def test_switching_a_rule_off_turns_one_of_its_texts_red(group: str) -> None:
+    """Rules of the specification among themselves: what is added later may know the same wordings."""
+    assert dead(group, *(rule for pack, rule in WRITTEN if pack["group"] == group and rule["origin"] == SPEC)) == []
+
+
+def test_a_dead_rule_is_found() -> None:
+    rules = [rule for pack, rule in WRITTEN if pack["group"] == "negative" and rule["origin"] == SPEC]
+    you_should = next(rule for rule in rules if rule["id"] == "agency-negative/you-should")
+    planted = {**you_should, "id": "agency-negative/planted", "hit": ["You should call."]}
+    assert "agency-negative/planted" in dead("negative", *rules, planted)
+    # Two that hit the same texts keep each other from mattering.
+    assert dead("negative", planted, {**planted, "id": "agency-negative/twin"}) == [
+        "agency-negative/planted",
+        "agency-negative/twin",
+    ]
+
+
+def test_a_phrase_can_be_read_at_a_glance() -> None:
+    """What is longer is a word class (`classes.json`) or two rules."""
+    lists = ("phrases", "unless", "unless_before", "unless_after")
+    phrases = [
+        (rule["id"], phrase)
+        for _, rule in RULES
+        for phrase in (rule.get("phrase", ""), *(one for name in lists for one in rule.get(name, ())))
+    ]
+    assert [(id_, phrase) for id_, phrase in phrases if len(phrase) > 1_500] == []
+
+
+def test_the_words_of_rules_are_those_of_phrases_and_of_texts_they_hit(monkeypatch: pytest.MonkeyPatch) -> None:
+    rule = {"phrases": ["Quit (it|calm*)"], "hit": ["Don't, caf\u00e9!"], "unless": ["{you} \\bat"], "pattern": "x\\sy"}
+    words = {"quit", "it", "calm", "don", "t", "caf", "at", "x", "y", "all"}
+    others = {"", "s", "you", "qui", "uit", "b", "bat", "sy", "caf\u00e9", "Quit", "d", 1}
+    for most in (1000, 0):  # searched for one by one, then listed
+        monkeypatch.setattr(rules, "_MOST_SEARCHED", most)
+        vocabulary = rules.Vocabulary([{"rules": [rule]}], {"you": ["all"]})
+        assert {word for word in words | others if word in vocabulary} == words

@@ -1,0 +1,155 @@
+"""Cases of which less is asked, and cases that are gone, weaken the gate."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from typing import Any
+
+import pytest
+
+from safe_gate.gate.weakening import Terms, weakenings
+from safe_gate.gate.weakening_cases import Asked
+from tests.support.weakening import (
+    DEFAULTS,
+    Found,
+    both_ways,
+    found,
+)
+
+
+def asking(name: str, settings_: dict[str, Any] | None = None, **asks: Any) -> Terms:
+    plain: dict[str, Any] = {"checks": ["agency_language"], "expected": {}, "tags": [], "user": "0"}
+    if name == "safe_v0":
+        plain = {"archetype": "A", "concern_id": "I", "CR": [], "AH": [], "AC": [], "patient_payload": None}
+    plain["cluster"] = None
+    asked = Asked(json.dumps(asks), plain | asks)
+    return Terms(DEFAULTS | (settings_ or {}), {name: {"c": asked}}, {}, "")
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "field", "what"),
+    [
+        ("safe_v0", {"CR": ["a", "b"]}, {"CR": ["b"]}, "CR", "dropped"),
+        ("safe_v0", {"AH": ["a", "b"]}, {"AH": ["b", "c"]}, "AH", "changed"),
+        ("safe_v0", {"AC": ["a", "a"]}, {"AC": ["a"]}, "AC", "dropped"),
+        ("safe_v0", {"patient_payload": "1"}, {"patient_payload": "2"}, "patient_payload", "changed"),
+        ("safe_v0", {"patient_payload": "1"}, {}, "patient_payload", "changed"),
+        ("synthesis", {"checks": ["agency_language", "topic_pivot"]}, {}, "checks", "dropped"),
+        ("synthesis", {"expected": {"topic_pivot": True}}, {}, "expected.topic_pivot", "dropped"),
+        (
+            "synthesis",
+            {"expected": {"topic_pivot": True}},
+            {"expected": {"topic_pivot": None}},
+            "expected.topic_pivot",
+            "changed",
+        ),
+        ("synthesis", {}, {"tags": ["pivot-fail"]}, "tags", "added"),
+        ("synthesis", {}, {"user": "1"}, "user", "changed"),
+        ("synthesis", {"cluster": "1"}, {"cluster": "2"}, "cluster", "changed"),
+        ("safe_v0", {"cluster": "1"}, {}, "cluster", "changed"),
+    ],
+)
+def test_less_asked_of_a_case_is_named(name: str, before: Any, after: Any, field: str, what: str) -> None:
+    assert found(asking(name, **before), asking(name, **after)) == [(name, "c", field, what)]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("safe_v0", {"CR": ["b"]}, {"CR": ["a", "b"]}),
+        ("safe_v0", {"archetype": "A"}, {"archetype": "B"}),
+        ("safe_v0", {}, {"patient_payload": "1"}),
+        ("safe_v0", {}, {"cluster": "1"}),
+        ("synthesis", {}, {"checks": ["agency_language", "topic_pivot"]}),
+        ("synthesis", {}, {"expected": {"topic_pivot": False}}),
+        ("synthesis", {"tags": ["x"]}, {"tags": ["y"]}),
+        ("synthesis", {"tags": ["negative_example"]}, {}),
+    ],
+)
+def test_more_asked_of_a_case_and_groups_without_rules_are_not(name: str, before: Any, after: Any) -> None:
+    assert found(asking(name, **before), asking(name, **after)) == []
+
+
+def test_a_group_that_something_is_asked_of_by_name_is_not_left_unseen() -> None:
+    protected = {"protect": ("x", "A")}
+    assert found(asking("synthesis", protected, tags=["x", "y"]), asking("synthesis", tags=["z"])) == [
+        ("setting", "protect", "A", "dropped"),
+        ("setting", "protect", "x", "dropped"),
+        ("synthesis", "c", "tags", "dropped"),
+    ]
+    changed = [("safe_v0", "c", "archetype", "changed")]
+    assert found(asking("safe_v0", protected), asking("safe_v0", protected, archetype="B")) == changed
+    laxer = {"archetypes": {"B": {"weights": {"CR": 1.0}}}}
+    assert found(asking("safe_v0", laxer), asking("safe_v0", laxer, archetype="B")) == changed
+
+
+def test_the_groups_that_settings_name_are_gathered_once_however_many_cases_changed() -> None:
+    class Read(dict[str, Any]):
+        times = 0
+
+        def __iter__(self) -> Iterator[str]:
+            self.times += 1
+            return super().__iter__()
+
+    tags = Read({"x": {}})
+    base, head = (
+        Terms({"tags": tags}, {"synthesis": {str(n): Asked(tag, {"tags": [tag]}) for n in range(50)}}, {}, "")
+        for tag in "ab"
+    )
+    assert found(base, head) == []
+    assert tags.times < 10
+
+
+@pytest.mark.parametrize(("rule", "limit"), [("max_unexpected_passes", 0), ("min_synthesis_pass_rate", 0.9)])
+def test_a_negative_example_may_not_leave_where_their_passes_are_counted(rule: str, limit: float) -> None:
+    counted = {rule: limit}
+    base, head = asking("synthesis", counted, tags=["pivot-fail"]), asking("synthesis", counted)
+    assert both_ways(base, head) == (
+        [("synthesis", "c", "tags", "dropped")],
+        [("synthesis", "c", "tags", "added")],
+    )
+    uncounted = asking("synthesis")  # they count while either side's settings have the limit
+    off = ("setting", rule.replace("_", "-"), "", "looser")
+    assert found(base, uncounted) == [off, ("synthesis", "c", "tags", "dropped")]
+    assert found(asking("synthesis", tags=["pivot-fail"]), head) == [("synthesis", "c", "tags", "dropped")]
+
+
+@pytest.mark.parametrize(("profile", "said"), [("weighted", []), ("spec", [("synthesis", "c", "tags", "added")])])
+def test_a_topic_tag_that_ends_in_fail_excuses_under_the_specification_alone(profile: str, said: list[Found]) -> None:
+    own = {"profile": profile}
+    assert found(asking("synthesis", own), asking("synthesis", own, tags=["exam-fail"])) == said
+    counted = own | {"max_unexpected_passes": 0}
+    left = found(asking("synthesis", counted, tags=["exam-fail"]), asking("synthesis", counted))
+    assert left == [("synthesis", "c", "tags", "dropped")] * len(said)
+
+
+def test_under_another_profile_it_is_the_profile_that_is_told() -> None:
+    weighted, spec = ({"profile": profile} for profile in ("weighted", "spec"))
+    changed = ("setting", "profile", "", "changed")
+    tags = {"tags": ["exam-fail"]}
+    assert found(asking("synthesis", weighted, **tags), asking("synthesis", spec, tags=["exam-fail", "x"])) == [changed]
+    counted = {"max_unexpected_passes": 0}
+    lost = [changed, ("synthesis", "c", "tags", "dropped")]
+    assert found(asking("synthesis", spec | counted, **tags), asking("synthesis", weighted | counted)) == lost
+
+
+def test_of_a_negative_examples_tags_those_that_say_so_are_named() -> None:
+    counted = {"max_unexpected_passes": 0}
+    meant, plain = (asking("synthesis", counted, tags=[*own, "x"]) for own in (["y", "pivot-fail"], []))
+    (lost,), (excused,) = weakenings(meant, plain), weakenings(plain, meant)
+    assert (lost.before, lost.after) == (["pivot-fail"], None)
+    assert (excused.before, excused.after) == (None, ["pivot-fail"])
+
+
+def test_cases_that_are_gone_are_named_and_new_ones_are_not() -> None:
+    with_case, without = asking("safe_v0"), Terms(DEFAULTS, {}, {}, "")
+    assert both_ways(with_case, without) == ([("safe_v0", "c", "", "dropped")], [])
+
+
+def test_of_a_case_known_by_its_digest_alone_it_is_told_that_it_changed() -> None:
+    known, changed = (Terms({}, {"synthesis": {"c": Asked(sha256, None)}}, {}, "") for sha256 in "ab")
+    assert found(known, known) == []
+    asks = asking("synthesis", user="1")
+    for one, other in ((known, changed), (known, asks), (asks, known)):
+        assert ("synthesis", "c", "", "changed") in found(one, other)

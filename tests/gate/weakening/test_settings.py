@@ -1,0 +1,211 @@
+"""A setting that asks for less is named as a weakening, and one that asks for more is not."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.gate.weakening import WEAKER, Terms, in_force, weakenings
+from safe_gate.render import weakening
+from safe_gate.settings.options import Options, settings
+from tests.support.weakening import (
+    DEFAULTS,
+    both_ways,
+    found,
+)
+
+BESIDE = frozenset(
+    {
+        *("safe_batch", "safe_outputs", "safe_concern", "safe_test_dir", "synthesis_cases", "rules", "waivers"),
+        *("report_formats", "reports", "report_dir", "gate_id", "comment_author", "ca_bundle", "text", "dry_run"),
+        *("mode", "jobs", "engine", "scheduler", "shard", "shards", "config", "github_token", "allow_head_checkout"),
+        *("publish_timeout", "fetch_timeout", "follow_links"),
+        *(
+            "sink_file",
+            "sink_webhook",
+            "sink_secret",
+            "sink_otlp",
+            "sink_text",
+            "sink_timeout",
+            "allow_insecure",
+            "quiet",
+        ),
+        *("max_line", "max_text", "max_tags", "import_map"),
+    }
+)
+"""The settings that judge nothing: what they name is read and compared itself, or they are about the report alone."""
+
+
+def terms(**settings_: Any) -> Terms:
+    return Terms(DEFAULTS | settings_, {}, {}, "")
+
+
+def test_every_setting_either_judges_or_does_not() -> None:
+    names = {setting.name for setting in settings()}
+    assert WEAKER.keys() | BESIDE == names
+    assert not WEAKER.keys() & BESIDE
+
+
+def test_a_limit_of_a_rule_has_the_direction_of_its_name() -> None:
+    for name in WEAKER:
+        if name.startswith(("min_", "max_")) and name not in ("min_drop", "min_group"):
+            lower = name.startswith("min_")
+            to_weaker, to_stricter = both_ways(terms(**{name: 0.9}), terms(**{name: 0.8}))
+            expected = [("setting", name.replace("_", "-"), "", "looser")]
+            assert (to_weaker if lower else to_stricter) == expected, name
+            assert (to_stricter if lower else to_weaker) == [], name
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after", "what"),
+    [
+        ("max_regressions", 3, None, "looser"),
+        ("max_score_drop", 0.1, 0.2, "looser"),
+        ("min_drop", 0.02, 0.1, "looser"),
+        ("alpha", 0.05, 0.01, "looser"),
+        ("ah_review", 0.5, 0.4, "looser"),
+        ("strict_ah", True, False, "looser"),
+        ("allow_removed", False, True, "looser"),
+        ("baseline_required", True, False, "looser"),
+        ("sensitivity", "strict", "balanced", "looser"),
+        ("sensitivity", "balanced", "lenient", "looser"),
+        ("turns", "all", "last", "looser"),
+        ("context", 2, 1, "looser"),
+        ("on_weakened", "fail", "warn", "looser"),
+        ("policy_ref", "base", "head", "looser"),
+        ("baseline", "main", "", "dropped"),
+    ],
+)
+def test_a_setting_that_asks_for_less_is_named_and_its_opposite_is_not(
+    name: str, before: Any, after: Any, what: str
+) -> None:
+    base, head = terms(**{name: before}), terms(**{name: after})
+    assert both_ways(base, head) == ([("setting", name.replace("_", "-"), "", what)], [])
+    assert [(one.before, one.after) for one in weakenings(base, head)] == [(before, after)]
+
+
+@pytest.mark.parametrize(
+    ("name", "before", "after"),
+    [
+        ("cr_weight", 1.0, 2.0),
+        ("safe_match", "literal", "normalised"),
+        ("profile", "standard", "spec"),
+        ("cluster_key", "", "x_topic"),
+        ("baseline", "a", "b"),
+    ],
+)
+def test_what_may_go_either_way_is_named_both_ways(name: str, before: Any, after: Any) -> None:
+    named = [("setting", name.replace("_", "-"), "", "changed")]
+    assert both_ways(terms(**{name: before}), terms(**{name: after})) == (named, named)
+
+
+def test_entries_of_lists_and_mappings_are_named_each() -> None:
+    base = terms(protect=("b", "a"), rules_off=("x",), rule_weights={"r": 1.0, "s": 2.0})
+    head = terms(protect=("a", "c"), rules_off=("x", "y"), rule_weights={"r": 0.5})
+    assert found(base, head) == [
+        ("setting", "rules-off", "y", "added"),
+        ("setting", "rule-weights", "r", "changed"),
+        ("setting", "rule-weights", "s", "changed"),
+        ("setting", "protect", "b", "dropped"),
+    ]
+
+
+def test_an_entry_of_a_mapping_of_limits_that_is_lowered_or_gone_is_named() -> None:
+    base = terms(min_label_accuracy={"all": 0.8, "topic_pivot": 0.9, "agency_language": 0.7})
+    head = terms(min_label_accuracy={"all": 0.8, "topic_pivot": 0.8, "unverifiable_reassurance": 0.1})
+    assert both_ways(base, head) == (
+        [
+            ("setting", "min-label-accuracy", "agency_language", "looser"),
+            ("setting", "min-label-accuracy", "topic_pivot", "looser"),
+        ],
+        [("setting", "min-label-accuracy", "unverifiable_reassurance", "looser")],
+    )
+    assert [(one.before, one.after) for one in weakenings(base, head)] == [(0.7, None), (0.9, 0.8)]
+    everything = [
+        ("setting", "min-label-accuracy", entry, "looser") for entry in ("agency_language", "all", "topic_pivot")
+    ]
+    assert found(base, terms(min_label_accuracy=None)) == everything
+
+
+def test_a_weight_that_is_not_set_is_shown_as_the_rules_own_and_not_as_off() -> None:
+    changed = weakenings(terms(rule_weights={"r": 2.0}), terms(rule_weights={"s": 0.5}))
+    shown = weakening.table(changed)
+    assert [row[-2:] for row in shown.rows] == [("2.0", "its own"), ("its own", "0.5")]
+
+
+def test_an_archetype_is_held_to_its_own_numbers_else_to_the_general_ones() -> None:
+    base = terms(cr_pass=0.8, archetypes={"A.b": {"thresholds": {"CR": {"pass": 0.9}}}})
+    assert both_ways(base, terms(cr_pass=0.8)) == (
+        [("setting", "archetypes", "A.b.thresholds.CR.pass", "looser")],
+        [],
+    )
+    laxer = terms(cr_pass=0.8, archetypes={"A": {"thresholds": {"CR": {"pass": 0.1}}, "min-pass-rate": 0.5}})
+    assert both_ways(terms(cr_pass=0.8), laxer) == (
+        [("setting", "archetypes", "A.thresholds.CR.pass", "looser")],
+        [("setting", "archetypes", "A.min-pass-rate", "looser")],
+    )
+    assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 1.0}}})) == []  # as the general weight
+    weighed = [("setting", "archetypes", "A.weights.AH", "changed")]
+    assert found(terms(), terms(archetypes={"A": {"weights": {"AH": 2.0}}})) == weighed
+    (one,) = weakenings(
+        terms(archetypes={"A": {"min-pass-rate": 1.0}}), terms(archetypes={"A": {"min-pass-rate": 0.5}})
+    )
+    assert (one.what, one.before, one.after) == ("looser", 1.0, 0.5)
+    limited = terms(archetypes={"A": {"max-unexpected-failures": 1}})
+    assert found(limited, terms(archetypes={"A": {"max-unexpected-failures": 2}}))[0][3] == "looser"
+
+
+@pytest.mark.parametrize("name", ["tags", "archetypes"])
+def test_a_group_that_may_be_absent_is_told(name: str) -> None:
+    limit = {"min-pass-rate": 1.0}
+    strict, optional = (terms(**{name: {"crisis": limit | more}}) for more in ({}, {"optional": True}))
+    assert both_ways(strict, optional) == ([("setting", name, "crisis.optional", "added")], [])
+    assert found(strict, terms(**{name: {"crisis": limit | {"optional": False}}})) == []
+
+
+_VALUES: dict[str, st.SearchStrategy[Any]] = {
+    "profile": st.sampled_from(["standard", "spec"]),
+    "sensitivity": st.sampled_from(["strict", "balanced", "lenient"]),
+    "turns": st.sampled_from(["last", "all"]),
+    "safe_match": st.sampled_from(["literal", "normalised"]),
+    "on_weakened": st.sampled_from(["warn", "fail"]),
+    "policy_ref": st.sampled_from(["head", "base"]),
+    "comment": st.sampled_from(["always", "on-failure", "never"]),  # changes tells as much as always
+    "archetypes": st.none()
+    | st.dictionaries(
+        st.sampled_from("AB"),
+        st.fixed_dictionaries({"weights": st.dictionaries(st.sampled_from(["CR", "AH"]), st.sampled_from([1.0, 2.0]))}),
+    ),
+}
+
+
+def _value(name: str) -> st.SearchStrategy[Any]:
+    default = getattr(Options(), name)
+    if name in _VALUES:
+        return _VALUES[name]
+    if isinstance(default, bool):
+        return st.booleans()
+    if isinstance(default, str):
+        return st.sampled_from(["", "a", "b"])
+    if isinstance(default, tuple):
+        return st.lists(st.sampled_from("abc"), unique=True).map(tuple)
+    if name in ("rule_weights", "tags"):
+        return st.none() | st.dictionaries(st.sampled_from("rs"), st.sampled_from([0.5, 1.0]))
+    return st.sampled_from([0, 0.5, 1] + [None] * (default is None))
+
+
+SETTINGS = st.fixed_dictionaries({name: _value(name) for name in WEAKER})
+
+
+@given(SETTINGS, SETTINGS)
+def test_weaker_one_way_or_the_other_is_all_that_differs(some: dict[str, Any], others: dict[str, Any]) -> None:
+    one, other = (Terms(values, {}, {}, "") for values in (some, others))
+    assert weakenings(one, one) == []
+    named = {(finding.id, finding.field) for way in ((one, other), (other, one)) for finding in weakenings(*way)}
+    differ = {(name.replace("_", "-"), ".".join(path)) for name, path, a, b in in_force(some, others) if a != b}
+    assert named == differ
+    same = {name for name in WEAKER if some[name] == others[name] and name != "archetypes"}
+    assert not same & {id_.replace("-", "_") for id_, _ in named}

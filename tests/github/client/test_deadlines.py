@@ -1,0 +1,134 @@
+"""A GitHub that drips: each part of an answer byte by byte, without end. The verdict and the job do not wait for it."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable
+from pathlib import Path
+from threading import Event
+from typing import Any
+
+import pytest
+
+from safe_gate.github import comment
+from tests.support.cases import Ran, turn, write_cases
+from tests.support.drips import DRIPS, LONG_ENOUGH, TOO_LONG, dripping
+from tests.support.github import HEAD, REPOSITORY, TOKEN, Answer, Gate, GitHub, outputs
+
+
+@pytest.mark.parametrize("part", DRIPS)
+@pytest.mark.parametrize("verdict", ["pass", "fail"])
+def test_publishing_that_misses_its_deadline_is_a_warning(gate: Gate, part: str, verdict: str) -> None:
+    started = time.monotonic()
+    with dripping(*DRIPS[part]) as url:
+        step = gate(verdict, "--publish-timeout", str(LONG_ENOUGH), GITHUB_API_URL=url)
+    assert time.monotonic() - started < TOO_LONG
+    assert (step.status, step.outputs["comment-url"]) == ("failed", "")
+    (warning,) = step.warnings
+    words = "no answer in time; GitHub is slow: run again, or raise publish-timeout. The verdict does not depend on it."
+    assert warning.endswith(words)
+
+
+@pytest.mark.parametrize("part", DRIPS)
+@pytest.mark.parametrize("command", ["run", "compare"])
+def test_reading_a_commit_that_misses_its_deadline_gives_no_verdict(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], command: str, part: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    specs = ("--baseline", "main") if command == "run" else ("main", ".")
+    started = time.monotonic()
+    with dripping(*DRIPS[part]) as url:
+        in_actions(GITHUB_API_URL=url, GITHUB_EVENT_NAME="schedule", SAFE_GATE_FETCH_TIMEOUT=str(LONG_ENOUGH))
+        ran = safe_gate(command, *specs, "--cases", "c.jsonl")
+    assert time.monotonic() - started < TOO_LONG
+    assert ran.code == 3
+    words = f"GET /repos/{REPOSITORY}/commits/main?per_page=1: no answer in time; GitHub is slow: run again, or raise"
+    assert f"{words} fetch-timeout" in ran.err
+
+
+def test_a_trusted_run_that_misses_its_deadline_is_an_error(
+    safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_path: Path
+) -> None:
+    in_actions(GITHUB_RUN_ID="77")
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", "--cases", "c.jsonl", "--comment", "never")
+    started_by = {"id": 77, "run_attempt": 1, "event": "pull_request", "head_sha": HEAD}
+    with dripping(*DRIPS["headers"]) as url:
+        in_actions("workflow_run", {"workflow_run": started_by, "workflow": {"name": "evals"}}, GITHUB_API_URL=url)
+        ran = safe_gate("publish", "--publish-timeout", str(LONG_ENOUGH))
+    assert ran.code == 3
+    assert "raise publish-timeout" in ran.out
+    written = outputs((tmp_path / "output").read_text("utf-8"))
+    assert (written["verdict"], written["comment-status"]) == ("pass", "failed")
+
+
+def test_requests_share_one_deadline(gate: Gate, github: GitHub, monkeypatch: pytest.MonkeyPatch) -> None:
+    """No request is slow by itself: what ends is the time of them all."""
+    answer = GitHub.answer
+
+    def slow(self: GitHub, *request: Any) -> Answer:
+        Event().wait(0.15)
+        return answer(self, *request)
+
+    monkeypatch.setattr(GitHub, "answer", slow)
+    asked = gate("fail", "--publish-timeout", "5")
+    assert (asked.status, len(github.requests)) == ("created", 3)
+    github.comments.clear()
+    github.requests.clear()
+    late = gate("fail", "--publish-timeout", "0.2")
+    assert (late.status, github.requests[0][0]) == ("failed", "GET")
+    assert len(github.requests) <= 2
+
+
+def test_a_wait_that_the_deadline_does_not_allow_is_not_begun(gate: Gate, github: GitHub, waits: list[float]) -> None:
+    github.faults[("GET", ".*")] = Answer(429, "", {"Retry-After": "30"})
+    assert gate("fail", "--publish-timeout", "31").status == "skipped-rate-limit"
+    assert waits == [30.0]
+
+
+def test_reading_and_publishing_have_a_deadline_each(gate: Gate, github: GitHub) -> None:
+    commit = "c" * 40
+    github.refs = {"main": commit}
+    case = b'{"id": "a", "user": "x", "assistant": "y", "checks": ["agency_language"]}\n'
+    github.trees = {commit: {"cases.jsonl": case}}
+    same = ("--publish-timeout", "30", "--fetch-timeout", "30")
+    for path in (f"/repos/{REPOSITORY}/commits/main", f"/repos/{REPOSITORY}/issues/2/comments"):
+        github.faults[("GET", path)] = Answer(429, "", {"Retry-After": "20"}, times=1)
+    assert gate("pass", "--baseline", "main", *same).status == "created"
+
+
+def test_everything_but_the_comment_is_written_before_the_comment_is_tried(
+    gate: Gate, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    seen: dict[str, str] = {}
+
+    def killed(*_: Any, **__: Any) -> comment.Posted:
+        seen.update({name: (tmp_path / name).read_text("utf-8") for name in ("output", "summary")})
+        return comment.Posted("created", "https://x/1")
+
+    monkeypatch.setattr(comment, "post", killed)
+    step = gate("fail", "--report-dir", "reports")
+    assert seen["summary"] == step.summary
+    before = outputs(seen["output"])
+    assert before == {
+        name: value
+        for name, value in step.outputs.items()
+        if name not in ("comment-status", "comment-url", "sink-status")
+    }
+    assert (before["verdict"], before["report-json"]) == ("fail", "reports/safe-gate.json")
+    assert TOKEN not in seen["output"]
+
+
+@pytest.mark.parametrize("value", ["0", "-1", "nan", "86400", "soon"])
+def test_a_deadline_is_a_number_of_seconds(safe_gate: Callable[..., Ran], value: str) -> None:
+    for flag in ("--publish-timeout", "--fetch-timeout"):
+        ran = safe_gate("doctor", f"{flag}={value}")
+        assert ran.code == 3
+        assert "expected a number above 0 and below 86400" in ran.err
+
+
+def test_a_deadline_cannot_come_with_the_change(safe_gate: Callable[..., Ran]) -> None:
+    Path("safe.config.json").write_text('{"publish-timeout": 1}', "utf-8")
+    ran = safe_gate("doctor")
+    assert ran.code == 3
+    assert "publish-timeout: cannot be set in the config file; use the flag --publish-timeout" in ran.err

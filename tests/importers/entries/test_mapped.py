@@ -1,0 +1,191 @@
+"""Rows mapped to cases, and rows that cannot become one."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import SafeGate, safe_case, write_batch
+from tests.support.importing import (
+    ASK,
+    LANGFUSE,
+    OUTPUT,
+    REPLY,
+    TURNS,
+    exchanges,
+    imported,
+    lm_eval,
+    promptfoo,
+    result,
+    write,
+)
+
+
+def test_a_mapping_names_fields_and_nested_paths(safe_gate: SafeGate) -> None:
+    row = {"row": 5, "said": {"by.user": ASK}, "calls": [{"reply": json.dumps({"text": REPLY})}], "kind": "billing"}
+    write("in.jsonl", row)
+    mapping = "user=said.by.user, assistant=calls[0].reply.text,id=row,tags=kind"
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--map", mapping)
+    assert ran.code == 3
+    assert "has no field said.by.user; correct --map" in ran.err
+    write("in.jsonl", row | {"said": {"by": {"user": ASK}}})
+    for map_ in (["--map", mapping], []):
+        (case,) = imported(safe_gate, "in.jsonl", *map_)
+        assert exchanges([case]) == [("5", ASK, REPLY)]
+        assert case["tags"] == ["billing"]
+        Path("safe.config.json").write_text(json.dumps({"import-map": mapping.split(",")}), "utf-8")
+
+
+def test_a_mapping_gives_a_tools_rows_an_id(safe_gate: SafeGate) -> None:
+    Path("r.json").write_text(
+        json.dumps(promptfoo(result(1, "a", {"output": "One"}), result(2, "a", {"output": "Two"}))), "utf-8"
+    )
+    cases = imported(safe_gate, "r.json", "--map", "id=prompt.label,tags=provider.id")
+    assert [(case["id"], case["tags"]) for case in cases] == [
+        (f"Where is parcel {{{{n}}}}?#{n}", ["a"]) for n in (1, 2)
+    ]
+
+
+def test_rows_without_ids_are_named_by_what_the_user_wrote(safe_gate: SafeGate) -> None:
+    rows = [{"prompt": ASK, "response": "1"}, {"prompt": "x", "response": "2"}, {"prompt": ASK, "response": "3"}]
+    write("in.jsonl", *rows)
+    first, other, again = (case["id"] for case in imported(safe_gate, "in.jsonl"))
+    assert (first[:5], first[-2:], again) == ("user-", "#1", f"{first[:-2]}#2")
+    write("in.jsonl", *rows[1:])
+    assert [case["id"] for case in imported(safe_gate, "in.jsonl")] == [other, first[:-2]]
+
+
+def test_samples_are_counted_over_all_files(safe_gate: SafeGate) -> None:
+    for name in "ba":
+        write(
+            f"{name}.jsonl",
+            {"id": "x", "prompt": ASK, "response": name},
+            {"id": "i" * 300, "prompt": "x", "response": "y"},
+        )
+    cases = imported(safe_gate, "b.jsonl", "a.jsonl")
+    assert [(case["id"], case["assistant"]) for case in cases][::2] == [("x#1", "a"), ("x#2", "b")]
+    assert len(cases[1]["id"]) < 200
+
+
+def test_recorded_outputs_of_safe_v0(safe_gate: SafeGate) -> None:
+    case = safe_case("a")
+    del case["output"]
+    write_batch(Path("b.json"), case)
+    expected = [{"test_id": "a", "output": OUTPUT}]
+    forms: dict[str, tuple[dict[str, Any], list[str]]] = {
+        "columns": ({"id": "a"} | OUTPUT, []),
+        "an object": ({"test_id": "a", "output": OUTPUT}, []),
+        "JSON in a text": ({"id": "a", "prompt": "x", "output": json.dumps(OUTPUT)}, []),
+        "a mapped reply": ({"row": "a", "reply": {"json": OUTPUT}}, ["--map", "test_id=row,output=reply.json"]),
+        "mapped columns": (
+            {"id": "a", "found": OUTPUT["signals"], "note": OUTPUT["summary"], "ask": OUTPUT["followup_questions"]},
+            ["--map", "signals=found,summary=note,followup_questions=ask"],
+        ),
+        "a promptfoo row": (result(1, "x", {"output": OUTPUT}, vars={"n": "a"}), ["--map", "id=vars.n"]),
+    }
+    for name, (row, flags) in forms.items():
+        write("in.jsonl", row)
+        cases = imported(safe_gate, "in.jsonl", "--evaluator", "safe_v0", *flags)
+        assert [{key: one[key] for key in ("test_id", "output")} for one in cases] == expected, name
+        assert safe_gate("score", "--batch", "b", "--outputs", "out.jsonl").code == 0
+    Path("in.csv").write_text(
+        'id,signals,summary,followup_questions\na,"[""Fever""]",She went home.,"[""Who called?""]"\n', "utf-8"
+    )
+    assert imported(safe_gate, "in.csv", "--evaluator", "safe_v0") == expected
+
+
+@pytest.mark.parametrize(
+    ("line", "flags", "words"),
+    [
+        ('{"prompt": "x"', [], "in.jsonl:1: breaks off"),
+        ("id,prompt,response\n", [], "in.jsonl: has no records to import"),
+        ('{"id": "q", "prompt": "x", "response": null}', [], "in.jsonl:1: q: has no reply in response"),
+        ('{"id": "q", "prompt": 1, "response": "x"}', [], "in.jsonl:1: q: has no text in prompt"),
+        ('{"prompt": "x", "response": {"a": 1}}', [], "has a reply that is an object; expected text"),
+        ('{"prompt": "x", "response": "", "error": "timeout"}', [], "in.jsonl:1: is an error: timeout"),
+        (json.dumps({"messages": TURNS[:1]}), [], "in.jsonl:1: ends with a message of the user; expected a reply"),
+        (json.dumps({"messages": TURNS[1:]}), [], "has no message of the user before the last reply"),
+        (json.dumps({"messages": [TURNS[0], {"role": "assistant", "content": None}]}), [], "ends with a message without text"),
+        (json.dumps({"messages": [*TURNS, {"role": "judge"}]}), [], "has a message without a known role at index 2"),
+        (json.dumps(LANGFUSE | {"type": "GENERATION", "input": "x", "output": ""}), [], "has no reply: its output is not set"),
+        (json.dumps(LANGFUSE | {"type": "GENERATION", "level": "ERROR", "status_message": "down", "input": "x", "output": "y"}), [], "is an error: down"),
+        (json.dumps(lm_eval(1, resps=[[[-1.5, False]]])), [], "has likelihoods in resps; expected text"),
+        ('{"frage": "x", "antwort": "y"}', [], 'has no format that is known, but records with "frage", "antwort"; name the fields with --map'),
+        ('{"prompt": "x", "response": "y"}', ["--map", "usr=prompt"], 'has "usr=prompt" (did you mean "user"?)'),
+        ('{"prompt": "x", "response": "y"}', ["--map", "user=a,user=b"], "names user twice; keep one"),
+        ('{"prompt": "x", "response": "y"}', ["--map", "id=row"], "in.jsonl:1: has no field row; correct --map"),
+        ('{"prompt": "x", "response": "y"}', ["--from", "promptfo"], '--from: is "promptfo" (did you mean "promptfoo"?)'),
+        ('{"prompt": "x", "response": "y"}', ["--checks", "topic-pivot"], '"topic-pivot" is not allowed'),
+        ('{"prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], "has no id; name it: --map test_id=FIELD"),
+        ('{"id": "q", "prompt": "x", "response": "y"}', ["--evaluator", "safe_v0"], 'q: output: is "y"; expected an object'),
+        (json.dumps(OUTPUT), [], "it is a SAFE v0 output: set --evaluator safe_v0"),
+        ("id,prompt,response\n1,x\n", [], "in.jsonl:2: has 2 fields; expected 3, as the header has"),
+        ('id,prompt,response\n1,"x,y', [], "is not CSV: unexpected end of data"),
+        ("prompt,prompt,response\n1,2,3\n", [], 'has the column "prompt" twice'),
+        ("nothing", [], "does not look like JSON, CSV, TSV, Parquet or .eval"),
+        ("", [], "in.jsonl: is empty: there is nothing to import"),
+        ("id,prompt,response\nx\n", [], "in.jsonl:2: has 1 field; expected 3, as the header has"),
+        ('[{"prompt": "x", "response": "y"}, {"prompt": }]', [], "in.jsonl:1: is not valid JSON"),
+        ('[{"prompt": "x", "response": "y"}\n', [], "in.jsonl:2: breaks off"),
+        ("PK\x03\x04 no archive", [], "is not a readable archive"),
+        ('{"prompt": "x", "response": "y"}', ["--from", "parquet"], "is not Parquet; leave --from out to detect the format"),
+        ("prompt,response\nx,y\n", ["--from", "jsonl"], "is not JSON objects with named fields; leave --from out"),
+        ('[{"prompt": "x", "response": "y"}]', ["--from", "csv"], "is not CSV; leave --from out to detect the format"),
+        ("PAR1 no table", [], "is not a readable Parquet file"),
+    ],
+)  # fmt: skip
+def test_what_cannot_become_a_case_is_named(safe_gate: SafeGate, line: str, flags: list[str], words: str) -> None:
+    Path("in.jsonl").write_text(line, "utf-8")
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", *flags)
+    assert ran.code == 3
+    assert words in ran.err
+    assert "Traceback" not in ran.log
+    assert "internal error" not in ran.log
+    assert not Path("out.jsonl").exists()
+
+
+def test_lines_that_cannot_become_cases_are_skipped_and_counted(safe_gate: SafeGate) -> None:
+    good = '{"id": "a", "prompt": "x", "response": "y"}\n'
+    Path("in.jsonl").write_bytes((good + "{\n" + '{"prompt": "x"}\n' * 3 + "[]\n").encode() + b'{"prompt": "\xff"}\n')
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
+    assert ran.code == 3
+    assert "in.jsonl:2: is not valid JSON" in ran.err
+    assert "in.jsonl:3: has no known pair of fields" in ran.err
+    assert "(3 times: also line 4, line 5)" in ran.err
+    assert "could not import: 6 problems; correct the input and run again\nNothing is written" in ran.err
+    assert "in.jsonl:6: is not an object" in ran.err
+    assert "in.jsonl:7: is not UTF-8" in ran.err
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--skip-invalid")
+    assert ran.code == 0
+    assert "Skipped: 6 records that cannot become a case" in ran.err
+    assert len(Path("out.jsonl").read_text("utf-8").splitlines()) == 1
+
+
+def test_a_file_that_breaks_off_is_never_skipped(safe_gate: SafeGate) -> None:
+    Path("in.json").write_text('[{"id": "a", "prompt": "x", "response": "y"},\n', "utf-8")
+    ran = safe_gate("import", "in.json", "nowhere.json", "--out", "out.jsonl", "--skip-invalid")
+    assert ran.code == 3
+    assert "in.json:2: breaks off; what follows is not read" in ran.err
+    assert "nowhere.json: matches no file" in ran.err
+    assert not Path("out.jsonl").exists()
+
+
+def test_the_file_that_is_written_is_not_one_that_is_read(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"prompt": "x", "response": "y"})
+    ran = safe_gate("import", "in.jsonl", "--out", "./in.jsonl")
+    assert ran.code == 3
+    assert "--out: names ./in.jsonl, which is imported; name another file" in ran.err
+
+
+def test_hostile_text_is_shown_escaped(safe_gate: SafeGate) -> None:
+    write(
+        "in.jsonl",
+        {"prompt": "x", "response": "y", "a\n::error::x\x1b[31m": 1},
+        {"prompt": "x", "response": "y", "error": "\n::error::x"},
+    )
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl", "--force")
+    assert "\x1b" not in ran.log
+    assert not any(line.startswith("::") for line in ran.log.splitlines())

@@ -1,0 +1,34 @@
+"""Rows of named fields whose prompt is in more than one of them."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import SafeGate
+from tests.support.importing import imported, write
+
+
+@pytest.mark.parametrize("name", ["output", "response", "completion"])
+def test_alpaca_asks_by_its_instruction_and_its_input(safe_gate: SafeGate, name: str) -> None:
+    rows = [
+        {"instruction": "What is 2+2?", "input": "", name: "4"},
+        {"instruction": "Translate.", "input": "Guten Tag", name: "Good day"},
+        {"instruction": "", "input": "Say hi.", name: "Hi."},
+    ]
+    write("in.json", *rows, is_list=True)
+    ran = safe_gate("import", "in.json", "--out", "out.jsonl")
+    assert (ran.code, "Left out" in ran.out) == (0, False)
+    cases = [json.loads(line) for line in Path("out.jsonl").read_text("utf-8").splitlines()]
+    assert [case["user"] for case in cases] == ["What is 2+2?", "Translate.\n\nGuten Tag", "Say hi."]
+    mapped = imported(safe_gate, "in.json", "--map", f"user=input,assistant={name}")
+    assert [case["user"] for case in mapped] == ["", "Guten Tag", "Say hi."]
+
+
+def test_an_input_that_is_not_text_is_refused(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a", "instruction": "Add.", "input": [2, 2], "output": "4"})
+    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
+    assert ran.code == 3
+    assert "in.jsonl:1: a: has an instruction or an input that is not text; name one: --map user=FIELD" in ran.err

@@ -1,0 +1,137 @@
+"""A file of another tool, given where cases are expected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.cases import SafeGate, safe_case, turn, write_batch
+from tests.support.examples import is_thorough
+from tests.support.importing import (
+    ASK,
+    CSV,
+    FIXTURES,
+    OUTPUT,
+    REPLY,
+    TURNS,
+    exchanges,
+    imported,
+    promptfoo,
+    result,
+    write,
+)
+
+CONVERT = "convert it: safe-gate import in.{suffix} --out cases.jsonl\n"
+MISTAKEN: dict[str, tuple[str, str, str]] = {
+    "prompt and response": ("jsonl", json.dumps({"prompt": ASK, "response": REPLY}), "JSON objects with named fields"),
+    "input and output": ("jsonl", json.dumps({"input": ASK, "output": REPLY}), "JSON objects with named fields"),
+    "no id and no checks": ("jsonl", json.dumps({"user": ASK, "assistant": REPLY}), "JSON objects with named fields"),
+    "messages": ("jsonl", json.dumps({"messages": TURNS}), "OpenAI chat messages"),
+    "one JSON list": ("json", json.dumps([{"prompt": ASK, "response": REPLY}], indent=1), "JSON objects with named fields"),
+    "CSV": ("csv", CSV.replace("\r\n", "\n"), "CSV"),
+    "TSV": ("tsv", f"question\tanswer\n{ASK}\t{REPLY}\n", "TSV"),
+    "promptfoo": ("json", json.dumps(promptfoo(result(1, "x", {"output": REPLY})), indent=1), "promptfoo results"),
+    "promptfoo in one line": ("json", json.dumps(promptfoo(result(1, "x", {"output": REPLY}))), "promptfoo results"),
+    "Inspect": ("json", (FIXTURES / "inspect.json").read_text("utf-8"), "an Inspect log"),
+}  # fmt: skip
+
+
+@pytest.mark.thorough
+@pytest.mark.parametrize("form", MISTAKEN)
+@pytest.mark.parametrize("command", [("run", "--cases"), ("eval", "--cases"), ("validate",)], ids=lambda one: one[0])
+def test_a_file_of_another_format_is_one_sentence_with_the_command_to_use(
+    safe_gate: SafeGate, command: tuple[str, ...], form: str
+) -> None:
+    suffix, text, title = MISTAKEN[form]
+    rows = 1 if suffix != "jsonl" else 5_000 if is_thorough() else 1_000
+    Path(f"in.{suffix}").write_text((text + "\n") * rows, "utf-8")
+    ran = safe_gate(*command, f"in.{suffix}")
+    assert ran.code == 3
+    assert ran.err.splitlines(keepends=True) == [
+        f"in.{suffix}: looks like {title}, not Synthesis cases; {CONVERT.format(suffix=suffix)}",
+        "safe-gate: could not judge: 1 problem; correct the input and run again\n",
+    ]
+    assert exchanges(imported(safe_gate, f"in.{suffix}"))
+
+
+def test_the_hint_names_a_mapping_where_no_field_is_known(safe_gate: SafeGate) -> None:
+    write("in put.jsonl", {"frage": ASK, "antwort": REPLY})
+    ran = safe_gate("eval", "--cases", "in put.jsonl")
+    command = "safe-gate import 'in put.jsonl' --out cases.jsonl --map user=FIELD,assistant=FIELD\n"
+    assert f"in put.jsonl: has neither user nor assistant; say which fields they are: {command}" in ran.err
+    ((_, user, _),) = exchanges(imported(safe_gate, "in put.jsonl", "--map", "user=frage,assistant=antwort"))
+    assert user == ASK
+    Path("in.csv").write_text("\ufeffNr;Frage;Antwort\r\n1;Hi.;Hello.\r\n", "utf-8")
+    for command_line in (("eval", "--cases"), ("run", "--cases"), ("validate",)):
+        words = "in.csv: has neither user nor assistant; say which fields they are: safe-gate import in.csv --out"
+        assert safe_gate(*command_line, "in.csv").err.startswith(words)
+
+
+def test_archives_and_parquet_get_the_hint_too(safe_gate: SafeGate) -> None:
+    pq.write_table(pa.Table.from_pylist([{"prompt": ASK, "response": REPLY}]), "in.parquet")
+    for command in (("eval", "--cases"), ("validate",)):
+        assert (
+            "looks like Parquet, not Synthesis cases; convert it: safe-gate import in.parquet"
+            in safe_gate(*command, "in.parquet").err
+        )
+        err = safe_gate(*command, FIXTURES / "inspect.eval").err
+        assert "looks like an Inspect log, not Synthesis cases; convert it: safe-gate import" in err
+        assert "could not judge: 1 problem" in err
+
+
+def test_outputs_and_batches_of_another_format_get_the_hint_too(safe_gate: SafeGate) -> None:
+    case = safe_case("a")
+    del case["output"]
+    write_batch(Path("b.json"), case)
+    write("b.outputs.jsonl", {"id": "a"} | OUTPUT)
+    words = "convert it: safe-gate import b.outputs.jsonl --out recorded.outputs.jsonl --evaluator safe_v0\n"
+    for command in (
+        ("run", "--batch", "b.json"),
+        ("score", "--batch", "b.json"),
+        ("validate", "b.json", "b.outputs.jsonl"),
+    ):
+        assert (
+            f"b.outputs.jsonl: looks like JSON objects with named fields, not recorded outputs of SAFE v0; {words}"
+            in safe_gate(*command).err
+        )
+    Path("p.json").write_text(json.dumps(promptfoo(result(1, "x", {"output": OUTPUT}))), "utf-8")
+    ran = safe_gate("score", "--batch", "p.json")
+    assert "p.json: looks like promptfoo results, not a SAFE v0 batch; convert it: safe-gate import p.json" in ran.err
+    assert "could not judge: 1 problem" in ran.err
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "{}",
+        "nul",
+        '{"id": 7}',
+        '{"user": "a", "asistant": "b", "checks": []}',
+        '{"user": "a", "assistant": 7, "checks": []}',
+    ],
+)
+def test_faulty_cases_get_no_hint(safe_gate: SafeGate, line: str) -> None:
+    Path("c.jsonl").write_text(f"{line}\n{json.dumps(turn('b'))}\n", "utf-8")
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert "import" not in ran.err
+    assert "c.jsonl:1" in ran.err
+
+
+def test_import_replaces_no_file_that_holds_something_unless_told_to(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"prompt": ASK, "response": REPLY})
+    out = Path("cases.jsonl")
+    out.touch()
+    assert safe_gate("import", "in.jsonl", "--out", out).code == 0, "an empty file holds nothing to lose"
+    labelled = out.read_text("utf-8").replace("{", '{"expected": {"topic_pivot": true}, ', 1)
+    out.write_text(labelled, "utf-8")
+    ran = safe_gate("import", "in.jsonl", "--out", out)
+    assert ran.code == 3
+    assert "--out: names cases.jsonl, which exists; set --force to replace it with all its labels" in ran.err
+    assert out.read_text("utf-8") == labelled
+    assert safe_gate("import", "in.jsonl", "--out", out, "--force").code == 0
+    assert "expected" not in out.read_text("utf-8")

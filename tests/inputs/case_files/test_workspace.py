@@ -1,0 +1,183 @@
+"""What is read of a workspace: our own files are skipped aloud, links out of it are refused, values are quoted in short."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import SafeGate, report, safe_case, turn, write_batch, write_cases
+
+
+@pytest.fixture
+def workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    """Return the working folder: a checkout beside a folder that is no part of it."""
+    (tmp_path / "elsewhere").mkdir()
+    write_cases(tmp_path / "elsewhere/c.jsonl", turn("a"))
+    write_batch(tmp_path / "elsewhere/b.json", safe_case("s"))
+    folder = tmp_path / "checkout"
+    (folder / ".git").mkdir(parents=True)
+    (folder / "evals").mkdir()
+    monkeypatch.chdir(folder / "evals")
+    return folder
+
+
+def test_files_of_our_own_that_a_glob_skips_are_named_and_counted(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    first = safe_gate("run", "--safe-batch", "**/*.json")
+    names = '"reports/safe-gate.json", "safe.config.json"'
+    both = f"safe-gate: skipped 2 files of its own that safe-batch matches: {names}\n"
+    assert both in first.err  # it stands there from before the first case is scored
+    made = Path("reports/safe-gate.json").read_text("utf-8")
+    again = safe_gate("run", "--safe-batch", "**/*.json")
+    assert both in again.err
+    assert (first.code, again.code) == (0, 0)
+    assert json.loads(made)["safe_v0"]["results"] == report()["safe_v0"]["results"]
+    assert (
+        "2 files of safe-gate's own: reports/safe-gate.json, safe.config.json"
+        in safe_gate("doctor", "--safe-batch", "**/*.json").out
+    )
+    assert both in safe_gate("score", "--batch", "**/*.json").err
+
+
+def test_a_glob_that_matches_only_files_of_our_own_says_so(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    assert safe_gate("run", "--safe-batch", "b.json").code == 0
+    ran = safe_gate("run", "--safe-batch", "reports/*.json")
+    assert ran.code == 3
+    words = "matches nothing but 1 file of safe-gate's own (reports/safe-gate.json), which is skipped; name the batches"
+    assert f"reports/*.json: {words}" in ran.err
+    assert f"reports/*: {words}" in safe_gate("score", "--batch", "reports/*").err
+    Path("reports/old.json").write_bytes(Path("reports/safe-gate.json").read_bytes())
+    ran = safe_gate("run", "--safe-batch", "reports/*")
+    words = "2 files of safe-gate's own (reports/old.json, reports/safe-gate.json), which are skipped"
+    assert f"reports/*: matches nothing but {words}" in ran.err
+
+
+def test_nothing_is_said_where_nothing_is_skipped(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    assert "skipped" not in safe_gate("run", "--safe-batch", "*.json").log
+
+
+@pytest.mark.parametrize("is_folder", [True, False])
+def test_a_link_that_leads_out_of_the_workspace_is_refused(
+    safe_gate: SafeGate, workspace: Path, is_folder: bool
+) -> None:
+    if is_folder:
+        Path("linked").symlink_to("../../elsewhere")
+    else:
+        Path("linked").mkdir()
+        Path("linked/c.jsonl").symlink_to(workspace / "../elsewhere/c.jsonl")
+        Path("linked/b.json").symlink_to("../../../elsewhere/b.json")
+    for name, glob in (("c.jsonl", "--synthesis-cases"), ("b.json", "--safe-batch")):
+        for pattern in (f"linked/{name}", f"linked/*{Path(name).suffix}"):
+            ran = safe_gate("run", glob, pattern)
+            assert ran.code == 3
+            assert f"linked/{name}: cannot be read: a symbolic link leads out of the workspace" in ran.err
+            assert safe_gate("run", glob, pattern, "--follow-links").code == 0
+
+
+def test_a_link_is_refused_where_the_workspace_is_named_by_a_link_to_it(safe_gate: SafeGate, workspace: Path) -> None:
+    Path("c.jsonl").symlink_to(workspace / "../elsewhere/c.jsonl")
+    (workspace.parent / "other").symlink_to(workspace)
+    named = workspace.parent / "other/evals/c.jsonl"
+    ran = safe_gate("run", "--synthesis-cases", str(named))
+    assert ran.code == 3
+    assert "cannot be read: a symbolic link leads out of the workspace" in ran.err
+    named.unlink()
+    write_cases(named, turn("b"))
+    assert safe_gate("run", "--synthesis-cases", str(named)).code == 0
+
+
+def test_every_kind_of_file_is_refused_behind_such_a_link(safe_gate: SafeGate, workspace: Path) -> None:
+    outside = workspace.parent / "elsewhere"
+    (outside / "w.json").write_text('{"waivers": []}', "utf-8")
+    (outside / "config.json").write_text("{}", "utf-8")
+    write_cases(Path("c.jsonl"), turn("a"))
+    for flag, name in (
+        ("--waivers", "w.json"),
+        ("--config", "config.json"),
+        ("--baseline", "r.json"),
+        ("--rules", "p.json"),
+    ):
+        (outside / name).touch()
+        Path(name).symlink_to(outside / name)
+        ran = safe_gate("run", "--synthesis-cases", "c.jsonl", flag, name)
+        assert ran.code == 3, flag
+        assert f"{name}: cannot be read: a symbolic link leads out of the workspace" in ran.err, flag
+    assert safe_gate("validate", "config.json").code == 3
+    assert safe_gate("validate", "--follow-links", "config.json").code == 0
+
+
+def test_what_is_inside_of_the_workspace_or_named_outside_of_it_is_read(safe_gate: SafeGate, workspace: Path) -> None:
+    write_cases(workspace / "c.jsonl", turn("b"))
+    Path("inside.jsonl").symlink_to("../c.jsonl")
+    assert safe_gate("run", "--synthesis-cases", "inside.jsonl").code == 0
+    assert safe_gate("run", "--synthesis-cases", "../../elsewhere/c.jsonl").code == 0
+    assert safe_gate("run", "--synthesis-cases", str(workspace.parent / "elsewhere/c.jsonl")).code == 0
+
+
+def test_a_variable_follows_links_and_the_config_file_cannot(
+    safe_gate: SafeGate, workspace: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    Path("c.jsonl").symlink_to("../../elsewhere/c.jsonl")
+    Path("safe.config.json").write_text('{"follow-links": true}', "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert "follow-links: cannot be set in the config file" in ran.err
+    Path("safe.config.json").unlink()
+    monkeypatch.setenv("SAFE_GATE_FOLLOW_LINKS", "true")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--no-follow-links").code == 3
+
+
+LONG = "abcdefghij" * 30
+
+
+def quoting() -> list[tuple[list[str], dict[str, Any]]]:
+    """Return command lines, and fields of the case, that make a message quote a long value."""
+    return [
+        (["--jobs", LONG], {}),
+        (["--min-pass-rate", LONG], {}),
+        (["--shard", LONG], {}),
+        (["--safe-batch", "b.json", "--safe-concern", LONG], {}),
+        (["--baseline", "old.json", "--protect", LONG], {}),
+        (["--baseline", "old.json", "--cluster-key", LONG], {}),
+        ([], {"checks": [LONG]}),
+        ([], {"expected": {"topic_pivot": LONG}}),
+        ([], {"checks": LONG}),
+    ]
+
+
+@pytest.mark.parametrize(("arguments", "fields"), quoting())
+def test_a_message_quotes_forty_characters_of_a_value_and_none_without_texts(
+    safe_gate: SafeGate, arguments: list[str], fields: dict[str, Any]
+) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    Path("reports/safe-gate.json").rename("old.json")
+    write_cases(Path("c.jsonl"), turn("a", **fields))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *arguments)
+    assert ran.code == 3
+    said = ran.err + json.dumps(report()["problems"])
+    assert LONG[:30] in said
+    assert LONG[:41] not in said
+    withheld = safe_gate("run", "--synthesis-cases", "c.jsonl", *arguments, "--text", "none")
+    assert withheld.code == 3
+    assert LONG[:5] not in withheld.log + json.dumps(report()["problems"])
+
+
+def test_a_doubled_key_and_a_promise_are_quoted_in_short(safe_gate: SafeGate) -> None:
+    Path("c.jsonl").write_text(f'{{"id": "a", "{LONG}": 1, "{LONG}": 2}}\n', "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert LONG[:40] in ran.err
+    assert LONG[:41] not in ran.err
+    rule = {"id": "p/x", "pattern": "zzz", "hit": [LONG], "miss": [], "why": "x"}
+    pack = {"pack": "p", "check": "agency_language", "group": "positive", "rules": [rule]}
+    Path("p.json").write_text(json.dumps(pack), "utf-8")
+    tried = safe_gate("rules", "test", "p.json")
+    assert LONG[:41] not in tried.log

@@ -1,0 +1,208 @@
+"""What an input may be: how long a line and a text, how many tags; and how many of its problems are told."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import Ran, SafeGate, report, safe_case, turn, write_batch, write_cases
+
+
+def refused(ran: Ran, words: str) -> None:
+    assert ran.code == 3
+    assert words in ran.err
+    assert report()["verdict"] == "error"
+
+
+def test_a_line_beyond_max_line_exits_3_and_names_the_setting(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"), turn("b", notes="x" * 1000))
+    lines = Path("c.jsonl").read_bytes().splitlines()
+    words = f"c.jsonl:2: is longer than {len(lines[1]) - 1} bytes, the limit of max-line; shorten it, or raise max-line"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-line", str(len(lines[1]) - 1)), words)
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-line", str(len(lines[1]))).code == 0
+    Path("c.jsonl").write_bytes(b"\n".join(lines))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-line", str(len(lines[1]))).code == 0
+
+
+def test_lines_of_sixteen_mebibytes_are_the_most_by_default(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", x_padding="x" * (16 << 20)))
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), "c.jsonl:1: is longer than 16777216 bytes")
+
+
+def test_outputs_and_batches_have_the_same_bound(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), {k: v for k, v in safe_case("s").items() if k != "output"})
+    write_cases(Path("b.outputs.jsonl"), {"test_id": "s", "output": safe_case("s")["output"], "x_pad": "x" * 1000})
+    assert safe_gate("run", "--safe-batch", "b.json").code == 0
+    words = "b.outputs.jsonl:1: is longer than 900 bytes, the limit of max-line"
+    refused(safe_gate("run", "--safe-batch", "b.json", "--max-line", "900"), words)
+    write_batch(Path("b.json"), safe_case("s", x_pad="x" * 1000))
+    Path("b.outputs.jsonl").unlink()
+    words = "b.json: is longer than 900 bytes, the limit of max-line"
+    refused(safe_gate("run", "--safe-batch", "b.json", "--max-line", "900"), words)
+
+
+@pytest.mark.untraced
+def test_a_line_of_more_than_a_million_objects_and_lists_exits_3(safe_gate: SafeGate) -> None:
+    brackets = "[" * 1_000_001  # in a text they are none
+    write_cases(Path("c.jsonl"), turn("a", x_empty=[[]] * 500_000 + [{}] * 499_000, x_text=brackets))
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
+    write_cases(Path("c.jsonl"), turn("a"), turn("b", x_empty=[[]] * 1_000_000))
+    words = "holds more than 1,000,000 objects and lists; split it"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:2: {words}")
+    write_cases(Path("c.jsonl"), turn("b", x_empty=[[]] * 1_000_000))
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl"), f"c.jsonl:1: {words}")
+    write_batch(Path("b.json"), safe_case("s", x_empty=[[]] * 1_000_000))
+    refused(safe_gate("run", "--safe-batch", "b.json"), f"b.json:1: {words}")
+
+
+def test_an_expectation_lists_at_most_ten_thousand_texts(safe_gate: SafeGate) -> None:
+    signals = {"signal_generation": {"must_find_signals": ["a"] * 10_001}}
+    case = safe_case("s")
+    write_batch(Path("b.json"), case | {"expectations": case["expectations"] | signals})
+    words = "must_find_signals: has 10001 entries, more than 10000; expected a list of at most 10,000 texts to look for"
+    refused(safe_gate("run", "--safe-batch", "b.json"), words)
+
+
+@pytest.mark.parametrize(("text", "is_refused"), [("x" * 2000, False), ("x" * 2001, True), ("\u00e9" * 1001, True)])
+@pytest.mark.parametrize("field", ["user", "assistant"])
+def test_a_text_beyond_max_text_exits_3_and_names_the_setting(
+    safe_gate: SafeGate, text: str, is_refused: bool, field: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a", **{field: text}))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-text", "2000", "--max-unexpected-failures", "1")
+    if is_refused:
+        refused(ran, f"c.jsonl:1: a: {field}: is longer than 2000 bytes, the limit of max-text")
+    else:
+        assert ran.code != 3
+
+
+def test_what_no_check_reads_is_held_to_the_bound_of_lines_alone(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", notes="x" * 3000, x_more=["y" * 3000]))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-text", "2000").code == 0
+
+
+@pytest.mark.parametrize("is_inline", [True, False])
+def test_a_text_of_an_output_has_the_same_bound(safe_gate: SafeGate, is_inline: bool) -> None:
+    case: dict[str, Any] = safe_case("s")
+    case["output"] = case["output"] | {"signals": ["Fever", "x" * 2001]}
+    if not is_inline:
+        write_cases(Path("b.outputs.jsonl"), {"test_id": "s", "output": case.pop("output")})
+    write_batch(Path("b.json"), case)
+    words = "s: output.signals[1]: is longer than 2000 bytes, the limit of max-text"
+    refused(safe_gate("run", "--safe-batch", "b.json", "--max-text", "2000"), words)
+    assert safe_gate("run", "--safe-batch", "b.json").code == 0
+
+
+def test_more_tags_than_max_tags_exit_3_and_name_the_setting(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"c{n}", tags=[f"t{n}", "all"]) for n in range(120)))
+    words = "max-tags: the cases have more than 120 distinct tags"
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-tags", "120"), words)
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-tags", "121").code == 0
+    write_cases(Path("c.jsonl"), turn("a", tags=[f"t{n}" for n in range(121)]))
+    refused(safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-tags", "120"), words)
+
+
+@pytest.mark.parametrize("a_case", [1, 40])
+def test_too_many_tags_hide_no_other_problem(safe_gate: SafeGate, a_case: int) -> None:
+    tagged = (turn(f"c{n}", tags=[f"t{n}-{m}" for m in range(a_case)]) for n in range(31))
+    write_cases(Path("a.jsonl"), *tagged, turn("x", user=1))
+    write_cases(Path("b.jsonl"), turn("y", user=1), turn("x"))
+    Path("w.json").write_text('{"waivers": [{"id": "a"}]}', "utf-8")
+    settings = {"max-tags": 30, "synthesis-cases": ["a.jsonl", "b.jsonl"], "max-unexpected-failures": 0}
+    Path("my.json").write_text(json.dumps(settings), "utf-8")
+    words = ("max-tags: the cases have more than 30 distinct tags", "a.jsonl:32: x: user: is 1", "b.jsonl:1: y: user: ")
+    twin = "b.jsonl:2: x: id: appears at a.jsonl:32 too"
+    ran = safe_gate("validate", "a.jsonl", "w.json", "b.jsonl", "my.json")
+    assert (ran.code, ran.err.count("max-tags: ")) == (3, 1)
+    for one in (*words, twin, "w.json:1: waivers[0].owner: is missing"):
+        assert one in ran.err
+    Path("my.json").write_text(json.dumps(settings | {"rules": ["nope.json"]}), "utf-8")
+    ran = safe_gate("doctor", "--config", "my.json")
+    assert (ran.code, "A run would publish" in ran.out) == (3, True)
+    for one in (*words, twin, "nope.json: matches no file"):
+        assert one in ran.err
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_report_keeps_a_thousand_problems_and_the_log_each_kind_of_a_file(safe_gate: SafeGate, jobs: str) -> None:
+    Path("a.jsonl").write_text('{"checks": []}\n' * 700, "utf-8")  # each has four faults
+    write_cases(Path("b.jsonl"), *(turn(f"b{n}", user=1) for n in range(30)))
+    ran = safe_gate("run", "--synthesis-cases", "a.jsonl", "b.jsonl", "--jobs", jobs)
+    assert ran.code == 3
+    assert ran.err.splitlines() == [
+        f"a.jsonl:1: {fault} (700 times: also line 2, line 3, line 4, ...)"
+        for fault in (
+            "assistant: is missing; expected text: the reply to judge",
+            "checks: is an empty list; expected a list of at least one check, each once",
+            "id: is missing; expected text of 1 to 200 characters, unique in the run",
+            "user: is missing; expected text: what the person wrote",
+        )
+    ] + [
+        "b.jsonl:1: b0: user: is 1; expected text: what the person wrote (30 times: also b1, b2, b3, ...)",
+        "safe-gate: could not judge: 2830 problems; correct the input and run again",
+    ]
+    found = report()
+    assert (len(found["problems"]), found["problem_count"]) == (1000, 2830)
+    assert [one["line"] for one in found["problems"][::4]] == [*range(1, 251)]
+    assert "and 2630 more: see the JSON report" in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+def test_few_problems_are_all_in_the_report(safe_gate: SafeGate) -> None:
+    Path("a.jsonl").write_text('{"checks": []}\n' * 250, "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "a.jsonl").code == 3
+    assert len(report()["problems"]) == 1000
+    assert "problem_count" not in report()
+
+
+def test_a_line_with_very_many_faults_is_told_in_short(safe_gate: SafeGate) -> None:
+    case = turn("a") | {f"field_{n}": n for n in range(20_000)}
+    write_cases(Path("c.jsonl"), case)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert len(report()["problems"]) == 1000
+
+
+@pytest.mark.parametrize("setting", ["max-line", "max-text", "max-tags"])
+def test_the_config_file_sets_the_bounds(safe_gate: SafeGate, setting: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a", tags=["x", "y"]))
+    Path("safe.config.json").write_text(json.dumps({setting: 1}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert setting in ran.err
+
+
+def kinds_of(problems: list[dict[str, Any]]) -> set[str]:
+    return {one["field"] for one in problems}
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_kind_of_problem_is_named_however_many_of_another_kind_come_first(safe_gate: SafeGate, jobs: str) -> None:
+    many = [turn(f"c{n}", foo=1) for n in range(1_500)]
+    write_cases(Path("a.jsonl"), *many, turn("x", checks=["nope"]), turn("c1"))
+    write_cases(Path("b.jsonl"), *(turn(f"b{n}", user=1, assistant=2, one=1, two=2) for n in range(1_000)))
+    for command in (("run", "--jobs", jobs, "--synthesis-cases"), ("validate",)):
+        ran = safe_gate(*command, "a.jsonl", "b.jsonl")
+        assert ran.code == 3
+        lines = ran.err.splitlines()
+        assert lines[0].startswith("a.jsonl:1: c0: foo: is not a known field")
+        assert lines[0].endswith(" (1500 times: also c1, c2, c3, ...)")
+        assert lines[1].startswith('a.jsonl:1501: x: checks[0]: "nope" is not allowed')
+        assert lines[2].startswith("a.jsonl:1502: c1: id: appears at a.jsonl:2 too")
+        assert [line.endswith(" (1000 times: also b1, b2, b3, ...)") for line in lines[3:7]] == [True] * 4
+        assert lines[7:] == ["safe-gate: could not judge: 5502 problems; correct the input and run again"]
+    kept = report()["problems"]
+    assert len(kept) == 1_000
+    assert kinds_of(kept) == {"foo", "checks[0]", "id", "user", "assistant", "one", "two"}
+
+
+@pytest.mark.parametrize("fields", [300, 2_500])
+def test_other_fields_are_other_kinds(safe_gate: SafeGate, fields: int) -> None:
+    write_cases(Path("a.jsonl"), *(turn(f"c{n}", **{f"zz{n}": 1}) for n in range(fields)))
+    lines = safe_gate("validate", "a.jsonl").err.splitlines()
+    known = "is not a known field; your own names start with x_"
+    assert lines[:19] == [f"a.jsonl:{n + 1}: c{n}: zz{n}: {known}" for n in range(19)]
+    assert lines[19] == f"... and {fields - 19} more in a.jsonl"
+    assert lines[20:] == [f"safe-gate: could not judge: {fields} problems; correct the input and run again"]

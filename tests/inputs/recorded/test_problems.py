@@ -1,0 +1,291 @@
+"""Cases that are malformed, from the outside: every problem, its place, what was expected."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.core.jsontext import JsonError, parse
+from tests.support.cases import DATA, SafeGate, safe_case, turn, write_batch, write_cases
+
+MALFORMED = DATA / "malformed"
+MANIFEST = json.loads((MALFORMED / "manifest.json").read_text("utf-8"))
+FIXTURES = DATA / "safe_v0"
+
+
+def commands(entry: dict[str, Any]) -> list[list[str | Path]]:
+    file = MALFORMED / entry["file"]
+    if entry["evaluator"] == "synthesis":
+        return [["eval", "--cases", file], ["run", "--synthesis-cases", file], ["validate", file]]
+    if entry["evaluator"] == "safe_v0":
+        batch, outputs = MALFORMED / entry["batch"], MALFORMED / entry["outputs"]
+        return [
+            ["score", "--batch", batch, "--outputs", outputs],
+            ["run", "--safe-batch", batch, "--safe-outputs", outputs],
+            ["validate", batch, outputs],
+        ]
+    scored = ["--test-dir", FIXTURES, "--batch", "golden_set"]
+    return [["score", "--config", file, *scored], ["validate", file]]
+
+
+@pytest.mark.parametrize("entry", MANIFEST, ids=lambda entry: str(entry["file"]))
+def test_malformed_input_is_refused_or_accepted_as_the_manifest_says(
+    safe_gate: SafeGate, entry: dict[str, Any]
+) -> None:
+    for command in commands(entry):
+        ran = safe_gate(*command)
+        assert (ran.code == 3) is not entry["valid"], ran.log
+        assert "Traceback" not in ran.log
+        for mention in entry["expect_mentions"]:
+            alternatives = mention if isinstance(mention, list) else [mention]
+            assert any(text in ran.log for text in alternatives), (mention, ran.log)
+
+
+@pytest.mark.parametrize("name", [e["file"] for e in MANIFEST if "expect_cases" in e])
+def test_odd_but_valid_files_lose_no_case_and_reports_are_utf_8(safe_gate: SafeGate, name: str) -> None:
+    entry = next(e for e in MANIFEST if e["file"] == name)
+    assert safe_gate("eval", "--cases", MALFORMED / name, "--out", "r.json").code in (0, 2)
+    report = json.loads(Path("r.json").read_bytes().decode("utf-8", "strict"))
+    assert report["summary"]["cases"] == entry["expect_cases"]
+
+
+def test_all_problems_of_all_files_are_named_in_one_go(safe_gate: SafeGate) -> None:
+    write_cases(
+        Path("c.jsonl"),
+        turn("a", checks=[]),
+        turn("b", expected={"topic_pivot": "yes"}, extra=1),
+        turn("a"),
+    )
+    write_batch(Path("b.json"), safe_case("s", output={"signals": "x", "summary": "", "followup_questions": []}))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "missing.jsonl", "--safe-batch", "b", "nowhere")
+    assert ran.code == 3
+    assert "7 problems" in ran.err
+    assert "missing.jsonl: matches no file" in ran.err
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
+    assert ran.err.splitlines() == [
+        'b.json:1: s: output.signals: is "x"; expected a list of texts',
+        "c.jsonl:1: a: checks: is an empty list; expected a list of at least one check, each once",
+        "c.jsonl:2: b: expected.topic_pivot: is \"yes\"; expected true (pass), false (fail) or null (not applicable)",
+        "c.jsonl:2: b: extra: is not a known field; your own names start with x_",
+        "c.jsonl:3: a: id: appears at c.jsonl:1 too; expected ids that are unique in the run",
+        "safe-gate: could not judge: 5 problems; correct the input and run again",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("line", "mentions"),
+    [
+        ("[]", ["c.jsonl:1", "is a list of 0", "expected an object"]),
+        ("nul", ["c.jsonl:1", "not valid JSON"]),
+        (json.dumps(turn("x") | {"id": ""}), ["id", "too short"]),
+        (json.dumps(turn("i" * 201)), ["id", "201 characters, more than 200"]),
+        (json.dumps(turn("x", assistant=None)), ["c.jsonl:1: x: assistant: is null; expected text"]),
+        (json.dumps(turn("x", checks=["topic_pivot"] * 2)), ["checks: has the same entry twice"]),
+        (json.dumps(turn("x", tags="a")), ["tags"]),
+        (
+            json.dumps(turn("x", marks=[])),
+            ["c.jsonl:1: x: marks: is a list of 0; expected an object of quotes by group"],
+        ),
+        (json.dumps(turn("x", marks={"stay": []})), ['marks.stay: is not a known field (did you mean "stays"?)']),
+        (json.dumps(turn("x", marks={"stays": "a"})), ['marks.stays: is "a"; expected a list of quotes']),
+        (json.dumps(turn("x", marks={"stays": [" "]})), ['marks.stays[0]: is " "; expected a quote: a few words']),
+        ('{"id": "x", "id": "y"}', ["twice"]),
+        ('{"id": 1e999}', ["too large"]),
+        ('{"id": ' + "9" * 5000 + "}", ["too many digits"]),
+        ("", ["c.jsonl: is empty: no cases"]),
+        ("\n \n", ["c.jsonl: is empty: no cases"]),
+    ],
+)
+def test_a_line_that_is_no_case_is_named_with_what_was_expected(
+    safe_gate: SafeGate, line: str, mentions: list[str]
+) -> None:
+    Path("c.jsonl").write_text(line, "utf-8")
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert ran.code == 3
+    for mention in mentions:
+        assert mention in ran.err
+
+
+def test_a_mark_that_is_not_in_the_text_it_marks_is_named(safe_gate: SafeGate) -> None:
+    texts = {"user": "I feel lost.", "assistant": "That's hard. What would help?"}
+    marks = {"positive": ["What would help?"], "vulnerability": ["I feel lost", "hard"], "stays": ["that's hard"]}
+    write_cases(Path("c.jsonl"), turn("a", **texts, marks=marks), turn("b", **texts, marks={"x_by": 1, "stays": []}))
+    for command in (("eval", "--cases"), ("run", "--synthesis-cases"), ("validate",)):
+        ran = safe_gate(*command, "c.jsonl")
+        assert ran.code == 3
+        assert [line for line in ran.log.splitlines() if ": marks" in line] == [
+            'c.jsonl:1: a: marks.stays[0]: is "that\'s hard", which is not in "assistant"; expected words copied from it exactly',
+            'c.jsonl:1: a: marks.vulnerability[1]: is "hard", which is not in "user"; expected words copied from it exactly',
+        ]  # fmt: skip
+    assert "hard" not in safe_gate("run", "--synthesis-cases", "c.jsonl", "--text", "none").err
+
+
+def test_marks_change_nothing_but_the_file_that_holds_them(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    cases = [turn("a"), turn("b", expected={"agency_language": False})]
+    reports = []
+    for marks in ({}, {"marks": {"positive": [cases[0]["assistant"]], "vulnerability": ["I feel awful"]}}):
+        write_cases(Path("c.jsonl"), cases[0] | marks, cases[1])
+        assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+        report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+        del report["provenance"]["inputs"]
+        reports.append(report)
+    assert reports[0] == reports[1]
+
+
+def test_fields_of_ones_own_start_with_x(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", x_owner={"team": 1}))
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
+
+
+def test_a_file_that_is_not_utf_8_is_named_with_the_line_and_the_byte(safe_gate: SafeGate) -> None:
+    Path("c.jsonl").write_bytes(json.dumps(turn("a")).encode() + b'\n{"id": "\xff"}\n')
+    ran = safe_gate("validate", "c.jsonl")
+    assert ran.code == 3
+    assert "c.jsonl:2: is not UTF-8: byte 0xff; save the file as UTF-8" in ran.err
+
+
+def test_a_file_of_the_wrong_kind_is_one_problem(safe_gate: SafeGate) -> None:
+    write_cases(Path("o.jsonl"), *({"test_id": f"t{n}", "output": safe_case("x")["output"]} for n in range(300)))
+    ran = safe_gate("eval", "--cases", "o.jsonl")
+    assert ran.err.splitlines()[0].startswith("o.jsonl: these are SAFE v0 outputs, not Synthesis cases; name them with")
+    assert "could not judge: 1 problem;" in ran.err
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+@pytest.mark.parametrize("command", [("eval", "--cases"), ("score", "--batch"), ("validate",)])
+def test_utf_16_is_named_as_such(safe_gate: SafeGate, encoding: str, command: tuple[str, ...]) -> None:
+    name = "c.json" if "score" in command else "c.jsonl"
+    text = "\n".join(json.dumps(turn(name)) for name in "ab")
+    Path(name).write_bytes(f"\ufeff{text}".encode(encoding))
+    ran = safe_gate(*command, name)
+    assert ran.code == 3
+    assert f"{name}: looks like UTF-16; save the file as UTF-8\n" in ran.err
+    assert "could not judge: 1 problem;" in ran.err
+
+
+@pytest.mark.parametrize("command", [("run", "--cases"), ("eval", "--cases"), ("validate",)])
+def test_each_kind_of_problem_is_named_once_with_a_count(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
+    for name in ("a.jsonl", "b.jsonl"):
+        write_cases(Path(name), *(turn(f"{name}{n}", checks=[], tags=[n]) for n in range(25)))
+    ran = safe_gate(*command, "a.jsonl", "b.jsonl")
+    assert "a.jsonl:1: a.jsonl0: checks: is an empty list" in ran.err
+    assert (
+        "a.jsonl:1: a.jsonl0: tags[0]: is 0; expected text (25 times: also a.jsonl1, a.jsonl2, a.jsonl3, ...)\n"
+        in ran.err
+    )
+    assert ran.err.count("is an empty list") == 2
+    assert "could not judge: 100 problems;" in ran.err
+    if command[0] == "run":
+        assert len(json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["problems"]) == 100
+
+
+@pytest.mark.parametrize("command", [("run", "--cases"), ("eval", "--cases"), ("validate",)])
+def test_a_file_has_at_most_twenty_lines_of_problems(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
+    letters = "abcdefghijklmnopqrstuvwxyz"
+    write_cases(Path("a.jsonl"), *(turn(f"{n}", **{letter: 1}) for n, letter in enumerate(letters)))
+    ran = safe_gate(*command, "a.jsonl")
+    assert sum("a.jsonl" in line for line in ran.err.splitlines()) == 20
+    assert "\n... and 7 more in a.jsonl\n" in ran.err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mention"),
+    [
+        (["run"], "safe-batch or synthesis-cases: is not set, so there is nothing to judge"),
+        (["score"], "--batch: is not set"),
+        (["eval"], "--cases: is not set"),
+        (["eval", "--cases", "nowhere*.jsonl"], "nowhere*.jsonl: matches no file; correct the path or the pattern"),
+        (["score", "--batch", "nowhere"], "nowhere: matches no file"),
+        (["eval", "--cases", "."], ".: is a folder; name the files in it"),
+        (["validate", "."], ".: is a folder; name the files in it, such as *.json*"),
+        (["validate", "nowhere.jsonl"], "nowhere.jsonl: cannot be read"),
+        (["eval", "--case", "x"], "unrecognized arguments"),
+        (["fly"], "invalid choice: 'fly'"),
+        (["doctr"], "(did you mean doctor?); see safe-gate --help"),
+        (["score", "--min-pass-rate", "1"], "--min-pass-rate 1; --min-pass-rate is not an option of score; see"),
+        (["eval", "--safe-batch", "x"], "--safe-batch is not an option of eval; see safe-gate eval"),
+        (["explain", "T-001", "--case=x"], "(did you mean --cases?)"),
+        (["score", "--out", "x"], "(did you mean --output?)"),
+        (["eval", "--output", "x"], "(did you mean --out?)"),
+        (["score", "b.json"], "unrecognized arguments: b.json; name files with --batch; see safe-gate score --help"),
+        (["eval", "c.jsonl"], "name files with --cases"),
+        (["run", "c.jsonl"], "name files with --safe-batch and --synthesis-cases"),
+        (["publish", "c.jsonl"], "unrecognized arguments: c.jsonl; see safe-gate publish --help"),
+        (["validate"], "required: FILE; see"),
+        (["explain", "--cases", "c.jsonl", "T-001"], "names no case; expected --failed, or ids before the flags"),
+    ],
+)
+def test_nothing_to_judge_and_wrong_usage_exit_3_with_a_sentence(
+    safe_gate: SafeGate, arguments: list[str], mention: str
+) -> None:
+    ran = safe_gate(*arguments)
+    assert ran.code == 3
+    assert mention in ran.err
+    assert ran.err.splitlines()[-1].startswith("safe-gate: could not judge: 1 problem")
+
+
+@pytest.mark.parametrize("flag", ["--github-token s3cr3t", "--github-token=s3cr3t", "-token s3cr3t", "--TOKEN s3cr3t"])
+def test_a_token_on_the_command_line_is_refused_and_quoted_nowhere(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, flag: str
+) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")  # where a command line that cannot be read leaves reports, too
+    ran = safe_gate("run", *flag.split(), "--nonsense", "x")
+    assert ran.code == 3
+    assert (
+        "--nonsense; secrets are set by the variables SAFE_GATE_GITHUB_TOKEN and SAFE_GATE_SINK_SECRET; see" in ran.err
+    )
+    written = [path.read_text("utf-8") for path in Path("reports").iterdir()]
+    assert written
+    assert "s3cr3t" not in "".join([ran.log, *written])
+
+
+@pytest.mark.parametrize("flag", ["--github-token s3cr3t", "--github-token=s3cr3t", "--config s3cr3t"])
+def test_flags_before_the_command_are_refused_without_their_values(safe_gate: SafeGate, flag: str) -> None:
+    ran = safe_gate(*flag.split(), "run")
+    assert ran.code == 3
+    assert f"command line: {flag[:8]}" in ran.err
+    assert " comes before the command; expected safe-gate COMMAND, then its flags; see safe-gate --help" in ran.err
+    assert "s3cr3t" not in ran.log
+
+
+@pytest.mark.parametrize("name", ["new\nline.jsonl", "co:lon:3.jsonl", "::error::x.jsonl", "##[error]x.jsonl"])
+def test_a_file_name_cannot_break_a_line_or_speak_to_the_runner(safe_gate: SafeGate, name: str) -> None:
+    write_cases(Path(name), turn("a", checks=[]))
+    ran = safe_gate("eval", "--cases", "*.jsonl")
+    assert ran.code == 3
+    assert len(ran.err.splitlines()) == 2
+    assert "##[" not in ran.err
+    assert not any(line.lstrip().startswith("::") for line in ran.err.splitlines())
+
+
+@pytest.mark.parametrize(
+    ("text", "mention"),
+    [
+        ('{"a": 1,\n}', "c.json:1: is not valid JSON: there is a comma before the closing bracket, at column 8"),
+        ("{'a': 1}", "there is a single quote where JSON needs double quotes, at column 2"),
+        ('{"a": "C:\\evals"}', "a backslash starts no valid JSON escape"),
+        ('{"a": 1} 2', "there is more text after the value, at column 10"),
+        ('{"a": 1}\u00a0', "there is more text after the value, at column 9"),
+        ('{"a": 1\n', "c.json:1: is not valid JSON: it breaks off, at column 8"),
+        ("", "c.json:1: is not valid JSON: it is empty"),
+        ('{"a": tru}', '"t" is not expected here, at column 7'),
+    ],
+)
+def test_broken_json_is_explained_in_our_own_words(safe_gate: SafeGate, text: str, mention: str) -> None:
+    Path("c.json").write_text(text, "utf-8")
+    assert mention in safe_gate("validate", "c.json").err
+
+
+def test_values_may_be_nested_a_hundred_deep_and_no_deeper() -> None:
+    assert parse("[" * 100 + "]" * 100) is not None
+    assert parse('{"a":' * 99 + "[]" + "}" * 99) is not None
+    for text in ("[" * 101 + "]" * 101, "\n" + "[" * 100_000, '{"a":' * 101 + "1" + "}" * 101):
+        with pytest.raises(JsonError, match="nested more than 100 deep") as error:
+            parse(text)
+        assert error.value.line == text.count("\n") + 1

@@ -1,0 +1,111 @@
+"""Standard input in place of a file: `-`."""
+
+from __future__ import annotations
+
+import io
+import json
+import sys
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import BAD, Ran, SafeGate, report, turn, write_cases
+from tests.support.git import commit, git
+
+
+@pytest.fixture
+def piped(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Ran]:
+    """Run a command with a text on its standard input."""
+
+    def run(text: str, *arguments: str) -> Ran:
+        monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(text.encode("utf-8"))))
+        return safe_gate(*arguments)
+
+    return run
+
+
+CASES = "".join(json.dumps(one) + "\n" for one in (turn("a"), turn("b", assistant=BAD)))
+
+
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_cases_are_read_from_standard_input_as_from_a_file(piped: Callable[..., Ran], jobs: str) -> None:
+    Path("c.jsonl").write_text(CASES, "utf-8")
+    assert piped("", "run", "--synthesis-cases", "c.jsonl").code == 1
+    whole = report()
+    assert piped(CASES, "run", "--synthesis-cases", "-", "--jobs", jobs, "--reports", "json,html,sarif").code == 1
+    found = report()
+    assert found["provenance"]["inputs"] == [whole["provenance"]["inputs"][0] | {"path": "-"}]
+    assert {one["source"]["path"] for one in found["synthesis"]["results"]} == {"-"}
+    assert found["provenance"]["digests"] == whole["provenance"]["digests"]
+
+
+def test_every_command_that_reads_cases_takes_it(piped: Callable[..., Ran]) -> None:
+    assert piped(CASES, "eval", "--cases", "-").code == 2
+    assert "b (-:2): fails" in piped(CASES, "explain", "b", "--cases", "-").out
+    assert piped(CASES, "validate", "-").out == "1 file valid, 2 cases\n"
+    assert piped(CASES, "power", "--synthesis-cases", "-").code == 0
+
+
+def test_it_stands_beside_files_and_is_read_once(piped: Callable[..., Ran]) -> None:
+    write_cases(Path("c.jsonl"), turn("c"))
+    assert piped(CASES, "run", "--synthesis-cases", "c.jsonl", "-").code == 1
+    assert [one["id"] for one in report()["synthesis"]["results"]] == ["a", "b", "c"]
+    assert piped(CASES, "run", "--synthesis-cases", "-", "-").code == 1
+    assert len(report()["synthesis"]["results"]) == 2
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        ("", "-: is empty: no cases; expected one JSON object a line"),
+        ("{\n", "-:1: is not valid JSON: it breaks off"),
+        (CASES + json.dumps(turn("a")), "-:3: a: id: appears at -:1 too"),
+        ("prompt,response\nhi,hello\n", "-: looks like CSV, not Synthesis cases; convert it: safe-gate import - --out"),
+    ],
+)
+def test_what_is_wrong_with_it_is_named(piped: Callable[..., Ran], text: str, words: str) -> None:
+    for command in ("eval", "run"):
+        ran = piped(text, command, "--cases", "-")
+        assert ran.code == 3
+        assert words in ran.err
+
+
+def test_a_closed_standard_input_is_named(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(sys, "stdin", None)
+    ran = safe_gate("eval", "--cases", "-")
+    assert ran.code == 3
+    assert "-: cannot be read: standard input is closed" in ran.err
+
+
+def test_what_another_tool_recorded_is_imported_from_it(piped: Callable[..., Ran]) -> None:
+    ran = piped("prompt,response\nhi,hello\n", "import", "-", "--out", "c.jsonl")
+    assert ran.code == 0
+    assert "-: CSV, 1 case\n" in ran.out
+    assert json.loads(Path("c.jsonl").read_text("utf-8"))["assistant"] == "hello"
+
+
+def test_a_commit_has_no_standard_input(piped: Callable[..., Ran]) -> None:
+    git("init", "-q", "-b", "main")
+    write_cases(Path("c.jsonl"), turn("a"))
+    commit()
+    assert piped(CASES, "run", "--synthesis-cases", "-", "--baseline", "main").code == 1
+    assert report()["comparison"]["status"] == "none"
+
+
+def test_a_report_of_standard_input_cannot_be_verified(piped: Callable[..., Ran]) -> None:
+    piped(CASES, "run", "--synthesis-cases", "-")
+    ran = piped("", "verify", "reports/safe-gate.json")
+    assert ran.code == 3
+    assert "NOT CHECKED" in ran.log
+
+
+def test_a_file_called_dash_has_a_path(safe_gate: SafeGate) -> None:
+    Path("-").write_text(CASES, "utf-8")
+    assert safe_gate("eval", "--cases", "./-").code == 2
+
+
+def test_a_config_elsewhere_may_name_it(piped: Callable[..., Ran]) -> None:
+    Path("evals").mkdir()
+    Path("evals/gate.json").write_text('{"synthesis-cases": ["-"]}', "utf-8")
+    assert piped(CASES, "run", "--config", "evals/gate.json").code == 1

@@ -1,0 +1,434 @@
+"""Which files are read: all that patterns name, none by accident left out, and none written over."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.inputs.finding import folders
+from safe_gate.render.untrusted import visible
+from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
+
+OUTPUT = safe_case("x")["output"]
+
+
+def failing(id_: str) -> dict[str, Any]:
+    return safe_case(id_, output={"signals": [], "summary": "", "followup_questions": ["policy?"]})
+
+
+def bare(id_: str) -> dict[str, Any]:
+    """Return a SAFE v0 case without its output."""
+    return {name: value for name, value in safe_case(id_).items() if name != "output"}
+
+
+def write_outputs(path: str, *ids: str) -> None:
+    lines = (json.dumps({"test_id": one, "output": OUTPUT}) + "\n" for one in ids)
+    Path(path).write_text("".join(lines), "utf-8")
+
+
+# --- globs ------------------------------------------------------------------------------------------
+
+
+def named(pattern: str) -> list[str]:
+    paths, unread = folders.matches([pattern], Path())
+    assert not unread
+    return sorted(path.as_posix() for path in paths)
+
+
+def test_a_glob_names_what_a_shell_would() -> None:
+    for name in ("a.jsonl", ".hidden.jsonl", "x/b.jsonl", "x/y/c.jsonl", "x/.z/d.jsonl", "[1].jsonl"):
+        Path(name).parent.mkdir(parents=True, exist_ok=True)
+        Path(name).touch()
+    assert named("*.jsonl") == ["[1].jsonl", "a.jsonl"]
+    assert named("x/?.jsonl") == ["x/b.jsonl"]
+    assert named("**/*.jsonl") == ["[1].jsonl", "a.jsonl", "x/b.jsonl", "x/y/c.jsonl"]
+    assert named("*/y/c.jsonl") == ["x/y/c.jsonl"]
+    assert named("x/.*/*") == ["x/.z/d.jsonl"]
+    assert named("[[]1].jsonl") == ["[1].jsonl"]
+    assert named("*/") == ["x"]
+    assert named("a\0/**") == []
+    assert named("x/**") == ["x/b.jsonl", "x/y", "x/y/c.jsonl"]
+    assert named("no/*") == named("a.jsonl/*") == named("a.jsonl") == named("*\0*/x") == []
+    assert named(f"{Path().absolute()}/x/*.jsonl") == [f"{Path().absolute().as_posix()}/x/b.jsonl"]
+
+
+def test_a_glob_of_many_folders_of_any_depth_lists_each_file_once_and_soon() -> None:
+    folder = Path("/".join("a" * 12))
+    folder.mkdir(parents=True)
+    (folder / "c.jsonl").touch()
+    assert named("**/" * 12 + "*.jsonl") == [(folder / "c.jsonl").as_posix()]
+    for name in "bcdefg":
+        Path(name).mkdir()
+        Path(name, "up").symlink_to("..")
+    assert named("**/" * 12 + "*.jsonl") == [(folder / "c.jsonl").as_posix()]
+
+
+def test_links_that_go_round_end_and_name_each_file_once_by_its_own_path(safe_gate: SafeGate) -> None:
+    Path("a/b").mkdir(parents=True)
+    write_cases(Path("a/b/c.jsonl"), turn("t"))
+    for link, target in (("a/x", "."), ("a/y", "."), ("a/A", "b"), ("a/b/up", ".."), ("a/z", "z"), ("a/w", "w" * 300)):
+        Path(link).symlink_to(target)
+    assert named("a/**/*.jsonl") == ["a/b/c.jsonl"]
+    assert safe_gate("eval", "--cases", "a/**/*.jsonl").code == 0
+    Path("0").mkdir()
+    Path("0/a").symlink_to("../a")
+    Path("00").symlink_to("a")
+    assert named("*/**/*.jsonl") == named("*/*/**/*.jsonl") == ["a/b/c.jsonl"]
+
+
+def test_a_folder_behind_a_link_alone_is_read(safe_gate: SafeGate, tmp_path: Path) -> None:
+    elsewhere = tmp_path / "elsewhere"
+    (elsewhere / "in").mkdir(parents=True)
+    write_cases(elsewhere / "in" / "c.jsonl", turn("t", assistant=BAD))
+    Path("evals").mkdir()
+    Path("evals/linked").symlink_to(elsewhere)
+    assert named("evals/**/*.jsonl") == ["evals/linked/in/c.jsonl"]
+    assert safe_gate("eval", "--cases", "evals/**/*.jsonl").code == 2
+
+
+@pytest.mark.parametrize("flags", [("--cases", "loop/*.jsonl"), ("--safe-batch", "loop/*")])
+def test_a_folder_that_cannot_be_listed_is_named(safe_gate: SafeGate, flags: tuple[str, ...]) -> None:
+    Path("loop").symlink_to("loop")
+    ran = safe_gate("run", *flags)
+    assert ran.code == 3
+    assert "loop: cannot be read: " in ran.err
+    assert ran.err.count("loop: ") == 1
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("run", "--cases", "loop/*.jsonl", "loop/*.ndjson"),
+        ("run", "--safe-batch", "loop/a*", "loop/b*"),
+        ("run", "--cases", "gone", "gone"),
+        ("score", "--batch", "gone", "gone"),
+        ("validate", "gone", "gone"),
+    ],
+)
+def test_what_two_paths_have_wrong_alike_is_told_once(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
+    Path("loop").symlink_to("loop")
+    ran = safe_gate(*arguments)
+    assert ran.code == 3
+    assert ran.err.endswith("could not judge: 1 problem; correct the input and run again\n")
+
+
+def test_a_folder_in_which_a_file_cannot_be_looked_for_is_named(safe_gate: SafeGate) -> None:
+    Path("good").mkdir()
+    write_cases(Path("good/c.jsonl"), turn("t"))
+    Path("loop").symlink_to("loop")
+    ran = safe_gate("eval", "--cases", "*/c.jsonl")
+    assert (ran.code, ran.err.splitlines()[0]) == (3, "loop: cannot be read: Too many levels of symbolic links")
+
+
+def test_a_file_of_the_globs_own_name_hides_no_other(safe_gate: SafeGate) -> None:
+    Path("evals").mkdir()
+    write_cases(Path("evals/b.jsonl"), turn("b", assistant=BAD))
+    write_cases(Path("evals/*.jsonl"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "evals/*.jsonl").code == 1
+    write_batch(Path("evals/1_batch_1.json"), failing("s"))
+    write_batch(Path("evals/*_batch_*.json"), safe_case("t"))
+    assert safe_gate("run", "--safe-batch", "evals/*_batch_*").code == 1
+
+
+def test_a_file_whose_name_holds_signs_of_globs_is_read_by_its_name(safe_gate: SafeGate) -> None:
+    write_cases(Path("[a].jsonl"), turn("t", assistant=BAD))
+    assert safe_gate("eval", "--cases", "[a].jsonl").code == 2
+
+
+# --- batches ----------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"x_note": {"schema_version": 1}},
+        {"x_source": {"publication": "a journal"}},
+        {"x_note": '"report_type": "SAFE_v0"'},
+    ],
+)
+def test_a_glob_takes_no_batch_for_a_report(safe_gate: SafeGate, fields: dict[str, Any]) -> None:
+    Path("b.json").write_text(json.dumps(fields | {"test_cases": [failing("s")]}), "utf-8")
+    Path("c.json").write_text(json.dumps({"test_cases": [safe_case("t")]}), "utf-8")
+    assert safe_gate("score", "--batch", "*").code == 1
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"schema_version": 1},
+        {"report_type": "SAFE_v0"},
+        {"publication": 1},
+        {"comparison": {}},
+        {"summary": {"cases": 1}},
+    ],
+)
+def test_a_glob_passes_over_no_batch_that_begins_as_a_report_does(safe_gate: SafeGate, fields: dict[str, Any]) -> None:
+    Path("b.json").write_text(json.dumps(fields | {"test_cases": [failing("s")]}), "utf-8")
+    write_batch(Path("c.json"), safe_case("t"))
+    ran = safe_gate("score", "--batch", "*")
+    assert ran.code == 3
+    assert f"b.json:1: {next(iter(fields))}: is not a known field" in ran.err
+
+
+def test_a_glob_passes_over_no_batch_with_a_suffix_in_capitals(safe_gate: SafeGate) -> None:
+    write_batch(Path("a_1.json"), safe_case("t"))
+    write_batch(Path("a_2.JSON"), failing("s"))
+    assert safe_gate("score", "--batch", "a_*").code == 1
+
+
+def test_a_glob_passes_over_what_was_written_before(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    write_cases(Path("c.jsonl"), turn("t"))
+    for _ in range(2):
+        assert safe_gate("score", "--batch", "*.json", "--format", "json", "--output", "earlier.json").code == 0
+        assert safe_gate("run", "--batch", "*.json", "--cases", "c.jsonl", "--report-dir", ".").code == 0
+        assert safe_gate("run", "--batch", "*.json", "--shard", "1/1", "--report-dir", ".").code == 0
+        assert safe_gate("eval", "--cases", "c.jsonl", "--out", "evaluated.json").code == 0
+        assert safe_gate("compare", "safe-gate.json", "safe-gate.json", "--out", "compared.json").code == 0
+    for path in Path().glob("*.json"):
+        assert safe_gate("validate", path).code == 0, path
+    for name, command in (("earlier", "score"), ("evaluated", "eval"), ("compared", "compare")):
+        ran = safe_gate("verify", f"{name}.json")
+        assert ran.err.startswith(f"{name}.json: is not a report of safe-gate run, but what safe-gate {command} wrote")
+        assert ran.err == safe_gate("compare", f"{name}.json", "safe-gate.json").err
+        broken = json.loads(Path(f"{name}.json").read_text("utf-8")) | {"more": 1}
+        Path(f"{name}.json").write_text(json.dumps(broken), "utf-8")
+        assert f"{name}.json:1: more: is not a known field" in safe_gate("validate", f"{name}.json").err
+
+
+@pytest.mark.parametrize("make", [lambda path: path.symlink_to("nowhere.json"), os.mkfifo])
+def test_a_batch_that_cannot_be_read_is_no_reason_to_leave_it_out(
+    safe_gate: SafeGate, make: Callable[[Path], None]
+) -> None:
+    write_batch(Path("a.json"), safe_case("s"))
+    make(Path("b.json"))
+    ran = safe_gate("score", "--batch", "*")
+    assert ran.code == 3
+    assert "b.json: cannot be read" in ran.err
+
+
+def test_outputs_whose_batch_is_gone_are_an_error_however_they_are_named(safe_gate: SafeGate) -> None:
+    write_batch(Path("a_1.json"), safe_case("s"))
+    write_outputs("a_2.outputs.jsonl", "gone")
+    expected = "a_2.outputs.jsonl: is a file of recorded outputs whose batch, a_2.json, is not among the batches"
+    for patterns in (["a_*"], ["a_1.json", "a_2.outputs.jsonl"]):
+        ran = safe_gate("score", "--batch", *patterns)
+        assert ran.code == 3
+        assert expected in ran.err
+
+
+def test_outputs_that_are_named_need_no_batch_of_their_name(safe_gate: SafeGate) -> None:
+    write_batch(Path("a_1.json"), bare("s"))
+    write_outputs("a_all.outputs.jsonl", "s")
+    assert safe_gate("score", "--batch", "a_*", "--outputs", "a_all.outputs.jsonl").code == 0
+    ran = safe_gate("score", "--batch", "a_1", "--outputs", "nowhere.jsonl")
+    assert "nowhere.jsonl: matches no file" in ran.err
+    assert "could not judge: 1 problem;" in ran.err
+
+
+def test_a_case_in_two_batches_is_a_twin_and_nothing_else(safe_gate: SafeGate) -> None:
+    write_batch(Path("a.json"), bare("T1"), bare("T2"))
+    write_batch(Path("b.json"), bare("T1"))
+    for name in ("one", "a", "b"):
+        write_outputs(f"{name}.outputs.jsonl", *(("T1",) if name == "b" else ("T1", "T2")))
+    for flags in (("--outputs", "one.outputs.jsonl"), ()):
+        ran = safe_gate("score", "--batch", "a", "b", *flags)
+        assert ran.code == 3
+        assert "could not judge: 1 problem;" in ran.err, ran.err
+        assert "b.json:1: T1: test_id: appears at a.json:1 too" in ran.err
+
+
+def test_the_order_of_files_does_not_hang_on_how_they_are_spelt(safe_gate: SafeGate) -> None:
+    for name in "ab":
+        write_cases(Path(f"{name}.jsonl"), turn(name))
+    safe_gate("run", "--synthesis-cases", str(Path("b.jsonl").absolute()), "a.jsonl")
+    report = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    assert [result["id"] for result in report["synthesis"]["results"]] == ["a", "b"]
+    assert safe_gate("verify", "reports/safe-gate.json").code == 0
+
+
+def test_a_file_in_several_spellings_is_one_file(safe_gate: SafeGate) -> None:
+    for folder in ("s", "elsewhere/deep"):
+        Path(folder).mkdir(parents=True)
+    write_batch(Path("a.json"), bare("s"))
+    write_outputs("a.outputs.jsonl", "s")
+    write_cases(Path("c.jsonl"), turn("t"))
+    for other in (f"{Path.cwd()}/", "s/../", "./s/.././"):
+        named = ("--batch", "a", f"{other}a.json", f"{other}a.outputs.jsonl")
+        outputs = ("--outputs", "a.outputs.jsonl", f"{other}a.outputs.jsonl")
+        assert safe_gate("score", *named).code == 0
+        assert safe_gate("score", *named, *outputs).code == 0
+        assert safe_gate("eval", "--cases", "c.jsonl", f"{other}c.jsonl").code == 0
+    Path("link").symlink_to("elsewhere/deep")
+    write_batch(Path("elsewhere/a.json"), failing("other"))
+    assert "link/../a.json: has the same batch id as a.json" in safe_gate("score", "--batch", "a", "link/../a").err
+
+
+def test_a_fault_of_one_case_hides_no_other_problem_and_makes_up_none(safe_gate: SafeGate) -> None:
+    def said(*flags: str) -> list[str]:
+        ran = safe_gate("score", "--batch", "a", "b", *flags)
+        assert ran.code == 3
+        return [line for line in ran.err.splitlines() if " problem" not in line]
+
+    typo, no_output, no_case = bare("1") | {"typo": 1}, bare("4") | {"output": {}}, "no case"
+    cases = [typo, bare("2"), bare("2"), bare("3"), no_output, no_case]
+    Path("a.json").write_text(json.dumps({"test_cases": cases, "batch_plan": 3}), "utf-8")
+    write_batch(Path("b.json"), bare("1"), bare("5"))
+    write_outputs("a.outputs.jsonl", "1", "9")
+    write_outputs("b.outputs.jsonl", "1", "5", "8")
+    found = [
+        "a.json:1: batch_plan: is 3; expected an object with scenarios",
+        'a.json:1: test_cases[5]: is "no case"; expected an object with test_id, concern_id and expectations',
+        "a.json:1: 1: typo: is not a known field; your own names start with x_",
+        "a.json:1: 2: output: has no recorded output; expected one by this test_id in a.outputs.jsonl (2 times: also 3)",
+        "a.json:1: 2: test_id: appears at a.json:1 too; expected ids that are unique in the run",
+        "b.json:1: 1: test_id: appears at a.json:1 too; expected ids that are unique in the run",
+        "b.outputs.jsonl:3: 8: test_id: is the output of a case that b.json does not have",
+    ]
+    assert [line for line in said() if "a.json:1: 4: output." not in line] == found
+    write_batch(Path("a.json"), typo, bare("2"), bare("2"), bare("3"))
+    assert "a.outputs.jsonl:2: 9: test_id: is the output of a case that a.json does not have" in said()
+    write_outputs("all.jsonl", "1", "2", "3", "5", "7")
+    assert "all.jsonl:5: 7: test_id: is the output of a case that no batch has" in said("--outputs", "all.jsonl")
+
+
+def test_a_batch_of_anothers_id_is_read_all_the_same(safe_gate: SafeGate) -> None:
+    Path("d").mkdir()
+    write_batch(Path("a.json"), bare("1"))
+    write_batch(Path("d/a.json"), bare("2"), safe_case("3", typo=1))
+    write_outputs("all.jsonl", "1", "2")
+    ran = safe_gate("score", "--batch", "a", "d/a", "--outputs", "all.jsonl")
+    assert "d/a.json: has the same batch id as a.json" in ran.err
+    assert "d/a.json:1: 3: typo: is not a known field" in ran.err
+    assert "could not judge: 2 problems;" in ran.err
+
+
+def test_two_cases_of_one_id_on_one_line_are_twins(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"), safe_case("s"))
+    ran = safe_gate("score", "--batch", "b")
+    assert ran.code == 3
+    assert "b.json:1: s: test_id: appears at b.json:1 too" in ran.err
+
+
+def test_outputs_that_are_broken_are_said_once(safe_gate: SafeGate) -> None:
+    write_batch(Path("a.json"), bare("T1"), bare("T2"))
+    Path("a.outputs.jsonl").write_text('{"test_id": \n', "utf-8")
+    ran = safe_gate("score", "--batch", "a")
+    assert ran.code == 3
+    assert ran.err.startswith("a.outputs.jsonl:1: is not valid JSON")
+    assert "could not judge: 1 problem;" in ran.err, ran.err
+
+
+# --- what is written --------------------------------------------------------------------------------
+
+
+def test_no_report_takes_the_place_of_what_it_was_made_from(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), bare("s"))
+    write_outputs("b.outputs.jsonl", "s")
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("link.jsonl").symlink_to("c.jsonl")
+    before = {path: path.read_bytes() for path in Path().iterdir()}
+    for arguments in (
+        ("score", "--batch", "b", "--output", "b.json"),
+        ("score", "--batch", "*", "--output", "b.json", "--format", "json"),
+        ("score", "--batch", "b", "--output", "./b.outputs.jsonl"),
+        ("eval", "--cases", "c.jsonl", "--out", Path("c.jsonl").absolute()),
+        ("eval", "--cases", "c.jsonl", "--out", "link.jsonl"),
+    ):
+        ran = safe_gate(*arguments)
+        assert ran.code == 3
+        assert "which this run reads, and would replace it; name another file" in ran.err
+    assert {path: path.read_bytes() for path in Path().iterdir()} == before
+
+
+def test_a_report_does_not_take_the_place_of_settings(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    Path("other.json").write_text("{}", "utf-8")
+    for flags in (("--out", "safe.config.json"), ("--config", "other.json", "--out", "other.json")):
+        ran = safe_gate("eval", "--cases", "c.jsonl", *flags)
+        assert ran.code == 3
+        assert "which this run reads" in ran.err
+
+
+@pytest.mark.parametrize("form", ["markdown", "console", "json", "all"])
+def test_a_glob_passes_over_the_report_of_the_run_before_whatever_its_form(safe_gate: SafeGate, form: str) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    for _ in range(2):
+        assert safe_gate("score", "--batch", "*", "--output", "report.json", "--format", form).code == 0
+
+
+def test_a_report_replaces_no_pipe_and_no_device(safe_gate: SafeGate) -> None:
+    os.mkfifo("pipe")
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "pipe")
+    assert ran.code == 3
+    assert "pipe: cannot be written: Not a regular file" in ran.err
+    assert Path("pipe").is_fifo()
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--out", "/dev/safe-gate-report.json")
+    assert ran.code == 3
+    assert "/dev/safe-gate-report.json: cannot be written: Not a regular file" in ran.err
+
+
+# --- what one file may hide -------------------------------------------------------------------------
+
+
+def test_an_id_stands_twice_even_where_one_of_its_cases_is_invalid(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("z"), turn("z", checks=["agency"], tags=3), turn("y"))
+    for command in (
+        ("validate", "c.jsonl"),
+        ("eval", "--cases", "c.jsonl"),
+        ("eval", "--jobs", "2", "--cases", "c.jsonl"),
+    ):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert ran.err.count("c.jsonl:2: z: id: appears at c.jsonl:1 too") == 1, ran.err
+        assert "c.jsonl:2: z: checks" in ran.err
+
+
+@pytest.mark.parametrize("invalid", [1, 2])
+def test_an_output_stands_twice_even_where_one_of_them_is_invalid(safe_gate: SafeGate, invalid: int) -> None:
+    write_batch(Path("a.json"), bare("z"))
+    write_outputs("a.outputs.jsonl", "z", "z")
+    lines = Path("a.outputs.jsonl").read_text("utf-8").splitlines()
+    lines[invalid - 1] = '{"test_id": "z", "output": {"summary": 1}}'  # three problems
+    Path("a.outputs.jsonl").write_text("\n".join(lines), "utf-8")
+    ran = safe_gate("score", "--batch", "a")
+    assert ran.code == 3
+    assert ran.err.count("a.outputs.jsonl:2: z: test_id: appears at a.outputs.jsonl:1 too") == 1, ran.err
+    assert ran.err.count(f"a.outputs.jsonl:{invalid}: z: output.") == 3
+
+
+@pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.config.json", "safe-gate.waivers.json"])
+def test_settings_that_lead_nowhere_are_not_the_defaults(safe_gate: SafeGate, name: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path(name).symlink_to("elsewhere/settings.json")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert f"{name}: cannot be read: No such file or directory" in ran.err
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_a_name_that_no_file_can_have_is_a_problem_of_its_setting(safe_gate: SafeGate, path: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text(json.dumps({"waivers": path}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert f"{visible(path, 9)}: cannot be read: no file can have this name" in ran.err
+
+
+@pytest.mark.parametrize("path", ["a\0b", "\ud800"])
+def test_a_folder_of_reports_that_no_folder_can_be_called_is_a_problem(safe_gate: SafeGate, path: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text(json.dumps({"report-dir": path}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert ran.err.startswith(f"{visible(path, 9)}/safe-gate.json: cannot be written: ")
+    ran = safe_gate("bless", "--baseline", "baseline.json")
+    assert ran.code == 3
+    assert ran.err.startswith(f"{visible(path, 9)}/safe-gate.json: cannot be read: no file can have this name\n")

@@ -1,0 +1,181 @@
+"""What kind of file a file is, and what is said of one that is another than the one meant."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+from safe_gate.core.figures import plural
+from tests.support.cases import Ran, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.refused import batches
+
+
+def test_validate_knows_every_kind_of_file(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    batches(ids=("a", "b"))
+    Path("safe.config.json").write_text("{} // nothing", "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    ran = safe_gate("validate", "c.jsonl", "b.json", "b.outputs.jsonl", "safe.config.json", "reports/safe-gate.json")
+    assert (ran.code, ran.out) == (0, "5 files valid, 3 cases\n")
+    assert safe_gate("validate", "b.outputs.jsonl").code == 0
+    Path("bad.json").write_text('{"schema_version": 1}', "utf-8")
+    assert "bad.json:1: verdict: is missing" in safe_gate("validate", "bad.json").err
+
+
+def test_a_glob_finds_batches_and_leaves_the_config_alone(safe_gate: SafeGate) -> None:
+    batches(ids=("a", "b"))
+    Path("safe.config.json").write_text("{}", "utf-8")
+    assert safe_gate("score", "--batch", "*").code == 0
+
+
+def test_validate_refuses_a_config_that_a_run_would_refuse(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"thresholds": {"CR": {"pass": 0.2}}}', "utf-8")
+    ran = safe_gate("validate", "safe.config.json")
+    assert ran.code == 3
+    assert "below 0.5" in ran.err
+
+
+@pytest.mark.parametrize("spelt", ["{}", "./{}", "s/../{}"])
+def test_validate_joins_the_batches_that_are_given_and_no_others(safe_gate: SafeGate, spelt: str) -> None:
+    Path("s").mkdir()
+    for name in ("a", "b"):
+        case = safe_case(name)
+        write_cases(Path(f"{name}.outputs.jsonl"), {"test_id": name, "output": case.pop("output")})
+        write_batch(Path(f"{name}.json"), case)
+
+    def validated(names: str) -> Ran:
+        return safe_gate("validate", *(spelt.format(name) for name in names.split()))
+
+    for names, cases in (
+        ("a.json b.json", 2),
+        ("a.json a.outputs.jsonl b.json", 2),
+        ("a.json b.outputs.jsonl", 1),
+        ("a.json a.outputs.jsonl b.outputs.jsonl", 1),
+        ("b.outputs.jsonl a.outputs.jsonl", 0),
+    ):
+        ran = validated(names)
+        assert ran.code == 0, ran.err
+        assert f"{len(names.split())} files valid, {cases} case" in ran.out
+    with Path("b.outputs.jsonl").open("a") as file:
+        file.write("{}\n")
+    assert "b.outputs.jsonl:2: output: is missing" in validated("a.json b.outputs.jsonl").err
+    Path("b.outputs.jsonl").write_bytes(Path("a.outputs.jsonl").read_bytes())
+    ran = validated("a.json a.outputs.jsonl b.json b.outputs.jsonl")
+    assert "b.outputs.jsonl:1: a: test_id: is the output of a case that " in ran.err
+    assert "1: b: output: has no recorded output" in ran.err
+
+
+def test_validate_takes_outputs_that_lie_beside_no_batch_for_those_of_all(safe_gate: SafeGate) -> None:
+    batches(ids=("a",))
+    write_cases(Path("more.jsonl"), {"test_id": "b", "output": safe_case("b")["output"]})
+    assert safe_gate("validate", "b.json", "b.outputs.jsonl", "more.jsonl").out == "3 files valid, 2 cases\n"
+
+
+def test_validate_knows_outputs_behind_a_line_that_is_not_json(safe_gate: SafeGate) -> None:
+    batches(ids=("a", "b"))
+    Path("all.jsonl").write_text('{"test_id"\n' + Path("b.outputs.jsonl").read_text("utf-8"), "utf-8")
+    ran = safe_gate("validate", "all.jsonl")
+    assert ran.err.startswith("all.jsonl:1: is not valid JSON: it breaks off")
+    assert "could not judge: 1 problem; correct the input at line 1 and run again" in ran.err
+
+
+@pytest.mark.parametrize("name", ["c.JSONL", "c.ndjson", "cases"])
+@pytest.mark.parametrize("ids", ["t", "tu"])
+def test_validate_reads_lines_whatever_the_suffix(safe_gate: SafeGate, name: str, ids: str) -> None:
+    write_cases(Path(name), *map(turn, ids))
+    assert safe_gate("eval", "--cases", name).code == 0
+    assert safe_gate("validate", name).out == f"1 file valid, {plural(len(ids), 'case')}\n"
+    batches(ids=("a", "b"))
+    Path("b.outputs.jsonl").rename("all.txt")
+    assert safe_gate("validate", "b.json", "all.txt").out == "2 files valid, 2 cases\n"
+    Path("lines.json").write_text(f'{{"test_cases": [\n{json.dumps(safe_case("c"))}\n]}}', "utf-8")
+    assert safe_gate("validate", "lines.json").out == "1 file valid, 1 case\n"
+
+
+def test_validate_tells_packs_from_configs_that_name_packs_or_weights(safe_gate: SafeGate) -> None:
+    Path("own.json").write_text('{"rules": [], "weights": {"CR": 2}}', "utf-8")
+    assert safe_gate("validate", "own.json").code == 0
+    Path("pack.json").write_text('{"pack": "a-learned", "learned": {}}', "utf-8")
+    assert "pack.json:1: rules: is missing" in safe_gate("validate", "pack.json").err
+    Path("nameless.json").write_text('{"check": "topic_pivot", "rules": [{"id": "a/b", "pattern": "c"}]}', "utf-8")
+    refused = safe_gate("validate", "nameless.json")
+    assert "nameless.json:1: pack: is missing" in refused.err
+    assert "is not a known field" not in refused.err
+
+
+def test_a_glob_passes_over_our_own_reports(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    for _ in range(2):
+        command = ("score", "--batch", "*", "--format", "all", "--output", "report.json", "--report-dir", ".")
+        assert safe_gate(*command).code == 0
+
+
+@pytest.mark.parametrize("names", [("b.json", "b.outputs.jsonl"), ("b.outputs.jsonl", "b.json")])
+def test_a_shell_that_expands_the_pattern_does_no_harm(safe_gate: SafeGate, names: tuple[str, str]) -> None:
+    batches(ids=("a", "b"))
+    assert safe_gate("score", "--batch", *names).code == 0
+
+
+def test_a_json_document_given_for_jsonl_is_one_problem(safe_gate: SafeGate) -> None:
+    Path("c.jsonl").write_text(json.dumps([turn("a"), turn("b")], indent=1), "utf-8")
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert "is one JSON document over many lines; expected one object a line" in ran.err
+    assert "1 problem;" in ran.err
+
+
+def test_cases_given_to_the_other_evaluator_name_the_setting_for_them(safe_gate: SafeGate) -> None:
+    write_cases(Path("cases.jsonl"), turn("a"))
+    write_cases(Path("one.json"), turn("a"))
+    write_batch(Path("batch.json"), safe_case("b"))
+    words = "has Synthesis cases, not a SAFE v0 batch; name the file with --synthesis-cases or synthesis-cases"
+    for name in ("cases.jsonl", "one.json"):
+        assert f"{name}: {words}\n" in safe_gate("run", "--safe-batch", name).err
+    words = "is a SAFE v0 batch, not Synthesis cases; name the file with --safe-batch or safe-batch"
+    assert f"batch.json: {words}\n" in safe_gate("run", "--synthesis-cases", "batch.json").err
+
+
+def test_a_misspelt_path_or_flag_is_answered_with_the_nearest(safe_gate: SafeGate) -> None:
+    write_cases(Path("empathy.jsonl"), turn("a"))
+    assert 'did you mean "empathy.jsonl"?' in safe_gate("eval", "--cases", "empaty.jsonl").err
+    assert "did you mean --synthesis-cases?" in safe_gate("run", "--synthesis-case", "x").err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "mention"),
+    [
+        (("--safe-batch", "evals"), "evals: is a folder; name the files in it, such as evals/*.json\n"),
+        (("--cases", "evals"), "evals: is a folder; name the files in it, such as evals/*.jsonl\n"),
+        (("--cases", "more.jsonl", "--rules", "evals"), "name the files in it, such as evals/*.json\n"),
+        (
+            ("--safe-batch", "evals/*.jsonl"),
+            "evals/*.jsonl: matches .jsonl files, but no batch (.json); Synthesis cases",
+        ),
+        (("--cases", "evals/mor.jsonl"), 'matches no file (did you mean "evals/more.jsonl"?)'),
+        (("--cases", "x" * 5000), ": matches no file; correct the path or the pattern"),
+        (("--safe-batch", "x" * 5000), ": matches no file; correct the path or the pattern"),
+        (("--safe-batch", "evals/batsh.json"), 'matches no file (did you mean "evals/batch.json"?)'),
+    ],
+)
+def test_what_names_no_file_is_answered_with_what_would(
+    safe_gate: SafeGate, arguments: tuple[str, ...], mention: str
+) -> None:
+    Path("evals").mkdir()
+    write_cases(Path("evals/more.jsonl"), turn("a"))
+    write_batch(Path("evals/batch.json"), safe_case("a"))
+    assert mention in safe_gate("run", *arguments).err
+
+
+def test_a_batch_that_is_named_like_our_reports_is_not_passed_over(safe_gate: SafeGate) -> None:
+    write_batch(Path("SAFE_v0_I25.json"), safe_case("a"))
+    write_batch(Path("b.json"), safe_case("b"))
+    assert json.loads(safe_gate("score", "--batch", "*", "--format", "json").out)["total_cases"] == 2
+
+
+def test_outputs_given_as_a_batch_are_refused_unless_their_batch_is_there(safe_gate: SafeGate) -> None:
+    batches(ids=("a", "b"))
+    write_batch(Path("c.json"), safe_case("c"))
+    ran = safe_gate("score", "--batch", "c", "b.outputs.jsonl")
+    assert ran.code == 3
+    assert "b.outputs.jsonl: is a file of recorded outputs whose batch, b.json, is not among the batches" in ran.err

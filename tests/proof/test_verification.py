@@ -1,0 +1,440 @@
+"""Reports that can be held against what they were made from: digests, `safe-gate verify`."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from dataclasses import fields
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate import __version__
+from safe_gate.core.report import Report
+from safe_gate.proof import differences
+from safe_gate.scoring.asked import SCORING
+from safe_gate.settings.options import Options
+from tests.support.cases import Ran, SafeGate, safe_case, signed, turn, write_batch, write_cases
+from tests.support.examples import examples
+from tests.support.own_pack import OWN
+from tests.support.reports import BAD, FAILING, REPORT, read, with_altered, write
+
+modest = examples(few=8, many=20)
+
+
+def digests() -> dict[str, str]:
+    found: dict[str, str] = read()["provenance"]["digests"]
+    return found
+
+
+def digests_of(report: dict[str, Any]) -> dict[str, str]:
+    return differences.digests(Report.from_json(report))._asdict()
+
+
+@pytest.fixture
+def made(safe_gate: SafeGate) -> dict[str, Any]:
+    """Return the report of a run over both evaluators, with failing cases."""
+    write_batch(Path("b.json"), safe_case("s1"), safe_case("s2", archetype="source", output=FAILING))
+    write_cases(Path("c.jsonl"), turn("t1", expected={"topic_pivot": True}), turn("t2", assistant=BAD, tags=["a/b~c"]))
+    assert safe_gate("run", "--batch", "b", "--cases", "c.jsonl").code == 1
+    found: dict[str, Any] = read()
+    return found
+
+
+@pytest.mark.usefixtures("made")
+def test_a_report_holds_where_its_files_are(safe_gate: SafeGate) -> None:
+    ran = safe_gate("verify", REPORT)
+    rows = [[cell.strip() for cell in line.split("│")[1:5]] for line in ran.out.splitlines() if "│" in line]
+    assert rows == [
+        ["Digest", "Recorded", "Its contents", "Its files"],
+        *([name, value[:12], "holds", "holds"] for name, value in digests().items()),
+    ]
+    assert ran.out.endswith("reports/safe-gate.json: HOLDS (2 files give the same report)\n")
+    assert (ran.code, ran.err) == (0, "")
+
+
+CONFIG = {
+    "thresholds": {"CR": {"pass": 0.7, "review": 0.3}, "AC": {"pass": 1, "review": 0}},
+    "weights": {"AH": 2.5},
+    "archetypes": {"Unknown": {"weights": {"CR": 3}}},
+    "rule-weights": {"team-guarantee": 2, "agency-negative/you-should": 0.5},
+    "rules-off": ["pivot-indicator", "agency-positive/your-call"],
+    "max-fail-labels": 0,
+    "min-label-accuracy-topic-pivot": 0.5,
+}
+
+
+@pytest.mark.parametrize(
+    "flags",
+    [
+        ("--text", "none"),
+        ("--profile", "spec"),
+        ("--sensitivity", "strict", "--rules", "own.json", "--config", "team.json"),
+        ("--strict-ah", "--safe-concern", "I25"),
+        ("--min-pass-rate", "0", "--max-unexpected-failures", "9", "--max-unexpected-passes", "0"),
+    ],
+)
+def test_a_report_holds_under_whatever_settings_it_was_made(safe_gate: SafeGate, flags: tuple[str, ...]) -> None:
+    Path("own.json").write_text(json.dumps(OWN), "utf-8")
+    Path("team.json").write_text(json.dumps(CONFIG), "utf-8")
+    outputs = [{"test_id": id_, "output": FAILING} for id_ in ("s1", "s2")]
+    cases = [{key: value for key, value in safe_case(one["test_id"]).items() if key != "output"} for one in outputs]
+    write_batch(Path("b.json"), cases[0], cases[1] | {"concern_id": "I08"})
+    write_cases(Path("recorded [1].txt"), *outputs)
+    write_cases(Path("c.jsonl"), turn("t1", expected={"topic_pivot": True}), turn("t2", assistant=BAD))
+    inputs = ("--batch", "b", "--outputs", "recorded [1].txt", "--cases", "c.jsonl")
+    assert safe_gate("run", *inputs, *flags).code in (0, 1)
+    assert [file["kind"] for file in read()["provenance"]["inputs"]] == ["safe-batch", "synthesis-case", "safe-output"]
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, ran.err) == (0, ""), ran.log
+
+
+@pytest.mark.usefixtures("made")
+def test_a_report_with_the_old_name_of_a_rule_holds_and_stays_a_baseline(safe_gate: SafeGate) -> None:
+    REPORT.rename("before.json")
+    write_cases(Path("c.jsonl"), turn("t2", assistant=BAD))
+    files = ("--batch", "b", "--cases", "c.jsonl", "--min-pass-rate", "0", "--max-unexpected-failures", "1")
+    assert safe_gate("run", *files, "--baseline", "before.json", "--report-dir", "old").code == 1
+    old, names = Path("old/safe-gate.json"), {"no-removed-cases": "allow-removed"}
+    report = read(old)
+    assert [one["names"] for one in report["rules"] if not one["passed"]] == [["t1"]]
+    report["rules"] = [{**one, "rule": names.get(one["rule"], one["rule"])} for one in report["rules"]]
+    ran = safe_gate("verify", write(signed(report), old))
+    assert (ran.code, "safe-gate.json: HOLDS (" in ran.out) == (0, True)
+    assert safe_gate("run", *files, "--baseline", old).code == 0
+    report["rules"] = [{**one, "passed": True} for one in report["rules"]]
+    assert safe_gate("verify", write(signed(report), old)).code == 1
+
+
+def test_every_setting_that_moves_a_score_is_recorded() -> None:
+    names = {field.name for field in fields(Options)}
+    assert set(SCORING) <= names
+    files = {"safe_batch", "safe_outputs", "safe_test_dir", "synthesis_cases", "waivers"}  # recorded as inputs
+    limits = {name for name in names if name.startswith(("min_", "max_"))}
+    compared = {"alpha", "baseline", "baseline_required", "allow_removed", "protect", "on_weakened", "policy_ref"}
+    told = {"report_formats", "reports", "report_dir", "comment", "gate_id", "comment_author", "ca_bundle", "dry_run"}
+    timeouts = {"publish_timeout", "fetch_timeout"}
+    readers = {"follow_links"}
+    sinks = {name for name in names if name.startswith("sink_")} | {"allow_insecure"}
+    shell = {
+        "quiet",
+        "allow_head_checkout",
+        "import_map",
+        "mode",
+        "github_token",
+        "config",
+        "jobs",
+        "engine",
+        "scheduler",
+        "shard",
+        "shards",
+    }
+    assert names - set(SCORING) == files | limits | compared | told | timeouts | readers | sinks | shell
+
+
+def leaves(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    if isinstance(value, dict | list) and value:
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from leaves(value[key], (*path, key))
+    else:
+        yield path
+
+
+@pytest.mark.untraced
+@pytest.mark.thorough
+def test_no_value_can_be_altered_unseen(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+    free = {("source", "path"), ("source", "line"), ("provenance", "commit")}  # and generated_at: when and where
+
+    @given(st.sampled_from(list(leaves(made))))
+    @modest
+    def check(path: tuple[str | int, ...]) -> None:
+        forged = with_altered(made, path)
+        codes = {}
+        for name, report in {"kept": forged, "made anew": signed(forged)}.items():
+            codes[name] = safe_gate("verify", write(report, Path("forged.json"))).code
+        if path[:2] == ("provenance", "digests"):
+            assert codes == {"kept": 1, "made anew": 0}
+        elif path[:2] == ("provenance", "policy"):
+            assert codes["kept"] in (1, 3)  # made anew it may be what a run by another setting says
+        elif path[-1] == "generated_at" or path[-2:] in free:
+            assert set(codes.values()) == {0}
+        else:
+            assert set(codes.values()) <= {1, 3}
+
+    check()
+
+
+def test_what_differs_is_named_with_its_place_and_escaped(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+    forged = json.loads(json.dumps(made))
+    forged["synthesis"]["results"][1]["tags"] = ["\x1b[2J##[error]"]
+    forged["synthesis"]["summary"]["cases"] = 9
+    forged["safe_v0"]["by_archetype"]["a/b~\x1b"] = forged["safe_v0"]["by_archetype"].pop("source")
+    ran = safe_gate("verify", write(signed(forged)))
+    assert ran.code == 1
+    told = ran.out.split("┘\n")[1].splitlines()
+    assert told == [
+        "/safe_v0/by_archetype/a~1b~0\\x1b is an object of 7, its files give nothing",
+        "/safe_v0/by_archetype/source is nothing, its files give an object of 7",
+        "/synthesis/summary/cases is 9, its files give 2",
+        '/synthesis/results/1/tags/0 is "\\u001b[2J#\\x23[error]", its files give "a/b~c"',
+        "reports/safe-gate.json: DOES NOT HOLD (its files give another report)",
+    ]
+    del forged["synthesis"]["results"][0]
+    forged["synthesis"]["results"] *= 12
+    out = safe_gate("verify", write(forged)).out
+    assert len(out.split("┘\n")[1].splitlines()) == 10 + 2
+    assert "\n... and more\n" in out
+    assert "(its digests do not match its contents)" in out
+
+
+def test_a_file_that_changed_or_is_gone_is_named_with_its_digests(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+    was = {file["path"]: file["sha256"] for file in made["provenance"]["inputs"]}
+    Path("c.jsonl").rename("elsewhere")
+    ran = safe_gate("verify", REPORT)
+    assert ran.code == 3
+    gone = f"c.jsonl cannot be read: No such file or directory; the report read SHA-256 {was['c.jsonl']}\n"
+    assert gone in ran.out
+    assert ran.out.count("│ not computed │") == len(digests())
+    assert "reports/safe-gate.json: NOT CHECKED (1 file cannot be read; verify it in the folder where it was" in ran.out
+    Path("b.json").write_text(Path("b.json").read_text("utf-8") + "\n", "utf-8")
+    now = hashlib.sha256(Path("b.json").read_bytes()).hexdigest()
+    ran = safe_gate("verify", REPORT)
+    assert ran.code == 1
+    assert f"b.json has changed: its SHA-256 is {now}, the report read {was['b.json']}\n{gone}" in ran.out
+    assert "DOES NOT HOLD (1 file changed since it was made)" in ran.out
+
+
+def test_a_file_whose_name_is_a_glob_is_read_alone(safe_gate: SafeGate) -> None:
+    for name, id_ in (("[1]", "t1"), ("1", "t2")):
+        write_cases(Path(f"c{name}.jsonl"), turn(id_))
+        write_batch(Path(f"b{name}.json"), safe_case(id_))
+    write_batch(Path("d[1].txt"), safe_case("t3"))
+    assert safe_gate("run", "--batch", "b[[]1].json", "d[1].txt", "--cases", "c[[]1].jsonl").code == 0
+    assert [file["path"] for file in read()["provenance"]["inputs"]] == ["b[1].json", "c[1].jsonl", "d[1].txt"]
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, ran.err) == (0, ""), ran.log
+
+
+def test_a_report_that_names_fewer_files_than_it_was_made_from_does_not_hold(safe_gate: SafeGate) -> None:
+    case = safe_case("s1")
+    write_cases(Path("b.outputs.jsonl"), {"test_id": "s1", "output": case.pop("output")})
+    write_batch(Path("b.json"), case)
+    assert safe_gate("run", "--batch", "b.json").code == 0
+    report = read()
+    report["provenance"]["inputs"].pop()
+    ran = safe_gate("verify", write(report))
+    assert ran.code == 1
+    assert "/provenance/inputs is a list of 1, its files give a list of 2\n" in ran.out
+
+
+def test_what_changed_is_not_scored_again(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+    Path("c.jsonl").write_text("no case", "utf-8")
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, ran.err) == (1, "")
+    assert ran.out.count("│ not computed │") == len(digests())
+
+
+def test_a_digest_that_does_not_hold_is_shown_beside_the_recorded_one(
+    safe_gate: SafeGate, made: dict[str, Any]
+) -> None:
+    was = digests()["results"][:12]
+    made["synthesis"]["results"][0]["tags"].append("more")
+    forged = signed(made)["provenance"]["digests"]["results"][:12]
+    kept, anew = (safe_gate("verify", write(report)).out for report in (made, signed(made)))
+    for out, row in ((kept, (was, f"gives {forged}", "holds")), (anew, (forged, "holds", f"gives {was}"))):
+        assert re.search(r"│ results +│ {} +│ {} +│ {} +│".format(*row), out)
+
+
+def test_a_file_of_waivers_is_one_of_the_files(safe_gate: SafeGate) -> None:
+    waivers = Path("known.json")
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    safe_gate("run", "--cases", "c.jsonl")
+    safe_gate("bless", "--waivers", waivers, "--reason", "known", "--owner", "ada", "--expires", "2099-01-01")
+    assert safe_gate("run", "--cases", "c.jsonl", "--waivers", waivers).code == 0
+    assert "HOLDS (2 files give the same report)\n" in safe_gate("verify", REPORT).out
+    waivers.write_text(waivers.read_text("utf-8") + "\n", "utf-8")
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, "known.json has changed: its SHA-256" in ran.out) == (1, True)
+    waivers.unlink()
+    ran = safe_gate("verify", REPORT)
+    assert (ran.code, ran.err) == (3, "")
+    assert "known.json cannot be read: No such file or directory" in ran.out
+    assert "NOT CHECKED (1 file cannot be read" in ran.out
+
+
+def test_an_own_rule_pack_that_changed_breaks_the_digest_of_the_rules(safe_gate: SafeGate) -> None:
+    Path("own.json").write_text(json.dumps(OWN), "utf-8")
+    write_cases(Path("c.jsonl"), turn("t"))
+    safe_gate("run", "--cases", "c.jsonl", "--rules", "own.json")
+    Path("own.json").write_text(json.dumps(OWN | {"about": "Another."}), "utf-8")
+    ran = safe_gate("verify", REPORT)
+    assert ran.code == 1
+    assert "/provenance/packs_sha256 is " in ran.out
+    Path("own.json").unlink()
+    ran = safe_gate("verify", REPORT)
+    assert ran.code == 3
+    assert ran.err.startswith("own.json: matches no file")
+
+
+def test_what_cannot_be_recomputed_is_not_checked(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+    other = {"name": "safe-gate", "version": "0.9.0"}
+    for report in (made | {"tool": other}, {"tool": other, "verdict": "of a shape of its own"}):
+        Path("old.json").write_text(json.dumps(report), "utf-8")
+        ran = safe_gate("verify", "old.json")
+        words = f"tool.version: was made by safe-gate 0.9.0, which this one, {__version__}, cannot recompute"
+        assert (ran.code, ran.err.splitlines()[0]) == (3, f"old.json: {words}; verify it with 0.9.0")
+    del made["provenance"]["digests"]
+    assert "r.json: provenance.digests: has no digests" in safe_gate("verify", write(made, Path("r.json"))).err
+    made["provenance"]["policy"]["cr_pass"] = 7
+    wrong = safe_gate("verify", write(signed(made), Path("r.json")))
+    assert (wrong.code, wrong.err.splitlines()[0]) == (
+        3,
+        "r.json: provenance.policy: thresholds.CR.pass: is 7, more than 1; expected a number from 0 to 1",
+    )
+    for text in ("", "[]", "{", '{"tool": 1}', "null"):
+        Path("r.json").write_text(text, "utf-8")
+        ran = safe_gate("verify", "r.json")
+        assert (ran.code, "Traceback" in ran.log, "internal error" in ran.log) == (3, False, False)
+    assert safe_gate("run").code == 3
+    assert "has no verdict, so there is nothing to verify" in safe_gate("verify", REPORT).err
+
+
+@pytest.mark.usefixtures("made")
+def test_of_several_reports_the_worst_decides(safe_gate: SafeGate) -> None:
+    write(with_altered(read(), ("verdict",)), Path("forged.json"))
+    assert safe_gate("verify", REPORT, REPORT).code == 0
+    ran = safe_gate("verify", REPORT, "nowhere.json")
+    assert ran.code == 3
+    assert "nowhere.json: cannot be read" in ran.err
+    assert safe_gate("verify", "nowhere.json", "forged.json", REPORT).code == 1
+
+
+def test_a_comparison_stands_as_it_is_recorded_and_is_judged_again(safe_gate: SafeGate, made: dict[str, Any]) -> None:
+    Path("old.json").write_text(json.dumps(made), "utf-8")
+    inputs = made["provenance"]["inputs"]
+    cases = next(file["path"] for file in inputs if file["kind"] == "synthesis-case")
+    assert safe_gate("run", "--cases", cases, "--baseline", "old.json", "--max-unexpected-failures", "9").code == 1
+    held = read()
+    ran = safe_gate("verify", "reports/safe-gate.json")
+    assert (ran.code, ran.out.splitlines()[-2:]) == (
+        0,
+        [
+            "Not recomputed: comparison, weakened.",
+            "reports/safe-gate.json: HOLDS (1 file gives the same report; comparison and weakened stand as recorded)",
+        ],
+    )
+    held["comparison"]["safe_v0"]["cases"]["removed"] = []
+    assert safe_gate("verify", write(signed(held))).code == 1
+
+
+@pytest.mark.untraced
+@pytest.mark.thorough
+def test_digests_know_no_order_of_cases_and_no_files(safe_gate: SafeGate, tmp_path: Path) -> None:
+    turns = [turn(f"t{i}", assistant=BAD if i % 2 else turn("")["assistant"], tags=[f"g{i % 3}"]) for i in range(5)]
+    cases = [safe_case(f"s{i}", archetype=f"A{i % 2}", **({"output": FAILING} if i % 3 else {})) for i in range(5)]
+
+    def digests_of(turns: list[Any], cases: list[Any], cut: int) -> dict[str, str]:
+        for path in tmp_path.glob("*.json*"):
+            path.unlink()
+        for name, part in (("z", slice(0, cut)), ("a", slice(cut, None))):
+            if turns[part]:
+                write_cases(Path(f"{name}.jsonl"), *turns[part])
+                write_batch(Path(f"{name}.json"), *cases[part])
+        assert safe_gate("run", "--batch", "*", "--cases", "*.jsonl").code == 1
+        assert safe_gate("verify", REPORT).code == 0
+        return digests()
+
+    expected = digests_of(turns, cases, 5)
+
+    @given(st.permutations(turns), st.permutations(cases), st.integers(0, 5))
+    @modest
+    def check(some: list[Any], others: list[Any], cut: int) -> None:
+        assert digests_of(some, others, cut) == expected
+
+    check()
+    changed = [*turns[:-1], turns[-1] | {"assistant": "Well."}]
+    other = digests_of(changed, cases, 5)
+    assert {name for name in expected if other[name] != expected[name]} == {"outputs", "results", "all"}
+    asked = [*turns[:-1], turns[-1] | {"expected": {"topic_pivot": False}}]
+    other = digests_of(asked, cases, 5)
+    assert {name for name in expected if other[name] != expected[name]} == {"cases", "results", "all"}
+
+
+@pytest.mark.parametrize(
+    ("flags", "moved"),
+    [
+        ((), set()),
+        (("--min-pass-rate", "0.25"), {"policy", "all"}),
+        (("--cr-review", "0.25"), {"rules", "policy", "all"}),
+        (("--text", "none"), {"policy", "results", "all"}),
+        (("--rules-off", "pivot-indicator/selling"), {"rules", "policy", "all"}),
+    ],
+)
+def test_a_setting_moves_the_digests_of_what_it_decides(
+    safe_gate: SafeGate, made: dict[str, Any], flags: tuple[str, ...], moved: set[str]
+) -> None:
+    safe_gate("run", "--batch", "b", "--cases", "c.jsonl", *flags)
+    before, after = made["provenance"]["digests"], digests()
+    assert {name for name in before if before[name] != after[name]} == moved
+
+
+def test_a_list_of_a_setting_has_no_order_and_what_rules_found_is_in_the_digest_of_all(made: dict[str, Any]) -> None:
+    made["provenance"]["policy"]["protect"] = ["s1", "t1"]
+    expected = digests_of(made)
+    made["provenance"]["policy"]["protect"].reverse()
+    assert digests_of(made) == expected
+    made["rules"][0]["message"] = "another"
+    assert digests_of(made) == expected | {"all": digests_of(made)["all"]} != expected
+
+
+@pytest.mark.usefixtures("made")
+def test_the_last_line_of_the_scorecard_shows_the_digest_of_all() -> None:
+    last = Path("reports/safe-gate.md").read_text("utf-8").splitlines()[-1]
+    words = "the same inputs give the same result"
+    assert last == f"<sub>safe-gate {__version__} · digest <code>{digests()['all'][:12]}</code> · {words}</sub>"
+
+
+def test_the_judged_commit_is_recorded(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    safe_gate("run", "--cases", "c.jsonl")
+    assert read()["provenance"]["commit"] == ""
+    monkeypatch.setenv("GITHUB_SHA", "4" * 40)
+    safe_gate("run", "--cases", "c.jsonl")
+    assert read()["provenance"]["commit"] == "4" * 40
+    monkeypatch.delenv("GITHUB_SHA")
+    assert safe_gate("verify", REPORT).code == 0
+
+
+def test_a_report_without_waivers_holds_though_a_file_of_them_was_made_since(
+    safe_gate: SafeGate, made: dict[str, Any]
+) -> None:
+    assert made["waivers"] is None
+    for content in ('{"waivers": []}', "broken"):
+        Path("safe-gate.waivers.json").write_text(content, "utf-8")
+        assert safe_gate("verify", REPORT).code == 0
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "what"),
+    [
+        ("w.json", {"waivers": []}, "is a file of waivers, not a report of safe-gate run"),
+        ("b.json", {"test_cases": []}, "is a SAFE v0 batch, not a report of safe-gate run"),
+        (
+            "x.sarif",
+            {"runs": []},
+            "is not a report of safe-gate run, which has `schema_version`, `verdict` and `rules`",
+        ),
+    ],
+)
+def test_a_file_that_is_no_report_is_named_as_what_it_is(
+    safe_gate: Callable[..., Ran], name: str, content: dict[str, Any], what: str
+) -> None:
+    Path(name).write_text(json.dumps(content), "utf-8")
+    ran = safe_gate("verify", name)
+    assert ran.code == 3
+    assert ran.err.startswith(f"{name}: {what}; name a safe-gate.json\n")

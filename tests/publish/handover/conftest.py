@@ -1,0 +1,63 @@
+"""What several tests of this folder need."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import Ran, safe_case, write_batch
+from tests.support.events import LISTED, workflow_run
+from tests.support.github import TOKEN, Gate, GitHub
+from tests.support.handover import FILE, FORBIDDEN, Publish, Published
+
+
+@pytest.fixture
+def untrusted(gate: Gate, github: GitHub) -> Callable[..., None]:
+    """Run the gate with a read-only token, as for a pull request from a fork."""
+
+    def run(verdict: str = "fail", *arguments: str, **changed: str) -> None:
+        github.faults = {(method, r".*/comments.*"): FORBIDDEN for method in ("POST", "PATCH")}
+        step = gate(verdict, *arguments, GITHUB_RUN_ID="77", **changed)
+        assert step.status.startswith("skipped-")
+        assert step.outputs["comment-file"] == str(FILE)
+        github.faults.clear()
+        github.requests.clear()
+
+    return run
+
+
+@pytest.fixture
+def publish(safe_gate: Callable[..., Ran], in_actions: Callable[..., None], tmp_path: Path) -> Publish:
+    """Run `safe-gate publish` in a workflow_run."""
+
+    def run(
+        *arguments: str,
+        command: str = "publish",
+        event: str = "workflow_run",
+        payload: Any = None,
+        **changed: str,
+    ) -> Published:
+        facts = {"GITHUB_WORKFLOW": "publish", "GITHUB_JOB": "comment", "GITHUB_RUN_ID": "900"} | changed
+        in_actions(event, payload or workflow_run([LISTED]), **facts)
+        ran = safe_gate(command, *arguments)
+        assert TOKEN not in ran.log
+        return Published(ran, (tmp_path / "output").read_text("utf-8"))
+
+    return run
+
+
+@pytest.fixture
+def file(untrusted: Callable[..., None]) -> dict[str, Any]:
+    """Return what an untrusted run left behind, with a report of both evaluators and of what got worse."""
+    write_batch(Path("b_batch_1.json"), safe_case("a"))
+    untrusted("pass", "--safe-batch", "b_batch_1.json")
+    baseline = Path("reports/safe-gate.json").rename("baseline.json")
+    outputs = {"signals": ["x"], "summary": "y", "followup_questions": ["the policy"]}
+    write_batch(Path("b_batch_1.json"), safe_case("a", output=outputs))
+    untrusted("fail", "--safe-batch", "b_batch_1.json", "--baseline", str(baseline))
+    found: dict[str, Any] = json.loads(FILE.read_text("utf-8"))
+    return found

@@ -1,0 +1,401 @@
+"""`doctor` and `--dry-run`: what a run would do, said without doing it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.settings.options import settings
+from tests.support.cases import BAD, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit_here as commit
+from tests.support.github import BASE, HEAD, TOKEN
+
+
+def payload(head: str | None) -> dict[str, Any]:
+    """Return a pull request's event with the repository of its head, None if that was deleted."""
+    repo = None if head is None else {"full_name": head}
+    sides = {"head": {"sha": HEAD, "repo": repo}, "base": {"sha": BASE, "repo": {"full_name": "octo/app"}}}
+    return {"pull_request": {"number": 2, **sides}}
+
+
+@pytest.fixture
+def job(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Callable[..., None]:
+    """Set what the runner sets for a job; any request to GitHub would fail the test."""
+
+    def refuse(*_: object) -> None:
+        raise AssertionError("a request was sent")
+
+    monkeypatch.setattr("requests.Session.request", refuse)
+
+    def run(event: str = "pull_request", content: Any = None, **changed: str) -> None:
+        (tmp_path / "event.json").write_text(json.dumps(content or payload("octo/app")), "utf-8")
+        environ = {
+            "GITHUB_ACTIONS": "true",
+            "GITHUB_EVENT_NAME": event,
+            "GITHUB_EVENT_PATH": str(tmp_path / "event.json"),
+            "GITHUB_REPOSITORY": "octo/app",
+            "GITHUB_SERVER_URL": "https://github.com",
+            "GITHUB_ACTOR": "octocat",
+            "GITHUB_OUTPUT": str(tmp_path / "output"),
+            "GITHUB_STEP_SUMMARY": str(tmp_path / "summary"),
+            "INPUT_GITHUB-TOKEN": TOKEN,
+        }
+        for name, value in (environ | changed).items():
+            monkeypatch.setenv(name, value)
+
+    return run
+
+
+def rows(out: str) -> dict[str, tuple[str, str, str]]:
+    """Return the settings of the doctor's table: value, kind of source, name there."""
+    cells = [[cell.strip() for cell in line.strip("│").split("│")] for line in out.split("\n") if line[:1] == "│"]
+    return {name: (value, source, where) for name, value, source, where in cells}
+
+
+def facts(out: str) -> dict[str, str]:
+    return dict(re.findall(r"^  ([a-zA-Z][a-zA-Z0-9 ]*?)  +(.+)$", out, re.MULTILINE))
+
+
+def test_the_doctor_names_the_source_of_every_setting(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None]
+) -> None:
+    job()
+    Path("my.json").write_text('{"min-pass-rate": 0.9, "thresholds": {"CR": {"pass": 0.7}}}', "utf-8")
+    monkeypatch.setenv("INPUT_MAX-FAIL-LABELS", "3")
+    monkeypatch.setenv("SAFE_V0_AH_STRICT", "true")
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "0.5")
+    for name in ("a.jsonl", "b.jsonl"):
+        write_cases(Path(name), turn(name))
+    ran = safe_gate("doctor", "--config", "my.json", "--cases", "a.jsonl", "b.jsonl", "--min-pass-rate", "0.6")
+    assert (ran.code, ran.err) == (0, "")
+    found = rows(ran.out)
+    assert set(found) == {"Setting", *(setting.input for setting in settings())}
+    assert found["min-pass-rate"] == ("0.6", "flag", "--min-pass-rate")
+    assert found["synthesis-cases"] == ("a.jsonl b.jsonl", "flag", "--synthesis-cases")
+    assert found["max-fail-labels"] == ("3", "input", "INPUT_MAX-FAIL-LABELS (input max-fail-labels)")
+    assert found["strict-ah"] == ("true", "variable", "SAFE_V0_AH_STRICT")
+    assert found["cr-pass"] == ("0.7", "config file", "my.json: thresholds.CR.pass")
+    assert found["max-unexpected-failures"] == ("0", "default", "")
+    assert found["min-label-accuracy"] == ("off", "default", "")
+    assert found["rule-weights"] == ("", "default", "")
+    assert found["github-token"] == ("(not shown)", "input", "INPUT_GITHUB-TOKEN (input github-token)")
+    assert TOKEN not in ran.log
+    assert "Nothing was scored, written or sent." in ran.out
+    assert not Path("reports").exists()
+    assert not Path("output").exists()
+
+
+READ_ONLY = "read-only, if it is the job's own"
+
+
+@pytest.mark.parametrize(
+    ("event", "content", "actor", "number", "token"),
+    [
+        ("pull_request", payload("octo/app"), "octocat", "#2", "given; it needs pull-requests: write"),
+        ("pull_request", payload("fork/app"), "octocat", "#2, from a fork", READ_ONLY),
+        ("pull_request", payload(None), "octocat", "#2, from a fork", READ_ONLY),
+        ("pull_request", payload("octo/app"), "dependabot[bot]", "#2", READ_ONLY),
+        (
+            "pull_request_target",
+            payload("fork/app"),
+            "octocat",
+            "#2, from a fork",
+            "given; it needs pull-requests: write",
+        ),
+        (
+            "push",
+            {"after": HEAD},
+            "octocat",
+            "not named: the open one with this head",
+            "given; it needs pull-requests: write",
+        ),
+    ],
+    ids=["same", "fork", "deleted fork", "dependabot", "target", "push"],
+)
+def test_the_doctor_tells_what_the_token_may_do_as_far_as_it_can_be_seen(
+    safe_gate: SafeGate, job: Callable[..., None], event: str, content: Any, actor: str, number: str, token: str
+) -> None:
+    job(event, content, GITHUB_ACTOR=actor)
+    found = facts(safe_gate("doctor").out)
+    assert (found["event"], found["pull request"], found["token"]) == (event, number, token)
+    assert (found["commit"], found["base commit"]) == (HEAD, "unknown" if event == "push" else BASE)
+    assert ("GitHub will refuse it" in found["comment"]) is (token == READ_ONLY)
+    if event == "push":
+        assert found["comment"] == "always, on the open pull request with this head, if any"
+
+
+@pytest.mark.parametrize(
+    ("where", "is_lost"),
+    [("", False), ("/github/workspace/r", False), ("/github/runner_temp/r", False), ("../r", True), ("/r", True)],
+)
+def test_the_doctor_says_which_reports_go_with_the_actions_container(
+    safe_gate: SafeGate, job: Callable[..., None], where: str, is_lost: bool
+) -> None:
+    job(GITHUB_WORKSPACE="/github/workspace")
+    found = facts(safe_gate("doctor", "--report-dir", where).out)["reports"]
+    assert found.startswith(f"in {where or './reports'}")
+    assert (", outside the workspace, where no later step finds them" in found) is is_lost
+    job(GITHUB_WORKSPACE="/elsewhere")
+    assert facts(safe_gate("doctor", "--report-dir", where).out)["reports"] == f"in {where or './reports'}"
+
+
+@pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
+def test_a_run_in_the_actions_container_warns_of_reports_that_go_with_it(
+    safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path, shard: tuple[str, ...]
+) -> None:
+    write_cases(tmp_path / "cases.jsonl", turn("a"))
+    job(GITHUB_WORKSPACE="/github/workspace")
+    run = ("run", "--cases", "cases.jsonl", "--comment", "never", *shard)
+    assert "::warning" not in safe_gate(*run).out
+    ran = safe_gate(*run, "--report-dir", str(tmp_path / "elsewhere"))
+    assert ran.code == 0
+    assert "elsewhere lie outside the workspace, where no later step finds them" in ran.out
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "comment"),
+    [
+        ((), {}, "always, on pull request #2"),
+        (("--comment", "never"), {}, "no: comment is never"),
+        ((), {"INPUT_GITHUB-TOKEN": ""}, "no: there is no token"),
+        (("--dry-run",), {}, "no: this is a dry run"),
+    ],
+)
+def test_the_doctor_says_what_would_be_posted(
+    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...], environ: dict[str, str], comment: str
+) -> None:
+    job(**environ)
+    found = facts(safe_gate("doctor", *arguments).out)
+    assert found["comment"] == comment
+    assert found["job summary"] == ("no: this is a dry run" if "--dry-run" in arguments else "yes")
+    assert found["recorded text"] == "shown"
+
+
+def test_the_doctor_promises_no_annotations_of_a_shard_but_of_problems(
+    safe_gate: SafeGate, job: Callable[..., None], tmp_path: Path
+) -> None:
+    write_cases(tmp_path / "c.jsonl", turn("a", assistant=BAD))
+    job()
+    promised = facts(safe_gate("doctor", "--cases", "c.jsonl", "--shard", "1/1").out)["annotations"]
+    assert promised == "of problems only: merge makes the others"
+    ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
+    assert (ran.code, "::" in ran.out) == (0, False)
+    (tmp_path / "c.jsonl").write_text("{", "utf-8")
+    ran = safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
+    assert (ran.code, "::error" in ran.out) == (3, True)
+
+
+def test_the_doctor_outside_of_actions_needs_nothing(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("doctor", "--text", "none", "--cases", "c.jsonl")
+    assert ran.code == 0
+    found = facts(ran.out)
+    assert found["event"] == found["repository"] == found["pull request"] == found["token"] == "none"
+    assert found["annotations"] == "no: this is not a GitHub Actions job"
+    assert found["recorded text"] == "hidden: hashes replace it"
+
+
+def test_the_doctor_counts_the_files_that_a_run_would_read(safe_gate: SafeGate) -> None:
+    for name in "ab":
+        write_batch(Path(f"{name}_batch.json"), safe_case(name))
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("doctor", "--safe-batch", "*_batch", "--cases", "c.jsonl")
+    assert (ran.code, ran.err) == (0, "")
+    found = dict(re.findall(r"^  (\S+) +(\d+ files? of \S+)$", ran.out, re.MULTILINE))
+    assert found == {"safe-batch": "2 files of *_batch", "synthesis-cases": "1 file of c.jsonl"}
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        (),
+        ("--safe-batch", "nowhere*"),
+        ("--cases", "c.jsonl", "no.jsonl"),
+        ("--cases", "c.jsonl", "--rules", "no.json"),
+        ("--batch", "b", "--rules", "no.json"),
+        ("--cases", "c.jsonl", "--rules", "broken.json"),
+        ("--cases", "c.jsonl", "--rules-off", "no-such-rule"),
+        ("--cases", "unfit.jsonl"),
+        ("--cases", "c.jsonl", "--config", "misspelt.json"),
+        ("--cases", "unfit.jsonl", "--config", "misspelt.json"),
+        ("--cases", "c.jsonl", "--tag", "grief"),
+        ("--cases", "c.jsonl", "--shard", "5/2"),
+        ("--batch", "nowhere", "--rules-off", "no-such-rule"),
+        ("--cases", "c.jsonl", "--baseline", "."),
+        ("--cases", "c.jsonl", "--policy-ref", "base"),
+        ("--cases", "c.jsonl", "--policy-ref", "base", "--on-weakened", "fail"),
+        ("--cases", "c.jsonl", "--on-weakened", "fail"),
+        ("--cases", "c.jsonl", "--on-weakened", "fail", "--baseline", "gone.json", "--no-baseline-required"),
+    ],
+)
+def test_the_doctor_refuses_what_a_run_would_refuse(safe_gate: SafeGate, arguments: tuple[str, ...]) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("unfit.jsonl"), turn("a", checks=["acme/none"]), turn("b", checks=[]), turn("c", tags=["a"]))
+    Path("broken.json").write_text('{"pack": }', "utf-8")
+    limits = {"tags": {"grief": {"min-pass-rate": 1}}, "min-label-accuracy": {"acme/no": 1}}
+    Path("misspelt.json").write_text(json.dumps(limits), "utf-8")
+    ran = safe_gate("doctor", *arguments)
+    assert ran.code == 3
+    assert ran.err == safe_gate("run", *arguments).err
+
+
+def test_the_doctor_counts_the_cases_that_a_run_would_score(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", tags=["grief"]), turn("b"))
+    write_batch(Path("b.json"), safe_case("a"))
+    found = facts(safe_gate("doctor", "--cases", "c.jsonl", "--batch", "b.json", "--not-tag", "grief").out)
+    assert (found["Synthesis cases"], found["SAFE v0 cases"]) == ("1", "1")
+
+
+@pytest.mark.parametrize(
+    "judged_by", [("--on-weakened", "fail"), ("--baseline", "."), ("--baseline", "nope"), ("--waivers", "broken.json")]
+)
+def test_the_doctor_holds_nothing_against_a_shard_that_only_judging_reads(
+    safe_gate: SafeGate, judged_by: tuple[str, ...]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("broken.json").write_text("{", "utf-8")
+    arguments = "--cases", "c.jsonl", "--shard", "1/2", *judged_by
+    assert safe_gate("doctor", *arguments).code == safe_gate("run", *arguments).code == 0
+
+
+@pytest.mark.parametrize("shards", ["", "none*.json"])
+def test_the_doctor_refuses_to_merge_what_is_not_there(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, shards: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    monkeypatch.setenv("INPUT_MODE", "merge")
+    monkeypatch.setenv("INPUT_SHARDS", shards)
+    ran = safe_gate("doctor", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert ran.err == safe_gate("run", "--cases", "c.jsonl").err
+
+
+def test_the_doctor_counts_the_shards_that_a_merge_would_read(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", "--cases", "c.jsonl", "--shard", "1/1")
+    ran = safe_gate("doctor", "merge", "reports/*.json", "--cases", "c.jsonl")
+    assert (ran.code, ran.err) == (0, "")
+    assert facts(ran.out)["shards"] == "1 file of reports/*.json"
+
+
+def test_the_doctor_opens_the_baseline_and_the_waivers_as_a_run_does(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate("run", "--cases", "c.jsonl")
+    Path("kept.json").write_bytes(Path("reports/safe-gate.json").read_bytes())
+    base = commit()
+    Path("known.json").write_text('{"waivers": []}', "utf-8")
+    for baseline, words in {
+        "reports/safe-gate.json": "a report, which the run's own replaces",
+        "kept.json": "a report",
+        "evals/baseline.json": "no baseline yet",
+        "HEAD": f"commit {base[:7]}, in the clone",
+    }.items():
+        arguments = ("--baseline", baseline, "--no-baseline-required", "--waivers", "known.json")
+        ran = safe_gate("doctor", "--cases", "c.jsonl", *arguments)
+        assert (ran.code, ran.err) == (0, "")
+        assert facts(ran.out)["baseline"] == f"{baseline}: {words}"
+        assert facts(ran.out)["waivers"] == "1 file of known.json, 0 waivers"
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ("--baseline", "known.json"),
+        ("--baseline", "no-such-branch"),
+        ("--baseline", "gone.json"),
+        ("--baseline", "base"),
+        ("--waivers", "no.json"),
+        ("--waivers", "c.jsonl"),
+    ],
+)
+def test_the_doctor_refuses_a_baseline_and_waivers_that_a_run_would_refuse(
+    safe_gate: SafeGate, arguments: tuple[str, ...]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("known.json").write_text('{"waivers": []}', "utf-8")
+    ran = safe_gate("doctor", "--cases", "c.jsonl", *arguments)
+    assert ran.code == 3
+    assert ran.err == safe_gate("run", "--cases", "c.jsonl", *arguments).err
+
+
+def test_the_doctor_does_not_ask_github_for_the_baseline(safe_gate: SafeGate, job: Callable[..., None]) -> None:
+    job()
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("doctor", "--cases", "c.jsonl", "--baseline", "base")
+    assert (ran.code, ran.err) == (0, "")
+    assert facts(ran.out)["baseline"] == "base: not in the clone; a run would ask GitHub for it"
+
+
+@pytest.mark.parametrize("content", [None, "{", "[]"])
+def test_the_doctor_says_that_the_event_file_cannot_be_read(
+    safe_gate: SafeGate, job: Callable[..., None], content: str | None
+) -> None:
+    job(GITHUB_EVENT_PATH="events/e.json")
+    if content is not None:
+        Path("events").mkdir()
+        Path("events/e.json").write_text(content, "utf-8")
+    assert facts(safe_gate("doctor").out)["event file"] == "events/e.json cannot be read as a JSON object"
+
+
+def test_the_doctor_names_every_problem_of_the_settings(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None]
+) -> None:
+    job()
+    monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "nan")
+    ran = safe_gate("doctor")
+    assert ran.code == 3
+    assert "did you mean min-pass-rate?" in ran.err
+    assert 'SAFE_GATE_MIN_PASS_RATE: is "nan"' in ran.err
+    assert facts(ran.out)["pull request"] == "#2"
+    assert TOKEN not in ran.log
+    assert not re.search("^::", ran.log, re.MULTILINE)
+
+
+@pytest.mark.parametrize("given", ["flag", "input"])
+def test_a_dry_run_judges_and_reports_but_publishes_nothing(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, job: Callable[..., None], given: str
+) -> None:
+    job()
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    if given == "input":
+        monkeypatch.setenv("INPUT_DRY-RUN", "true")
+    ran = safe_gate("run", "--cases", "c.jsonl", *(["--dry-run"] if given == "flag" else []))
+    assert ran.code == 1
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "fail"
+    assert not Path("summary").exists()
+    assert "skipped-dry-run" in Path("output").read_text("utf-8")
+    assert not re.search(r"^\s*::", ran.log, re.MULTILINE)
+    assert "Dry run: reports and step outputs are written; comment, annotations and summary are not." in ran.out
+    assert facts(ran.out)["comment"] == "always, on pull request #2"
+    assert "\nerror c.jsonl:1: SAFE Gate: t: fails agency language, " in ran.out
+    body = ran.out.partition(" bytes ---\n")[2].partition("--- end of the comment ---")[0]
+    assert body.startswith("### ❌ SAFE Gate failed · 1 of 1 rule broken")
+    assert f"https://github.com/octo/app/blob/{HEAD}/c.jsonl#L1" in body
+    assert TOKEN not in ran.log
+
+
+@pytest.mark.parametrize(
+    "arguments", [("--dry-run", "--nonsense"), ("--nonsense", "--dry-run"), ("--dry-run", "--profile", "x")]
+)
+def test_a_dry_run_that_cannot_start_publishes_nothing_either(
+    safe_gate: SafeGate, job: Callable[..., None], arguments: tuple[str, ...]
+) -> None:
+    job()
+    ran = safe_gate("run", *arguments)
+    assert ran.code == 3
+    assert "Dry run: " in ran.out
+    assert not Path("summary").exists()
+
+
+def test_a_dry_run_cannot_come_with_the_checkout(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"dry-run": true}', "utf-8")
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert "dry-run: cannot be set in the config file" in ran.err

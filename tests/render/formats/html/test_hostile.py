@@ -1,0 +1,178 @@
+"""Hostile text in the page, changed words, and ten thousand cases."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from unicodedata import category
+
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from safe_gate.core.model import Recorded, Untrusted
+from safe_gate.core.report import Report
+from safe_gate.core.shown import Side
+from safe_gate.evaluators.safe_v0.evidence import marks
+from safe_gate.render import formats
+from safe_gate.render.untrusted import embedded, html
+from safe_gate.render.view import ReportView
+from tests.support.browser import Browser
+from tests.support.cases import BAD, SILENT, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.formats import html as read_page
+from tests.support.hostile import ATTACKS, SHORT_ATTACKS
+from tests.support.html import PAGE, RUN, choose, shown
+
+SCRIPTS = (
+    "<script>window.hurt = 1</script>",
+    "</script><script>window.hurt = 1</script>",
+    "<!--<script>",
+    "<img src=x onerror='window.hurt = 1'>",
+    "<svg/onload=window.hurt=1>",
+    '"><iframe src="javascript:parent.hurt=1">',
+    "javascript:window.hurt=1",
+    "<style>*{display:none}</style>",
+    "<base href='https://h0s03.example/'><link rel=stylesheet href='//h0s03.example'>",
+    "<meta http-equiv=refresh content='0;url=https://h0s03.example'>",
+    "&lt;img src=x onerror=window.hurt=1&gt;",
+    "\u2028\u2029window.hurt = 1//",
+    "__proto__",
+)
+
+
+def test_hostile_text_never_runs(safe_gate: SafeGate, browser: Browser) -> None:
+    texts = [*SCRIPTS, *ATTACKS.values(), *(one for one in SHORT_ATTACKS if one.isprintable())]
+    ids = [f"{number} {text}"[:200] for number, text in enumerate(texts)]
+    write_cases(
+        Path("c.jsonl"),
+        *(
+            turn(
+                id_, user=f"I feel awful. {text}", assistant=f"You should {text} stop. {BAD} {text}", tags=[text[:200]]
+            )
+            for id_, text in zip(ids, texts, strict=True)
+        ),
+    )
+    write_batch(
+        Path("b <img src=x onerror=hurt=1>.json"),
+        *(
+            safe_case(f"s {id_}"[:200], archetype=text[:200], output=SILENT | {"summary": text})
+            for id_, text in zip(ids, texts, strict=True)
+        ),
+    )
+    ran = safe_gate(*RUN, "--synthesis-cases", "c.jsonl", "--safe-batch", "b*")
+    assert ran.code == 1, ran.log
+    page = read_page(PAGE.read_text("utf-8"))
+    assert len(page.cases) == 2 * len(texts)
+    browser.open(PAGE)
+    browser.run("document.querySelectorAll('#list details').forEach((one) => { one.open = true; })")
+    browser.run("new Promise((done) => setTimeout(done, 100))")
+    assert browser.run("document.querySelectorAll('#list .body').length") >= 50
+    choose(browser, text="window.hurt")
+    assert len(shown(browser)) > 10
+    assert browser.run("typeof window.hurt") == "undefined"
+    assert browser.requests() == [PAGE.absolute().as_uri()]
+    assert browser.complaints() == []
+    kinds = browser.run(
+        "[...new Set([...document.querySelectorAll('#list *')].map((one) => one.tagName.toLowerCase()))]"
+    )
+    assert {*kinds} <= {
+        "li",
+        "details",
+        "summary",
+        "span",
+        "div",
+        "section",
+        "p",
+        "b",
+        "i",
+        "q",
+        "ul",
+        "h3",
+        "code",
+        "mark",
+        "a",
+    }
+
+
+def test_what_does_not_show_is_escaped_as_everywhere_else(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
+    browser.open(PAGE)
+    hidden = [code for code in range(0x10000) if category(chr(code)) in ("Cc", "Cf", "Zl", "Zp")] + [0xE0001]
+    texts = [f"a{chr(code)}b" for code in hidden]
+    shown_ = browser.run(f"{json.dumps(texts)}.map((one) => make('p', {{}}, ...visible(one)).textContent)")
+    assert shown_ == [html(Untrusted(one)) for one in texts]
+
+
+def test_changed_words_are_all_that_differs(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
+    browser.open(PAGE)
+    words = ["", "a", "a b", "b a", "a b c", "c b a", "a  b", "\U0001f600 a b", "a \U0001f600 b", "a\nb c a b", "x y"]
+    pairs = [[old, now] for old in words for now in words]
+    found = browser.run(f"{json.dumps(pairs)}.map(([old, now]) => differences(old, now))")
+    for (old, now), (removed, added) in zip(pairs, found, strict=True):
+        kept = [_without(old, removed), _without(now, added)]
+        assert kept[0] == kept[1]
+        assert (old.split() == now.split()) == (removed == added == [])
+
+
+def _without(text: str, spans: list[list[int]]) -> list[str]:
+    for start, end in reversed(spans):
+        text = text[:start] + " " + text[end:]
+    return text.split()
+
+
+@given(st.recursive(st.text(), lambda inner: st.lists(inner) | st.dictionaries(st.text(), inner), max_leaves=5))
+def test_data_ends_no_element_and_stays_the_same(value: Any) -> None:
+    text = embedded(json.dumps(value))
+    assert not set("<>&") & set(text)
+    assert json.loads(text) == value
+
+
+@given(st.text())
+def test_no_text_is_markup(text: str) -> None:
+    assert not set("<>\"'") & set(html(Untrusted(text)))
+
+
+@given(st.text(), st.lists(st.text(min_size=1, max_size=3)))
+@example("\u0130, a dotted capital, is two characters in lower case", ["dotted"])
+def test_marks_stand_where_scoring_finds_the_needles(text: str, needles: list[str]) -> None:
+    found = [one for one in needles if one.lower() in text.lower()]
+    result = {"details": {"CR": {"found": []}, "AH": {"violations": found}, "AC": {"found": []}}}
+    for mark in marks(result, {"followup_questions": text}):
+        assert mark.text == text[mark.start : mark.end]
+        assert mark.side is Side.AGAINST
+        assert any(one.lower() in mark.text.lower() for one in found)
+    assert bool(found) == any(True for _ in marks(result, {"followup_questions": text}))
+
+
+def test_ten_thousand_cases_open_and_filter_at_once(safe_gate: SafeGate, browser: Browser) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{n}", assistant=BAD, tags=[f"tag {n}"]) for n in range(20)))
+    safe_gate(*RUN, "--synthesis-cases", "c.jsonl")
+    found = report()
+    results = found["synthesis"]["results"]
+    found["synthesis"]["results"] = [one | {"id": f"case {n}"} for n in range(500) for one in [*results]]
+    texts = [{"user": "I feel awful.", "assistant": f"{BAD} {n} " * 10} for n in range(10_000)]
+    draw = dict(formats.files(["html"]))["safe-gate.html"]
+    page = Path("large.html")
+    page.write_text(
+        "".join(draw(formats.Run(ReportView.of(Report.from_json(found)), recorded=Recorded({"synthesis": texts})))),
+        "utf-8",
+    )
+    browser.call("Performance.enable", timeDomain="threadTicks")  # processor time: the machine may be busy
+    browser.open(page)
+    assert browser.run("document.getElementById('shown').textContent") == "All 10,000 cases"
+    opening = busy(browser)
+    assert choose(browser, tag="tag 7")
+    browser.run("document.body.offsetHeight")
+    filtering = busy(browser) - opening
+    assert browser.run("document.getElementById('shown').textContent") == "500 of 10,000 cases"
+    assert (opening < 2, filtering < 0.1) == (True, True), (opening, filtering)
+
+
+def busy(browser: Browser) -> float:
+    """Return how many seconds of processor time the page has taken."""
+    found = browser.call("Performance.getMetrics")["metrics"]
+    taken: float = next(one["value"] for one in found if one["name"] == "TaskDuration")
+    return taken

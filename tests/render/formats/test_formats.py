@@ -1,0 +1,232 @@
+"""`reports`: which files a run writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from safe_gate.core.report import Report
+from safe_gate.render import formats
+from safe_gate.render.view import ReportView
+from safe_gate.settings.options import settings
+from tests.support.cases import REPOSITORY, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.formats import ALL, FILES, FORMATS, read
+from tests.support.github import outputs
+from tests.support.judged import clinical
+from tests.support.memory import on_linux, peak
+
+
+def written() -> set[str]:
+    return {path.name for path in Path("reports").iterdir()}
+
+
+def test_a_format_is_a_module_and_a_choice() -> None:
+    (setting,) = (one for one in settings() if one.name == "reports")
+    folder = Path(formats.__file__).parent
+    assert {path.stem for path in folder.glob("*.py")} == {*setting.choices, "__init__"}
+    schema = json.loads((REPOSITORY / "schemas/config.schema.json").read_text("utf-8"))
+    assert tuple(schema["$defs"]["reports"]["items"]["enum"]) == setting.choices
+    assert {name: tuple(file for file, _ in formats.files([name])) for name in setting.choices} == FILES
+
+
+@pytest.mark.parametrize(
+    ("flags", "names"),
+    [
+        ((), {"json", "markdown"}),
+        (("--reports", "junit"), {"junit"}),
+        (("--reports", "csv, badge ,csv"), {"csv", "badge"}),
+        (("--reports", "json", "jsonl"), {"json", "jsonl"}),
+    ],
+)
+def test_the_setting_replaces_the_list(safe_gate: SafeGate, flags: tuple[str, ...], names: set[str]) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *flags)
+    assert ran.code == 0
+    assert written() == {file for name in names for file in FILES[name]}
+    assert all(f"reports/{file}" in ran.out for file in written())
+
+
+@pytest.mark.parametrize("source", ["config", "variable", "input"])
+def test_each_source_sets_the_list(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, source: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    if source == "config":
+        Path("safe.config.json").write_text('{"reports": ["junit", "badge"]}', "utf-8")
+    else:
+        name = "INPUT_REPORTS" if source == "input" else "SAFE_GATE_REPORTS"
+        monkeypatch.setenv(name, "junit\nbadge" if source == "input" else "junit,badge")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    assert written() == {*FILES["junit"], *FILES["badge"]}
+
+
+@pytest.mark.parametrize("config", ["", '{"reports": ["pdf"]}', '{"reports": []}'])
+def test_a_format_that_is_not_there_is_refused(safe_gate: SafeGate, config: str) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    if config:
+        Path("safe.config.json").write_text(config, "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *([] if config else ["--reports", "json,pdf"]))
+    assert ran.code == 3
+    assert "reports" in ran.err
+    assert "json, markdown, html, junit, sarif, gitlab" in ran.err.replace('"', "")
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_the_formats_of_score_stay_a_setting_of_their_own(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    Path("safe.config.json").write_text('{"reportFormats": ["json", "markdown"], "reports": ["badge"]}', "utf-8")
+    assert safe_gate("score", "--batch", "b").code == 0
+    assert sorted(path.suffix for path in Path("reports").iterdir()) == [".json", ".md"]
+    assert safe_gate("run", "--safe-batch", "b").code == 0
+    assert {*FILES["badge"]} <= written()
+
+
+def test_step_outputs_name_the_files(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    monkeypatch.setenv("GITHUB_OUTPUT", "output")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--reports", "badge,json").code == 0
+    found = outputs(Path("output").read_text("utf-8"))
+    assert found["reports"].splitlines() == [f"reports/{name}" for name in (*FILES["badge"], *FILES["json"])]
+    assert (found["report-json"], found["report-markdown"]) == ("reports/safe-gate.json", "")
+
+
+def test_where_one_file_cannot_be_written_none_says_that_the_gate_passed(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL).code == 0
+    Path("reports/safe-gate.sarif").unlink()
+    Path("reports/safe-gate.sarif").mkdir()
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    assert ran.code == 3
+    assert "reports/safe-gate.sarif: cannot be written: Not a regular file" in ran.err
+    Path("reports/safe-gate.sarif").rmdir()
+    shutil.copy("reports/safe-gate.json", "report.json")
+    no_verdict = json.loads(Path("report.json").read_text("utf-8"))
+    Path("reports/safe-gate.sarif").write_text(
+        "".join(
+            dict(formats.files(["sarif"]))["safe-gate.sarif"](formats.Run(ReportView.of(Report.from_json(no_verdict))))
+        )
+    )
+    found = read()
+    assert no_verdict["verdict"] == "error"
+    assert found.junit.find(".//error") is not None
+    assert found.badge["message"] == "could not judge"
+    assert found.gitlab[0]["severity"] == "blocker"
+    assert found.csv == found.jsonl == []
+
+
+def test_no_file_is_replaced_before_all_are_written(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    seen: list[dict[str, str]] = []
+
+    def watched(_run: object) -> Iterator[str]:
+        yield "last"
+        found = {path.name: path.read_text("utf-8") for path in Path("reports").glob("safe-gate*")}
+        seen.append(found)
+
+    real = formats.files
+    monkeypatch.setattr(formats, "files", lambda names: [*real(names), ("safe-gate.last", watched)])
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    unfinished = seen[-1]
+    assert set(unfinished) == {"safe-gate.json", "safe-gate.md", "safe-gate.last"}
+    assert json.loads(unfinished["safe-gate.json"])["verdict"] == "error"
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "pass"
+    assert not [path for path in Path("reports").iterdir() if path.name.startswith(".")]
+
+
+def test_a_run_that_cannot_judge_leaves_no_old_pass(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL).code == 0
+    write_cases(Path("c.jsonl"), turn("a"), turn("a"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL).code == 3
+    found = read()
+    (error,) = found.junit.iter("error")
+    assert "appears at c.jsonl:1 too" in str(error.get("message"))
+    assert not found.run["invocations"][0]["executionSuccessful"]
+    (fault,) = found.run["invocations"][0]["toolConfigurationNotifications"]
+    assert fault["locations"][0]["physicalLocation"]["region"]["startLine"] == 2
+    assert found.badge == {
+        "schemaVersion": 1,
+        "label": "SAFE Gate",
+        "message": "could not judge",
+        "color": "lightgrey",
+        "isError": True,
+    }
+
+
+def test_wrong_settings_replace_the_reports_that_the_list_names(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("safe.config.json").write_text('{"reports": ["badge"]}', "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-pass-rate", "x").code == 3
+    assert json.loads(Path("reports/safe-gate.badge.json").read_text("utf-8"))["message"] == "could not judge"
+
+
+@pytest.mark.parametrize("name", [file for name in FILES if name not in ("json", "markdown") for file in FILES[name]])
+def test_the_reports_are_these(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "0")
+    assert safe_gate("run", *clinical(), "--min-pass-rate", "0.9", *ALL).code == 1
+    read()
+    expected = FORMATS / "expected" / name
+    found = (Path("reports") / name).read_bytes().decode("utf-8")
+    if name.endswith(".html"):  # its style and script are files of their own, and its digest is of all settings, too
+        varies = r"(<style>|<script>|digest <code[^>]*>).*?(?=</)|sha256-[^']*"
+        found = re.sub(varies, r"\1", found, flags=re.DOTALL)
+    if os.environ.get("TESTS_UPDATE"):
+        expected.write_bytes(found.encode())
+    assert found.encode() == expected.read_bytes()
+
+
+def test_without_texts_no_format_holds_a_word(safe_gate: SafeGate) -> None:
+    word = "kanariword"
+    reply = f"You should stop being so {word}. You'll definitely be fine, {word}, I promise."
+    write_cases(Path("c.jsonl"), turn("a", user=f"I feel awful, {word}.", assistant=reply))
+    expectations = safe_case("s")["expectations"] | {
+        "signal_generation": {"must_find_signals": [word]},
+        "event_summary": {"must_contain_phrases": [word]},
+    }
+    write_batch(Path("b.json"), safe_case("s", expectations=expectations, output=SILENT))
+    for text in ("full", "none"):
+        assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b", "--text", text, *ALL).code == 1
+        read()
+        texts = {path.name: path.read_text("utf-8") for path in Path("reports").iterdir()}
+        holding = {name for name, one in texts.items() if word in one}
+        badges = set(FILES["badge"])
+        assert holding == (set(texts) - badges if text == "full" else set())
+
+
+def test_a_glob_of_batches_passes_over_the_reports(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    for _ in range(2):
+        ran = safe_gate("run", "--safe-batch", "**/*.json", *ALL)
+        assert ran.code == 0, ran.log
+    assert "reports/safe-gate.gitlab.json" in ran.err
+    assert len(read().csv) == 1
+
+
+def test_a_glob_of_cases_passes_over_those_of_a_report(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    for command in (("run", *ALL), ("run", *ALL), ("eval",)):
+        ran = safe_gate(command[0], "--synthesis-cases", "**/*.jsonl", *command[1:])
+        assert ran.code == 0, ran.log
+        assert 'skipped 1 file of its own that synthesis-cases matches: "reports/safe-gate.cases.jsonl"' in ran.err
+    assert len(read().csv) == 1
+
+
+@on_linux
+@pytest.mark.usefixtures("safe_gate")
+def test_ten_times_the_cases_take_no_more_memory() -> None:
+    for count in (100, 1_000):
+        Path(f"{count}").mkdir()
+        for first in range(0, count, 100):
+            cases = (safe_case(f"case-{n}", output=SILENT) for n in range(first, first + 100))
+            write_batch(Path(f"{count}") / f"{first}.json", *cases)
+    (few, least), (many, most) = (
+        peak("run", "--reports", "junit,gitlab,csv,jsonl,html", "--safe-batch", f"{count}/*.json")
+        for count in (100, 1_000)
+    )
+    assert few == many == "1"
+    assert most < 1.2 * least

@@ -1,0 +1,166 @@
+"""Reports as SARIF: what it shows, and where."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.render.formats import sarif as sarif_format
+from tests.support.cases import BAD, SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.columns import cut
+from tests.support.formats import ALL, read
+from tests.support.judged import HALF, TWO_TERMS, properties
+
+
+def test_sarif_has_what_somebody_must_see_to(judged: Any) -> None:
+    results = {
+        (one["locations"][0]["logicalLocations"][0]["name"], one["ruleId"]): one for one in judged.run["results"]
+    }
+    cases = {case for case, _ in results}
+    assert cases >= {"reviewed", "fails", "waived", "bad", "known", "silent"}
+    assert not cases & {"good", "passes", "calm", "negative"}
+    assert results["known", "synthesis/topic_pivot"]["suppressions"][0]["justification"] == (
+        "Waived until 2999-12-31 by @ana: Known since March."
+    )
+    assert "suppressions" not in results["bad", "synthesis/topic_pivot"]
+    assert results["bad", "synthesis/agency_language"]["level"] == "error"
+    place = results["bad", "synthesis/agency_language"]["locations"][0]["physicalLocation"]
+    assert place["artifactLocation"] == {"uri": "c.jsonl", "uriBaseId": "%SRCROOT%"}
+    assert place["region"]["startLine"] == place["region"]["endLine"] == 2
+    for hit in results["bad", "synthesis/agency_language"]["properties"]["hits"]:
+        assert 0 <= hit["start"] < hit["end"] <= len(BAD)
+    assert all(
+        rule["help"]["text"] and rule["fullDescription"]["text"] for rule in judged.run["tool"]["driver"]["rules"]
+    )
+    said = judged.run["invocations"][0]["toolExecutionNotifications"]
+    assert any("(max-unexpected-failures)" in one["message"]["text"] for one in said)
+
+
+@pytest.mark.parametrize("flags", [(), ("--text", "none"), ("--jobs", "2")])
+def test_sarif_shows_the_deciding_words_in_the_line_as_it_is_written(
+    safe_gate: SafeGate, flags: tuple[str, ...]
+) -> None:
+    reply = r"\u201cOh\u201d \ud83d\ude00 😀\nYou \u006dust tell him."
+    cases = [turn(f"c{number}") for number in range(60)]  # more than a part has
+    write_cases(Path("c.jsonl"), *cases)
+    last = f'  {{"user": "😀", "id": "last", "assistant": "{reply}", "checks": ["agency_language"]}}\r\n'
+    with Path("c.jsonl").open("a", encoding="utf-8", newline="") as file:
+        file.write(last)
+    Path("c.jsonl").write_bytes(b"\xef\xbb\xbf" + Path("c.jsonl").read_bytes())
+    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL, *flags)
+    (result,) = (one for one in read().run["results"] if "last: " in one["message"]["text"])
+    region = result["locations"][0]["physicalLocation"]["region"]
+    assert (region["startLine"], region["endLine"]) == (61, 61)
+    assert cut(last, (region["startColumn"], region["endColumn"])) == r"You \u006dust"
+
+
+def test_sarif_shows_the_whole_reply_where_no_words_decide_and_of_a_batch_the_case(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("silent", assistant="It is raining.", checks=["agency_language"]))
+    write_batch(Path("b.json"), safe_case("first"), safe_case("second", output=SILENT))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b", *ALL)
+    regions = {
+        one["locations"][0]["logicalLocations"][0]["name"]: one["locations"][0]["physicalLocation"]["region"]
+        for one in read().run["results"]
+    }
+    line, reply = Path("c.jsonl").read_text("utf-8"), regions["silent"]
+    assert cut(line, (reply["startColumn"], reply["endColumn"])) == "It is raining."
+    batch, case = Path("b.json").read_text("utf-8").splitlines(), regions["second"]
+    from_there = "\n".join([batch[case["startLine"] - 1][case["startColumn"] - 1 :], *batch[case["startLine"] :]])
+    assert json.JSONDecoder().raw_decode(from_there)[0]["test_id"] == "second"
+
+
+def test_sarif_shows_the_deciding_words_of_each_message_of_a_conversation(safe_gate: SafeGate) -> None:
+    said = ["You must go.", [{"type": "text", "text": "Oh."}, {"type": "text", "text": "You need to stay."}]]
+    messages = [
+        message
+        for reply in said
+        for message in ({"role": "user", "content": "I am 😀."}, {"role": "assistant", "content": reply})
+    ]
+    case = {"id": "talk", "messages": messages, "turns": "all", "checks": ["agency_language"]}
+    write_cases(Path("c.jsonl"), case)
+    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    regions = [one["locations"][0]["physicalLocation"]["region"] for one in read().run["results"]]
+    line = Path("c.jsonl").read_text("utf-8")
+    found = [cut(line, (one["startColumn"], one["endColumn"])) for one in regions]
+    assert found == ["You must", "You need to"]
+
+
+def test_sarif_names_a_file_outside_the_repository_by_its_whole_address(
+    safe_gate: SafeGate, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = write_cases(tmp_path_factory.mktemp("elsewhere") / "a b.jsonl", turn("bad", assistant=BAD))
+    safe_gate("run", "--synthesis-cases", str(path), *ALL)
+    place = read().run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]
+    assert place == {"uri": path.as_uri()}
+
+
+def test_results_are_known_again_wherever_their_cases_stand(safe_gate: SafeGate) -> None:
+    def fingerprints() -> dict[str, str]:
+        results = read().run["results"]
+        return {one["message"]["text"]: one["partialFingerprints"]["primaryLocationLineHash"] for one in results}
+
+    cases = [turn(f"c{number}", assistant=BAD) for number in range(4)]
+    write_cases(Path("c.jsonl"), *cases)
+    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    first, issues = fingerprints(), {one["fingerprint"] for one in read().gitlab if one["severity"] != "blocker"}
+    write_cases(Path("c.jsonl"), turn("new"), *reversed(cases))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    assert fingerprints() == first
+    assert {one["fingerprint"] for one in read().gitlab if one["severity"] != "blocker"} == issues
+
+
+def test_a_baseline_gives_each_result_a_state(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("was bad", assistant=BAD), turn("gets bad"), turn("stays good"))
+    safe_gate("run", "--synthesis-cases", "c.jsonl", *ALL)
+    assert not any("baselineState" in one for one in read().run["results"])
+    Path("reports/safe-gate.json").rename("old.json")
+    added = turn("added", assistant=BAD)
+    write_cases(
+        Path("c.jsonl"), turn("was bad", assistant=BAD), turn("gets bad", assistant=BAD), turn("stays good"), added
+    )
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old.json", *ALL)
+    found = read()
+    states = {one["locations"][0]["logicalLocations"][0]["name"]: one["baselineState"] for one in found.run["results"]}
+    assert states == {"was bad": "unchanged", "gets bad": "new", "added": "new"}
+    assert {row["id"]: row["change"] for row in found.csv} == {
+        "was bad": "still failing",
+        "gets bad": "newly failing",
+        "stays good": "",
+        "added": "new case",
+    }
+    assert properties(found, "gets bad")["since-baseline"] == "newly failing"
+
+
+def test_places_are_paths_from_the_root_of_the_repository(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    subprocess.run(["git", "init", "-q"], check=True)
+    Path("evals/a b").mkdir(parents=True)
+    write_cases(Path("evals/a b/ç.jsonl"), turn("bad", assistant=BAD))
+    monkeypatch.chdir("evals")
+    safe_gate("run", "--synthesis-cases", "a b/*.jsonl", *ALL)
+    found = read()
+    assert (
+        found.run["results"][0]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"]
+        == "evals/a%20b/%C3%A7.jsonl"
+    )
+    assert found.gitlab[-1]["location"]["path"] == "evals/a b/ç.jsonl"
+
+
+def test_sarif_keeps_to_what_github_shows_and_says_what_is_left_out(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert sarif_format._MOST == 5_000
+    monkeypatch.setattr(sarif_format, "_MOST", 4)
+    batch = [safe_case(f"reviewed {number}", output=HALF, expectations=TWO_TERMS) for number in range(4)]
+    write_batch(Path("b.json"), *batch, safe_case("fails", output=SILENT))
+    for most_bytes, kept in ((sarif_format._MOST_BYTES, 4), (900, 1)):
+        monkeypatch.setattr(sarif_format, "_MOST_BYTES", most_bytes)
+        assert safe_gate("run", "--safe-batch", "b", *ALL).code == 1
+        run = read().run
+        assert len(run["results"]) == kept
+        assert run["results"][0]["locations"][0]["logicalLocations"][0]["name"] == "fails"  # what matters most
+        first, *_ = run["invocations"][0]["toolExecutionNotifications"]
+        assert first["message"]["text"].startswith(f"{6 - kept} more results left out")

@@ -1,0 +1,172 @@
+"""`safe-gate history`: pass rates, labels and agreement over runs, as a page, a picture and Markdown."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from xml.etree import ElementTree
+
+import pytest
+
+from safe_gate.commands.history import read
+from safe_gate.render.trends import changes
+from tests.support.browser import Browser, chromium
+from tests.support.cases import BAD, REPOSITORY, SILENT, Ran, SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.formats import html as read_page
+
+PAGE, PICTURE, TEXT = (Path(f"out/safe-gate.history.{suffix}") for suffix in ("html", "svg", "md"))
+EXPECTED = REPOSITORY / "tests/data/formats/expected/safe-gate.history.md"
+
+
+@pytest.fixture(scope="module")
+def browser() -> Iterator[Browser]:
+    with chromium() as found:
+        yield found
+
+
+@pytest.fixture
+def runs(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[[], Ran]:
+    """Make five runs, of which the third gets worse, the fourth has other rules and the last no verdict."""
+    cases = ("--synthesis-cases", "c.jsonl", "--safe-batch", "b")
+    expected = {"agency_language": True}
+
+    def run(day: int, *flags: str, is_worse: bool = False) -> None:
+        monkeypatch.setenv("SOURCE_DATE_EPOCH", str(86_400 * day))
+        replies = [turn("a", expected=expected), turn("b", assistant=BAD) if is_worse else turn("b")]
+        write_cases(Path("c.jsonl"), *replies)
+        write_batch(Path("b.json"), safe_case("s"), safe_case("t", output=SILENT) if is_worse else safe_case("t"))
+        safe_gate("run", *cases, *flags, "--report-dir", f"runs/{day}")
+
+    def made() -> Ran:
+        run(1)
+        run(2)
+        run(3, is_worse=True)
+        run(4, "--min-pass-rate", "0.9", "--profile", "spec", is_worse=True)
+        run(5, "--min-pass-rate", "0.9", "--profile", "spec", "--alpha", "nonsense")
+        return safe_gate("history", "runs/*/safe-gate.json", "--report-dir", "out")
+
+    return made
+
+
+def test_the_history_is_this(runs: Callable[[], Ran]) -> None:
+    ran = runs()
+    assert ran.code == 0, ran.log
+    if os.environ.get("TESTS_UPDATE"):
+        EXPECTED.write_text(TEXT.read_text("utf-8"), "utf-8")
+    assert TEXT.read_text("utf-8") == EXPECTED.read_text("utf-8")
+    assert "Written: out/safe-gate.history.html, out/safe-gate.history.svg, out/safe-gate.history.md" in ran.out
+    assert "50.0% (1 of 2)" in ran.out
+
+
+def test_rule_changes_are_marked_in_every_format(runs: Callable[[], Ran]) -> None:
+    runs()
+    moments, copies = read(["runs/*/safe-gate.json"])
+    assert [one.verdict for one in moments] == ["pass", "pass", "fail", "fail", "error"]
+    assert (changes(moments), copies) == ({3: ["min-pass-rate", "profile"]}, 0)
+    page = read_page(PAGE.read_text("utf-8"))
+    assert "Run 4, 1970-01-05 00:00: min-pass-rate, profile" in page.words
+    assert [line.split("|")[-2].strip() for line in TEXT.read_text("utf-8").splitlines()[-5:-1]][
+        -1
+    ] == "min-pass-rate, profile"
+    picture = ElementTree.parse(PICTURE).getroot()
+    space = "{http://www.w3.org/2000/svg}"
+    charts = picture.findall(f"{space}svg")
+    titles = [str(one.text) for one in picture.findall(f"{space}text")]
+    assert titles == [
+        *("SAFE v0: labelled Pass", "SAFE v0: passes by metric", "SAFE v0: labels", "Synthesis: as expected"),
+        *(
+            "Synthesis: passes where the check applies, negative examples too",
+            "Synthesis: agreement with human labels",
+            "Synthesis: labels",
+        ),
+    ]
+    assert len(charts) == len(titles)
+    for chart in charts:
+        (mark,) = (one for one in chart.iter(f"{space}line") if one.get("class") == "change")
+        ticks = [
+            float(str(one.get("x"))) for one in chart.iter(f"{space}text") if re.fullmatch(r"\d\d-\d\d", str(one.text))
+        ]
+        assert ticks[2] < float(str(mark.get("x1"))) < ticks[3]
+
+
+def test_a_line_stands_where_the_rate_is_and_has_a_gap_without_a_verdict(runs: Callable[[], Ran]) -> None:
+    runs()
+    picture = ElementTree.parse(PICTURE).getroot()
+    chart = picture.find("{http://www.w3.org/2000/svg}svg")
+    assert chart is not None
+    dots = [one for one in chart.iter("{http://www.w3.org/2000/svg}circle") if one.get("class") == "s0"]
+    assert [str(one[0].text) for one in dots] == ["all cases: 100.0%"] * 2 + ["all cases: 50.0%"] * 2
+    heights = [float(str(one.get("cy"))) for one in dots]
+    assert heights[0] == heights[1] < heights[2] == heights[3]
+
+
+def test_the_job_summary_has_the_history(runs: Callable[[], Ran], monkeypatch: pytest.MonkeyPatch) -> None:
+    runs()
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", str(Path("summary.md").absolute()))
+    assert runs().code == 0
+    assert TEXT.read_text("utf-8") in Path("summary.md").read_text("utf-8")
+
+
+def test_a_copy_counts_once(runs: Callable[[], Ran], safe_gate: SafeGate) -> None:
+    runs()
+    Path("copy.json").write_bytes(Path("runs/1/safe-gate.json").read_bytes())
+    ran = safe_gate("history", "runs/*/safe-gate.json", "copy.json", "--report-dir", "out")
+    assert "1 copy of the same report left out." in ran.out
+    assert "5 runs, 1970-01-02 to 1970-01-06" in TEXT.read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("patterns", "words"),
+    [
+        (["nothing.json"], "nothing.json: matches no file"),
+        (
+            ["runs/1/safe-gate.json", "c.jsonl"],
+            "c.jsonl: is a file of Synthesis cases, not a report of safe-gate run; name a safe-gate.json\n",
+        ),
+        (["changed.json"], "its digests do not match its contents"),
+    ],
+)
+def test_what_is_no_report_is_refused_and_nothing_is_written(
+    runs: Callable[[], Ran], safe_gate: SafeGate, patterns: list[str], words: str
+) -> None:
+    runs()
+    for path in (PAGE, PICTURE, TEXT):
+        path.unlink()
+    changed = Path("runs/1/safe-gate.json").read_text("utf-8").replace('"label": "Pass"', '"label": "Fail"')
+    Path("changed.json").write_text(changed, "utf-8")
+    ran = safe_gate("history", *patterns, "--report-dir", "out")
+    assert ran.code == 3
+    assert words in ran.err
+    assert not [*Path("out").iterdir()]
+
+
+def test_hostile_names_stay_text(safe_gate: SafeGate, browser: Browser) -> None:
+    attack = "<img src=x onerror=window.hurt=1>"
+    write_cases(Path("c.jsonl"), turn(attack, tags=[attack]))
+    folder = f"runs {attack}"
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", folder).code == 0
+    found = json.loads((Path(folder) / "safe-gate.json").read_text("utf-8"))
+    assert found["verdict"] == "pass"
+    assert safe_gate("history", f"{folder}/safe-gate.json", "--report-dir", "out").code == 0
+    read_page(PAGE.read_text("utf-8"))
+    assert "<img" not in TEXT.read_text("utf-8") + PICTURE.read_text("utf-8")
+    browser.open(PAGE)
+    assert browser.requests() == [PAGE.absolute().as_uri()]
+    assert browser.complaints() == []
+    assert browser.run("typeof window.hurt") == "undefined"
+
+
+@pytest.mark.parametrize(("width", "dark"), [(1280, False), (390, True)])
+def test_everybody_can_use_the_page(runs: Callable[[], Ran], browser: Browser, width: int, *, dark: bool) -> None:
+    runs()
+    browser.open(PAGE, width=width, dark=dark)
+    assert browser.complaints() == []
+    assert browser.run("document.documentElement.scrollWidth") == width
+    if not (script := os.environ.get("TESTS_AXE")):
+        pytest.skip("TESTS_AXE names no axe.min.js (npm: axe-core)")
+    browser.call("Runtime.evaluate", expression=Path(script).read_text("utf-8"))
+    found = browser.run("axe.run().then((result) => JSON.stringify(result.violations))")
+    assert {one["id"]: [node["html"] for node in one["nodes"]] for one in json.loads(found)} == {}

@@ -1,0 +1,201 @@
+"""The doors recorded text passes: terminal and log, Markdown, JSON, workflow commands."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+import shutil
+import subprocess
+from collections.abc import Callable
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import example, given, settings
+from hypothesis import strategies as st
+
+from safe_gate.core.model import Place, Problem, RuleOutcome, Untrusted, Verdict
+from safe_gate.core.report import Provenance, Report, Tool
+from safe_gate.github.commands import MOST, Annotation, annotated
+from safe_gate.render.console import problem
+from safe_gate.render.jsonreport import to_json
+from safe_gate.render.untrusted import LONGEST, markdown, plain, quoted, visible
+from safe_gate.render.view import ReportView
+from tests.support.hostile import Page
+from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
+
+# Invisible, or as wide as nothing, though Unicode counts them as letters and marks.
+BLANKS = "\u034f\u115f\u1160\u17b4\u3164\uffa0"
+modest = settings(max_examples=200)
+
+
+@given(any_text)
+@modest
+def test_no_character_that_acts_or_hides_reaches_a_reader(text: str) -> None:
+    for shown in (plain(Untrusted(text)), markdown(Untrusted(text)), visible(text, LONGEST)):
+        assert not any(map(hides, shown))
+
+
+@pytest.mark.parametrize("blank", BLANKS, ids=ascii)
+def test_a_letter_without_ink_is_shown_as_an_escape(blank: str) -> None:
+    escape = f"\\u{ord(blank):04x}"
+    assert visible(f"a{blank}b", LONGEST) == f"a{escape}b"
+
+
+@given(any_text)
+@modest
+def test_a_log_line_never_begins_or_holds_a_workflow_command(text: str) -> None:
+    shown = plain(Untrusted(text))
+    assert "##[" not in shown
+    assert not re.match(r"\s*::", shown)
+
+
+@given(any_text.filter(lambda text: text.isprintable() and set(BLANKS).isdisjoint(text)), st.integers(1, 40))
+@modest
+def test_text_is_cut_by_characters_with_an_ellipsis(text: str, longest: int) -> None:
+    assert visible(text, longest) == (text if len(text) <= longest else text[:longest] + "…")
+
+
+@given(any_text)
+@example("a | b ``` @org #1 <!-- --> https://example.com www.example.com")
+@modest
+def test_markdown_shows_recorded_text_as_code_of_letters_and_entities(text: str) -> None:
+    shown = markdown(Untrusted(text))
+    code = re.fullmatch(r"<code>(.+)</code>", shown)
+    assert code is not None
+    without_entities = re.sub(r"(<wbr>(?=&#(46|58|64);))?&#\d+;", "", code[1])
+    assert not re.search(r"[|<>@#`&*_\[\]()!\\~:./=+$\"\n]", without_entities)
+    assert html.unescape(code[1].replace("<wbr>", "")) == (visible(text, LONGEST) or " ")
+
+
+ADDRESSES = (
+    *("pat@evil.example", "a.b+c_d-e@evil.example", "mailto:pat@evil.example", "xmpp:pat@evil.example/x"),
+    *("https://evil.example/a?b=c#d", "http://evil.example", "ftp://evil.example", "HTTPS://EVIL.EXAMPLE", "https://x"),
+    *(
+        "www.evil.example",
+        "WWW.evil.example",
+        "www.x",
+        "www. x",
+        "evil.example",
+        "(www.evil.example)",
+        "_www.evil.example",
+    ),
+)
+
+
+@pytest.fixture(params=["markdown-it", "cmark-gfm"])
+def links(request: pytest.FixtureRequest) -> Callable[[str], int]:
+    """Return a function that counts a Markdown text's links, as GitHub's own renderer or one as eager makes them."""
+    if request.param == "markdown-it":
+        return lambda text: sum(element.tag == "a" for element in Page(text).elements)
+    program = shutil.which("cmark-gfm")
+    if program is None:
+        pytest.skip("cmark-gfm is not installed")
+    command = [program, "--unsafe", "-e", "table", "-e", "autolink", "-e", "strikethrough"]
+    return lambda text: subprocess.run(command, input=text, check=True, capture_output=True, text=True).stdout.count(
+        "<a "
+    )
+
+
+def test_an_address_is_no_link(links: Callable[[str], int]) -> None:
+    in_code = [f"<code>{address.replace('@', '&#64;')}</code>" for address in ADDRESSES]
+    assert links("\n\n".join(in_code)) > 3, "or what follows shows nothing"
+    shown = [markdown(Untrusted(f"{address}, {address}.")) for address in ADDRESSES]
+    table = [f"| {cell} |" for cell in ("a", ":--", *shown)]
+    assert links("\n\n".join(shown)) == links("\n".join(table)) == 0
+
+
+def test_our_own_words_pass_unchanged() -> None:
+    assert (plain("a | `b`"), markdown("a | `b`")) == ("a | `b`", "a | `b`")
+    assert quoted(["missing ", Untrusted("fever\n"), ", and 1 more"]) == 'missing "fever\\n", and 1 more'
+
+
+@pytest.mark.parametrize("show", [str, format, lambda untrusted: f"{untrusted}", lambda untrusted: f"{untrusted:>9}"])
+def test_untrusted_text_cannot_become_part_of_a_string_unescaped(show: Any) -> None:
+    with pytest.raises(TypeError, match="door"):
+        show(Untrusted("x"))
+
+
+json_values = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats(allow_nan=False, allow_infinity=False) | any_text,
+    lambda inner: st.lists(inner, max_size=4) | st.dictionaries(any_text, inner, max_size=4),
+    max_leaves=8,
+)
+
+
+@given(st.dictionaries(any_text, json_values, max_size=4))
+@example({"##[": "###[[ \\##[ \x7f \ud83d \\"})
+@settings(modest, max_examples=60)
+def test_a_json_report_reads_back_equal_and_holds_nothing_that_acts(report: dict[str, Any]) -> None:
+    text = to_json(report)
+    assert json.loads(text) == report
+    assert text.endswith("\n")
+    assert text.isascii()
+    assert "##[" not in text
+    assert all(char == "\n" or char.isprintable() for char in text)
+
+
+@pytest.mark.parametrize("number", [float("nan"), float("inf"), float("-inf")])
+def test_a_json_report_refuses_numbers_json_does_not_have(number: float) -> None:
+    with pytest.raises(ValueError, match="JSON"):
+        to_json({"value": number})
+
+
+@given(any_text, any_text, any_text, st.integers(0, 9))
+@example("%0A %250A :: \r\n ::error::", "a,b:c=d::e", "x.jsonl", 1)
+@modest
+def test_an_annotation_is_one_line_that_the_runner_reads_back(message: str, title: str, file: str, number: int) -> None:
+    line = Annotation("warning", message, title, file, number).command()
+    level, properties, data = as_the_runner_reads(line)
+    given_ = {"title": title, "file": file, "line": str(number or "")}
+    assert (level, data) == ("warning", message)
+    assert properties == {key: value for key, value in given_.items() if value}
+
+
+@pytest.mark.parametrize("sign", ["%", "\n", "é", "…", "😀"])
+def test_an_annotation_stays_at_the_runners_limit(sign: str) -> None:
+    most = 4_096 // len(sign.encode())
+    exact = sign * most
+    assert as_the_runner_reads(Annotation("error", exact).command())[2] == exact
+    data = as_the_runner_reads(Annotation("error", exact + sign).command())[2]
+    assert data == sign * ((4_096 - 3) // len(sign.encode())) + "…"
+    assert utf16_units(data) <= 4_096
+
+
+NOTHING = Report(
+    tool=Tool("safe-gate", "1"),
+    generated_at="2026-01-01T00:00:00Z",
+    verdict=Verdict.ERROR,
+    rules=(),
+    parts={"safe_v0": None, "synthesis": None},
+    provenance=Provenance("", (), "", {}),
+)
+
+
+@given(any_text, any_text, any_text, any_text)
+@modest
+def test_an_input_problem_is_annotated_without_characters_that_act(path: str, id_: str, field: str, words: str) -> None:
+    one = Problem(Place(path, 3), words, id_, field)
+    assert not any(map(hides, problem(one)))
+    line = annotated(ReportView(NOTHING, [one]))[0].command()
+    assert "##[" not in line
+    assert not any(map(hides, line))
+    assert as_the_runner_reads(line)[2] == problem(one)
+
+
+def test_more_problems_than_the_runner_shows_end_in_a_count() -> None:
+    problems = [Problem(Place("a.jsonl", number), "is wrong") for number in range(1, MOST + 3)]
+    lines = [one.command() for one in annotated(ReportView(NOTHING, problems[::-1]))]
+    assert len(lines) == MOST
+    assert [as_the_runner_reads(line)[1].get("line") for line in lines] == [*map(str, range(1, MOST)), None]
+    assert as_the_runner_reads(lines[-1])[2] == "3 more problems: see the log and the report"
+
+
+def test_only_broken_rules_are_annotated() -> None:
+    rules = (
+        RuleOutcome("min-pass-rate", "safe_v0", 0.4, 0.8, passed=False, message="40.0% is below 80.0%"),
+        RuleOutcome("max-fail-labels", "safe_v0", 0, 0, passed=True, message="0 cases"),
+    )
+    (line,) = [one.command() for one in annotated(ReportView(replace(NOTHING, rules=rules)))]
+    assert as_the_runner_reads(line) == ("error", {"title": "SAFE Gate: min-pass-rate"}, "40.0% is below 80.0%")

@@ -1,0 +1,310 @@
+"""Recorded text, ids, needles and file names that attack every surface; the manifest says what may not happen.
+
+A probe of `data/hostile/manifest.jsonl` is a pattern (markdown, log, github_output, json) or selectors over
+the Markdown rendered as CommonMark with tables, bare links and raw HTML.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
+from typing import Any
+from urllib.parse import unquote
+
+import pytest
+
+from tests.support.cases import SILENT, Ran, safe_case, turn, write_batch, write_cases
+from tests.support.hostile import (
+    ATTACKS,
+    BLOB,
+    COMMIT,
+    HOSTILE,
+    MANIFEST,
+    PROBES,
+    SHORT_ATTACKS,
+    Surfaces,
+    broken,
+    commands_in,
+    page,
+)
+
+SURFACES = ("markdown", "rendered", "log", "github_output", "json", "csv")
+LOG_PROBES = [probe for probe in PROBES if probe["surface"] == "log"]
+
+
+def test_every_probe_of_the_manifest_names_a_surface_there_is() -> None:
+    assert {probe["surface"] for probe in PROBES} == {*SURFACES}
+
+
+# What the renderer here never makes: it drops script links, and issue links are GitHub's own work.
+UNSEEN = ("a[href^=javascript]", "a.issue-link")
+SEEN = [probe for probe in PROBES if not probe.get("none_of", "").startswith(UNSEEN)]
+
+
+@pytest.mark.parametrize("probe", SEEN, ids=lambda probe: f"{probe['token']}-{probe['surface']}")
+def test_a_probe_finds_its_attack_where_the_text_is_shown_raw(probe: Mapping[str, Any]) -> None:
+    attack = ATTACKS[probe["token"]]
+    raw = {surface: [f"{attack}\n" * 2] for surface in SURFACES} | {"csv": [",".join(attack.split())]}  # a cell each
+    assert list(broken([probe], raw))
+
+
+MODES: Sequence[Sequence[str]] = ((), ("--text", "none"), ("--dry-run",))
+
+
+@pytest.mark.parametrize("mode", MODES, ids=" ".join)
+def test_hostile_turns_break_no_surface(surfaces: Surfaces, mode: Sequence[str]) -> None:
+    code, shown = surfaces("--cases", HOSTILE, *mode)
+    assert code == 1
+    assert list(broken(PROBES, shown)) == []
+    report = json.loads(shown["json"][0])
+    assert [result["id"] for result in report["synthesis"]["results"]] == [entry["id"] for entry in MANIFEST]
+    assert report["synthesis"]["summary"]["unexpected_failures"] == len(MANIFEST)
+    if "none" in mode:  # tags are names and stay in the JSON report
+        assert not re.search("h0s[01][0-9]", "".join(shown["markdown"] + shown["log"]))
+
+
+def hostile_ids(folder: Path) -> tuple[str | Path, ...]:
+    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
+    cases = [turn(text, assistant="You should know.", tags=[text], notes=text) for text in texts]
+    return "--cases", write_cases(folder / "cases.jsonl", *cases)
+
+
+def hostile_negative_examples(folder: Path) -> tuple[str | Path, ...]:
+    texts = [attack[:200] for attack in ATTACKS.values()]
+    cases = [turn(text, tags=[f"{text}-pivot-fail", f"{text}-fail"]) for text in texts]  # the second excuses nothing
+    limits = "--max-unexpected-passes", "0", "--profile", "weighted"
+    return "--cases", write_cases(folder / "cases.jsonl", *cases), *limits
+
+
+def clinical(text: str, number: int) -> dict[str, Any]:
+    """Return a SAFE v0 case that fails with a hostile text wherever one may stand."""
+    expectations = {
+        "signal_generation": {"must_find_signals": [text, f"{number}"]},
+        "event_summary": {"must_contain_phrases": [text, f"{number}"]},
+        "followup_questions": {"forbidden_terms": [text]},
+    }
+    output = SILENT | {"followup_questions": [text]}
+    names = {"concern_id": text[:200], "archetype": text[:200], "expectations": expectations, "output": output}
+    return safe_case(f"{text[:190]} {number}", **names)
+
+
+def hostile_batch(folder: Path) -> tuple[str | Path, ...]:
+    texts = (*(attack[:5_000] for attack in ATTACKS.values()), *SHORT_ATTACKS)
+    return "--batch", write_batch(folder / "batch.json", *(clinical(text, i) for i, text in enumerate(texts)))
+
+
+def hostile_problems(folder: Path) -> tuple[str | Path, ...]:
+    texts = [attack[:200] for attack in (*ATTACKS.values(), *SHORT_ATTACKS)]
+    cases = [turn(text, checks=[text], expected={text: True}, **{text: text}) for text in texts]
+    batch = [safe_case(text, archetype=[text], **{text: text}) for text in texts]
+    return (
+        *("--cases", write_cases(folder / "cases.jsonl", *cases)),
+        *("--batch", write_batch(folder / "batch.json", *batch)),
+    )
+
+
+def hostile_groups(folder: Path, *, optional: bool = True) -> tuple[str | Path, ...]:
+    """Return a run with rules on groups of hostile names: broken ones, ones of too few cases, ones of none."""
+    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
+    turns = [
+        turn(f"{i} {n}", assistant="You should know.", tags=[t]) for i, t in enumerate(texts) for n in range(1 + i % 2)
+    ]
+    batch = [clinical(t, i) | {"archetype": t} for i, t in enumerate(texts * 2)]
+    names = [*texts, *(f"none {text}" for text in texts)]
+    of_archetypes = {"min-pass-rate": 1, "thresholds": {"CR": {"pass": 0.9}}, "optional": optional}
+    of_tags = {"min-pass-rate": 1, "max-unexpected-failures": 0, "min-label-accuracy": 1, "optional": optional}
+    limits = {
+        "min-group": 2,
+        "archetypes": dict.fromkeys(names, of_archetypes),
+        "tags": dict.fromkeys(names, of_tags),
+    }
+    (folder / "groups.json").write_text(json.dumps(limits), "utf-8")
+    cases = "--cases", write_cases(folder / "cases.jsonl", *turns), "--batch", write_batch(folder / "b.json", *batch)
+    return *cases, "--config", folder / "groups.json"
+
+
+def unknown_groups(folder: Path) -> tuple[str | Path, ...]:
+    """Return a run whose config names groups of hostile names that no case has."""
+    return hostile_groups(folder, optional=False)
+
+
+def hostile_waivers(folder: Path) -> tuple[str | Path, ...]:
+    """Return a run whose waivers are hostile in every field: in force, expired and unused ones."""
+    texts = [*(attack[:200] for attack in ATTACKS.values()), *SHORT_ATTACKS]
+    turns = [turn(text, assistant="You should know.") for text in texts]
+    kinds = (
+        ("agency_language", "2999-12-31"),
+        ("topic_pivot", "2001-01-01"),
+        ("unverifiable_reassurance", "2999-12-31"),
+    )
+    waivers = [
+        {"id": text, "check": check, "reason": text, "owner": text, "expires": expires}
+        for text in texts
+        for check, expires in kinds
+    ]
+    (folder / "waivers.json").write_text(json.dumps({"waivers": waivers}), "utf-8")
+    return "--cases", write_cases(folder / "cases.jsonl", *turns), "--waivers", folder / "waivers.json"
+
+
+SOURCES = (
+    hostile_ids,
+    hostile_negative_examples,
+    hostile_batch,
+    hostile_groups,
+    unknown_groups,
+    hostile_waivers,
+    hostile_problems,
+)
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("mode", MODES, ids=" ".join)
+@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.__name__)
+def test_hostile_names_and_needles_break_no_surface(
+    source: Callable[[Path], tuple[str | Path, ...]],
+    mode: Sequence[str],
+    surfaces: Surfaces,
+    tmp_path: Path,
+) -> None:
+    code, shown = surfaces(*source(tmp_path), *mode)
+    assert code == (3 if source in (hostile_problems, unknown_groups) else 1)
+    assert list(broken(PROBES, shown)) == []
+    # They are shown all right, and as code: nothing recorded stands in the text around it.
+    for text in shown["markdown"]:
+        assert not re.search("h0s[01][0-9]", page(text).outside_code)
+        assert "<!--" not in text
+    for text in (shown["markdown"][0], shown["markdown"][-1]):
+        assert any("h0s05" in element.text for element in page(text).elements if element.tag == "code")
+
+
+def file_names() -> list[str]:
+    """Return the attacks as names of files: no slash and no NUL, below 255 bytes."""
+    texts = (attack.replace("/", "\u2215").replace("\0", "") for attack in (*ATTACKS.values(), *SHORT_ATTACKS))
+    return [
+        os.fsdecode(text.encode("utf-8", "surrogateescape")[:200].decode("utf-8", "ignore").encode()) for text in texts
+    ]
+
+
+@pytest.mark.untraced
+def test_hostile_file_names_break_no_surface(surfaces: Surfaces, tmp_path: Path) -> None:
+    folder = tmp_path / "names"
+    folder.mkdir()
+    for number, name in enumerate(file_names()):
+        write_cases(folder / f"{name}.jsonl", turn(f"case {number}", assistant="You should know."))
+        write_batch(folder / f"{name}.json", safe_case(f"batch {number}", output=SILENT))
+    code, shown = surfaces("--cases", "names/*.jsonl", "--batch", "names/*.json")
+    assert code == 1
+    to_itself = [probe for probe in PROBES if str(probe.get("none_of")).startswith("a[href*=")]  # cases link to files
+    assert list(broken([probe for probe in PROBES if probe not in to_itself], shown)) == []
+    files = {f"names/{name}{suffix}" for name in file_names() for suffix in (".jsonl", ".json")}
+    for text in (shown["markdown"][1], shown["markdown"][-1]):
+        links = [element.attributes["href"] for element in page(text).elements if element.tag == "a"]
+        assert {unquote(link, errors="surrogateescape") for link in links} <= {
+            COMMIT,
+            *(f"{BLOB}{file}#L1" for file in files),
+        }
+        assert len(links) >= 20
+    report = json.loads(shown["json"][0])
+    assert {file["path"] for file in report["provenance"]["inputs"]} == files
+
+
+def test_hostile_names_of_broken_files_break_no_surface(surfaces: Surfaces, tmp_path: Path) -> None:
+    folder = tmp_path / "names"
+    folder.mkdir()
+    for name in file_names():
+        (folder / f"{name}.jsonl").write_text("{", "utf-8")
+    code, shown = surfaces("--cases", "names/*.jsonl")
+    assert code == 3
+    problems = json.loads(shown["json"][0])["problems"]
+    assert sorted(problem["path"] for problem in problems) == sorted(f"names/{name}.jsonl" for name in file_names())
+    assert list(broken(PROBES, shown)) == []
+
+
+def test_hostile_paths_of_no_file_are_one_harmless_line_each(safe_gate: Callable[..., Ran]) -> None:
+    ran = safe_gate("validate", "--", *file_names())
+    assert ran.code == 3
+    lines = [line for line in ran.err.split("\n") if "cannot be read" in line]
+    assert len(lines) == len(file_names())
+    assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
+
+
+@pytest.mark.parametrize(
+    "name", ["\n::error::h0s05", "##[error]h0s05", "\x1b[2J\u202e*", "<!-- h0s07 -->|`"], ids=ascii
+)
+def test_a_hostile_pattern_that_matches_nothing_breaks_no_surface(name: str, surfaces: Surfaces) -> None:
+    code, shown = surfaces(f"--cases={name}")
+    assert code == 3
+    assert "matches no file" in shown["log"][0]
+    assert list(broken(PROBES, shown)) == []
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "--batch", "batch.json", "--format", "all", "--verbose", "--report-dir", "out"),
+        ("score", "--batch", "batch.json", "--format", "markdown", "--output", "out/report.md"),
+        ("eval", "--cases", "cases.jsonl", "--verbose", "--out", "out/report.json"),
+        ("validate", "broken.jsonl", "broken.json"),
+        ("run", "--cases", "cases.jsonl", "--config", "config.json"),
+    ],
+    ids=lambda command: " ".join(command[:4]),
+)
+def test_hostile_names_and_needles_break_no_other_command(
+    command: Sequence[str], safe_gate: Callable[..., Ran], tmp_path: Path
+) -> None:
+    hostile_ids(tmp_path)
+    hostile_batch(tmp_path)
+    broken_folder = tmp_path / "broken"
+    broken_folder.mkdir()
+    hostile_problems(broken_folder)
+    for file, suffix in (("cases.jsonl", "jsonl"), ("batch.json", "json")):
+        (broken_folder / file).rename(tmp_path / f"broken.{suffix}")
+    Path("config.json").write_text(json.dumps({attack[:100]: attack[:100] for attack in SHORT_ATTACKS}), "utf-8")
+    ran = safe_gate(*command)
+    assert ran.code == {"score": 1, "eval": 2, "validate": 3, "run": 3}[command[0]]
+    written = {path: path.read_bytes().decode("utf-8") for path in Path("out").rglob("*.*")}
+    found = {
+        "markdown": [text for path, text in written.items() if path.suffix == ".md"],
+        "json": [text for path, text in written.items() if path.suffix == ".json"],
+        "log": [ran.log],
+        "github_output": [],
+    }
+    assert "h0s05" in ran.log + "".join(written.values())
+    assert bool(written) is (command[0] in ("score", "eval"))
+    assert all(re.fullmatch(r"[\w.,-]+", path.name, re.ASCII) for path in written)
+    assert list(broken(PROBES, found)) == []
+
+
+@pytest.mark.untraced
+@pytest.mark.parametrize("attack", [*ATTACKS.values(), *SHORT_ATTACKS], ids=lambda attack: ascii(attack)[:30])
+def test_hostile_settings_and_variables_break_no_doctor(
+    attack: str, safe_gate: Callable[..., Ran], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    text = attack.replace("\0", "")[:5_000]
+    sides = {"head": {"sha": attack, "repo": {"full_name": attack}}, "base": {"sha": attack}}
+    event = {"pull_request": {"number": 2, **sides}}
+    (tmp_path / "event.json").write_text(json.dumps(event), "utf-8")
+    for name in ("REPOSITORY", "SERVER_URL", "API_URL", "ACTOR", "WORKSPACE", "STEP_SUMMARY", "OUTPUT", "TOKEN"):
+        monkeypatch.setenv(f"GITHUB_{name}", text)
+    for name, value in {"ACTIONS": "true", "EVENT_NAME": "pull_request", "EVENT_PATH": "event.json"}.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    monkeypatch.setenv("SAFE_GATE_SYNTHESIS_CASES", text)
+    flags = ("--report-dir", "--safe-concern", "--rules-off", "--safe-test-dir", "--sink-file")
+    ran = safe_gate("doctor", *(f"{flag}={text}" for flag in flags))
+    assert ran.code == 3  # the pattern matches no file
+    assert commands_in(ran.log) == []
+    assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []
+    names = re.findall(r"^  (\w[\w ]*?) {2,}", ran.out, re.MULTILINE)
+    assert names == [
+        *("event", "repository", "pull request", "commit", "base commit", "working folder", "API", "token"),
+        *("comment", "annotations", "job summary", "step outputs", "reports", "events", "recorded text"),
+    ]
+    monkeypatch.setenv("GITHUB_EVENT_NAME", text)
+    for problem in (("--config", text), ("--min-pass-rate", text), (f"--{text}",), (f"--comment={text}",)):
+        ran = safe_gate("doctor", *problem)
+        assert commands_in(ran.log) == []
+        assert list(broken(LOG_PROBES, {"markdown": [], "log": [ran.log]})) == []

@@ -1,0 +1,182 @@
+"""Whatever is recorded, a report has the shape it has for harmless text: rows, elements, lines, commands."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import example, given
+from hypothesis import strategies as st
+
+from safe_gate.core.model import Place, Problem
+from safe_gate.core.report import Report
+from safe_gate.evaluators import sections, without_texts
+from safe_gate.github.commands import annotated
+from safe_gate.render import console
+from safe_gate.render.jsonreport import to_json
+from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs
+from safe_gate.render.view import ReportView
+from tests.support.cases import Ran, safe_case, turn, write_batch, write_cases
+from tests.support.examples import examples
+from tests.support.hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
+from tests.support.texts import any_text, as_the_runner_reads, hides, utf16_units
+
+MARK = "kanari"  # in every recorded text; what a text is replaced by takes its whole place
+WORDS = MARK  # a harmless text
+hostile_text = st.one_of(any_text, st.sampled_from([*ATTACKS.values(), *SHORT_ATTACKS]))
+modest = examples(few=6, many=30)
+pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
+
+
+@pytest.fixture
+def recorded(safe_gate: Callable[..., Ran]) -> Callable[[str], Report]:
+    """Return a function from a text to the report of a failed run in which it stands wherever recorded text may."""
+    expectations = {
+        "signal_generation": {"must_find_signals": [MARK, f"{MARK} 2"]},
+        "event_summary": {"must_contain_phrases": [MARK]},
+        "followup_questions": {"forbidden_terms": [f"a {MARK}", f"b {MARK}"]},
+    }
+    names = {"concern_id": MARK, "archetype": MARK, "expectations": expectations}
+    good = {"signals": [MARK, f"{MARK} 2"], "summary": MARK, "followup_questions": []}
+    write_batch(Path(f"{MARK}.json"), *(safe_case(f"{MARK} {i}", **names, output=good) for i in range(4)))
+    write_cases(Path(f"{MARK}.jsonl"), *(turn(f"{MARK} {i}", tags=[MARK]) for i in range(5)))
+    safe_gate("run", "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl")
+    Path("reports/safe-gate.json").rename(f"{MARK}.old.json")
+    bad = {"signals": [], "summary": "", "followup_questions": [f"a {MARK}"]}
+    write_batch(Path(f"{MARK}.json"), *(safe_case(f"{MARK} {i}", **names, output=bad) for i in range(3)))
+    reply = f"You should stop {MARK} so sad. I know exactly how you feel, {MARK}. You'll definitely be fine {MARK}."
+    turns = [turn(f"{MARK} {i}", assistant=reply, tags=[f"{MARK} {i}"], expected={"topic_pivot": True}) for i in (1, 2)]
+    write_cases(Path(f"{MARK}.jsonl"), *turns)
+    limits = {"tags": {f"{MARK} 1": {"max-unexpected-failures": 0}}, "archetypes": {MARK: {"min-pass-rate": 1}}}
+    Path("groups.json").write_text(json.dumps(limits | {"min-group": 1}), "utf-8")
+    fields = {"reason": MARK, "owner": MARK, "expires": "2999-12-31"}
+    fates = [{"id": f"{MARK} {i}", "check": "topic_pivot"} for i in (1, 3)] + [{"id": f"{MARK} 4", "metric": "CR"}]
+    Path("waivers.json").write_text(json.dumps({"waivers": [one | fields for one in fates]}), "utf-8")
+    inputs = "--batch", f"{MARK}.json", "--cases", f"{MARK}.jsonl", "--waivers", "waivers.json"
+    against = "--baseline", f"{MARK}.old.json", "--protect", MARK
+    assert safe_gate("run", *inputs, "--config", "groups.json", *against).code == 1
+    template = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+
+    def run(text: str) -> Report:
+        def put(value: Any) -> Any:
+            if isinstance(value, dict):
+                return {key: put(inner) for key, inner in value.items()}
+            if isinstance(value, list):
+                return [put(inner) for inner in value]
+            return text if isinstance(value, str) and MARK in value else value
+
+        return Report.from_json(put(template))
+
+    return run
+
+
+def problems(text: str) -> list[Problem]:
+    return [Problem(Place(text, line), text, text, text) for line in (1, 2)]
+
+
+def test_markdown_renders_to_the_same_elements_and_words_around_them(
+    recorded: Callable[[str], Report],
+) -> None:
+    def shape(text: str) -> list[tuple[list[str], str]]:
+        found = []
+        for one in ([], problems(text)):
+            for body in rungs(ReportView(recorded(text), one), limit=SUMMARY_LIMIT):
+                page = Page(body)
+                tags = [element.tag for element in page.elements if element.tag != "wbr"]  # as many as text has dots
+                found.append((tags, page.outside_code))
+        return found
+
+    harmless = shape(WORDS)
+    assert len(harmless) == 6
+
+    @given(hostile_text)
+    @example("a|b`\n\n<!-- --></code></details> @org #1 https://example.com ![](//x.png)")
+    @modest
+    def check(text: str) -> None:
+        assert shape(text or " ") == harmless
+
+    check()
+
+
+def test_links_lead_to_the_data_alone(recorded: Callable[[str], Report]) -> None:
+    @given(hostile_text)
+    @example("../x")
+    @example("/etc/passwd")
+    @example("javascript:alert(1)//")
+    @modest
+    def check(text: str) -> None:
+        for body in rungs(ReportView(recorded(text), problems(text)), limit=COMMENT_LIMIT, origin=ORIGIN):
+            page = Page(body)
+            links = [element.attributes["href"] for element in page.elements if element.tag == "a"]
+            assert links.pop() == COMMIT
+            assert all(link.startswith(BLOB) and "#L" in link for link in links)
+            assert not [element.tag for element in page.elements if element.tag in ("img", "script", "style", "input")]
+
+    check()
+
+
+def test_a_log_has_the_same_lines_and_no_command(recorded: Callable[[str], Report]) -> None:
+    def log(text: str) -> str:
+        view = ReportView(recorded(text))
+        report = view.report
+        assert report.comparison
+        cards = [console.scorecard(section, everything=True) for section in sections(report.parts)]
+        held = [
+            *console.weakened(report.weakened),
+            console.compared(report.comparison, view.comparison, everything=True),
+        ]
+        return "\n".join((*cards, *held, console.rules(view)))
+
+    lines = len(log(WORDS).split("\n"))
+
+    @given(hostile_text)
+    @modest
+    def check(text: str) -> None:
+        shown = log(text)
+        assert len(shown.split("\n")) == lines
+        assert commands_in(shown + "\n" + console.problems(problems(text))) == []
+        assert not any(char != "\n" and hides(char) for char in shown)
+
+    check()
+
+
+def test_annotations_are_as_many_and_each_a_command_of_ours(recorded: Callable[[str], Report]) -> None:
+    levels = [one.level for one in annotated(ReportView(recorded(WORDS)))]
+
+    @given(hostile_text, st.sampled_from(["", "evals"]))
+    @modest
+    def check(text: str, folder: str) -> None:
+        report = recorded(text)
+        assert [one.level for one in annotated(ReportView(report))] == levels
+        for one in (*annotated(ReportView(report), folder), *annotated(ReportView(report, problems(text)), folder)):
+            level, properties, data = as_the_runner_reads(one.command())
+            assert (level, data) == (one.level, one.message)
+            assert set(properties) <= {"title", "file", "line"}
+            assert properties["title"].startswith("SAFE Gate")
+            assert not properties.get("file", "").startswith(("/", "../"))
+            assert utf16_units(data) <= 4_096
+            assert not any(ord(char) < 0x20 and char != "\n" for char in one.message + one.title)
+            assert "##[" not in one.command()
+
+    check()
+
+
+def test_without_texts_nothing_recorded_is_left_but_names(recorded: Callable[[str], Report]) -> None:
+    @given(any_text.filter(lambda text: len(text) > 5))
+    @modest
+    def check(text: str) -> None:
+        report = recorded(text)
+        bare = {name: without_texts(name, part) for name, part in report.parts.items() if part}
+        assert bare.keys() == {"safe_v0", "synthesis"}
+        for part in bare.values():
+            for result in part["results"]:
+                texts = json.dumps(result.get("details", result.get("checks")))
+                assert json.dumps(text)[1:-1] not in texts
+        stored = replace(report, parts=bare).to_json()
+        assert json.loads(to_json(stored)) == stored
+
+    check()

@@ -1,0 +1,353 @@
+"""Runs that cannot end as they should: no earlier verdict stands, and each error is one sentence."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import os
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Callable
+from functools import partial
+from pathlib import Path
+
+import pytest
+
+from safe_gate.settings.options import GROUPS, settings
+from tests.support.cases import (
+    BAD,
+    REPOSITORY,
+    SILENT,
+    Ran,
+    SafeGate,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+)
+from tests.support.github import outputs
+
+
+def test_a_report_folder_that_cannot_be_written_is_an_error(safe_gate: SafeGate) -> None:
+    Path("reports").write_text("in the way")
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert "reports/safe-gate.json: cannot be written" in ran.err
+
+
+def test_no_earlier_verdict_stands_beside_a_report_that_cannot_be_written(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    card = Path("reports/safe-gate.md")
+    assert "passed" in card.read_text("utf-8").splitlines()[0]
+    Path("reports/safe-gate.json").unlink()
+    Path("reports/safe-gate.json").mkdir()
+    assert safe_gate("run", "--cases", "c.jsonl").code == 3
+    assert "has no verdict" in card.read_text("utf-8").splitlines()[0]
+
+
+def test_a_surprise_is_one_sentence_and_no_pass(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("oh\nno ##[error]")
+
+    monkeypatch.setattr("safe_gate.inputs.rules.recipe", broken)
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert len(ran.err.splitlines()) == 2
+    assert report()["verdict"] == "error"
+    assert "internal error: RuntimeError" in ran.err
+    assert "##[" not in ran.err
+
+
+def test_a_run_without_memory_says_so(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def full(*_: object, **__: object) -> None:
+        raise MemoryError
+
+    monkeypatch.setattr("safe_gate.inputs.rules.recipe", full)
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ran.code == 3
+    assert report()["verdict"] == "error"
+    words = "safe-gate: ran out of memory; give it more, set fewer jobs, or split the largest file"
+    assert ran.err.splitlines()[0] == words
+
+
+def test_a_surprise_that_cannot_be_told_is_no_pass_either(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise OSError(24, "Too many open files")
+
+    monkeypatch.setattr("safe_gate.inputs.rules.recipe", broken)
+    monkeypatch.setitem(sys.modules, "safe_gate.render.untrusted", None)
+    write_cases(Path("c.jsonl"), turn("t"))
+    ran = safe_gate("eval", "--cases", "c.jsonl")
+    assert (ran.code, ran.err) == (3, "safe-gate: internal error: OSError\n")
+
+
+def test_an_interrupt_ends_quietly(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def interrupted(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("safe_gate.inputs.rules.recipe", interrupted)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl") == Ran(130, "", "")
+
+
+def test_help_and_version_exit_0(safe_gate: SafeGate) -> None:
+    assert safe_gate("--version").out.startswith("safe-gate ")
+    for command in ("run", "score", "eval", "validate"):
+        ran = safe_gate(command, "--help")
+        assert ran.code == 0
+        assert "exit codes: 0 " in ran.out
+
+
+def test_a_command_line_that_cannot_be_read_leaves_the_reports_of_the_last_run(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    before = {path: path.read_bytes() for path in Path("reports").iterdir()}
+    for wrong in (["--reprots", "html"], ["--report-dir"], ["--report-dir=reports", "--nonsense"]):
+        assert safe_gate("run", "--cases", "c.jsonl", *wrong).code == 3
+        assert {path: path.read_bytes() for path in Path("reports").iterdir()} == before
+    in_actions()
+    assert safe_gate("run", "--cases", "c.jsonl", "--reprots", "html").code == 3
+    assert report()["verdict"] == "error"
+
+
+def test_quiet_names_the_broken_rules(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD, expected={"topic_pivot": True}))
+    ran = safe_gate("run", "--cases", "c.jsonl", "--quiet", "--min-label-accuracy", "topic_pivot=1")
+    assert ran.out == "Gate: FAIL (2 of 2 rules broken: max-unexpected-failures, min-label-accuracy.topic_pivot)\n"
+    assert safe_gate("run", "--cases", "c.jsonl", "--quiet", "--max-unexpected-failures", "1").out.startswith(
+        "Gate: PASS"
+    )
+
+
+def test_a_usage_error_is_reported_at_the_time_that_source_date_epoch_fixes(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, in_actions: Callable[..., None]
+) -> None:
+    in_actions()
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "86400")
+    assert safe_gate("run", "--no-such-flag").code == 3
+    assert report()["generated_at"] == "1970-01-02T00:00:00Z"
+
+
+@pytest.mark.parametrize("command", ["run", "merge", "score", "eval", "publish"])
+def test_help_groups_flags_under_the_headings_of_their_settings(safe_gate: SafeGate, command: str) -> None:
+    sections = re.split(r"^(\w+):$", safe_gate(command, "--help").out, flags=re.MULTILINE)
+    flags = {
+        heading: set(re.findall(r"^  (--[\w-]+)", lines, re.MULTILINE))
+        for heading, lines in zip(sections[1::2], sections[2::2], strict=True)
+    }
+    taken = {
+        heading: [one for one in settings() if one.group == heading and one.flags_of(command)] for heading in GROUPS
+    }
+    shown = [heading for heading in GROUPS if taken[heading]]
+    assert [heading for heading in flags if heading in GROUPS] == shown
+    for heading in shown:
+        assert flags[heading] == {one.flags_of(command)[0] for one in taken[heading]}
+
+
+def test_modules_of_the_checkout_are_never_imported() -> None:
+    for name in ("requests", "jsonschema", "tabulate", "pydantic_settings", "re2", "safe_gate", "json"):
+        Path(f"{name}.py").write_text("raise SystemExit('hostile')")
+    write_cases(Path("c.jsonl"), turn("t"))
+    script = Path(sys.executable).with_name("safe-gate")
+    for start in ([sys.executable, "-I", "-m", "safe_gate"], [str(script)]):
+        ran = subprocess.run([*start, "run", "--synthesis-cases", "c.jsonl"], capture_output=True, check=False)
+        assert (ran.returncode, ran.stderr) == (0, b"")
+
+
+def test_a_pipe_gets_utf_8_without_colours_whatever_the_locale() -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    command = [sys.executable, "-I", "-m", "safe_gate", "score", "--batch", "b"]
+    environ = {**os.environ, "LC_ALL": "C", "PYTHONIOENCODING": "ascii"}
+    ran = subprocess.run(command, capture_output=True, env=environ, check=False)
+    assert ran.returncode == 0
+    text = ran.stdout.decode("utf-8")
+    assert "╔" in text
+    assert "\x1b" not in text
+
+
+def test_a_reader_that_leaves_early_does_not_change_the_exit_code() -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(300)))
+    read, write = os.pipe()
+    os.close(read)
+    command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", "c.jsonl", "--verbose"]
+    ran = subprocess.run(command, stdout=write, stderr=subprocess.PIPE, check=False)
+    os.close(write)
+    assert (ran.returncode, ran.stderr) == (2, b"")
+
+
+def test_examples_pass_and_fail_as_the_readme_says(safe_gate: SafeGate) -> None:
+    examples = REPOSITORY / "examples"
+    cases = ["--synthesis-cases", examples / "empathy.jsonl", "--min-label-accuracy", "0.9"]
+    assert safe_gate("run", "--safe-batch", examples / "clinical/golden_set", *cases).code == 0
+    assert safe_gate("run", "--safe-batch", examples / "clinical/*", *cases).code == 1
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_runtime_error_reaches_the_step_outputs(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError("oh")
+
+    monkeypatch.setattr("safe_gate.inputs.rules.recipe", broken)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_settings_that_are_wrong_leave_no_old_verdict_standing(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "r").code == 0
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "r", "--max-fail-labels", "x").code == 3
+    assert json.loads(Path("r/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_an_evaluator_without_input_is_named_beside_the_verdict(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    sentence = "SAFE v0 did not run: it has no input, so none of its rules applies."
+    assert sentence in safe_gate("run", "--synthesis-cases", "c.jsonl").out
+    assert sentence in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+def test_settings_that_would_surprise_are_told_by_whoever_scores(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text('{"rules-off": ["agency-negative"]}', "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl")
+    off = next(line for line in ran.out.splitlines() if line.startswith("Synthesis ran with "))
+    assert off in safe_gate("eval", "--cases", "c.jsonl").out
+    Path("safe.config.json").write_text("{}", "utf-8")
+    assert "Synthesis ran with" not in safe_gate("eval", "--cases", "c.jsonl").out
+
+
+def test_a_report_is_not_written_through_a_planted_link(safe_gate: SafeGate) -> None:
+    Path("reports").mkdir()
+    Path("victim").write_text("mine")
+    Path("reports/safe-gate.json").symlink_to("../victim")
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    assert Path("victim").read_text() == "mine"
+    assert Path("reports/safe-gate.json").stat().st_mode & 0o777 == 0o644
+
+
+@pytest.mark.parametrize("name", ["c.jsonl", "b.outputs.jsonl", "safe.config.json"])
+def test_a_pipe_in_the_place_of_an_input_does_not_hang_the_gate(safe_gate: SafeGate, name: str) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    write_batch(Path("b.json"), safe_case("s"))
+    Path(name).unlink(missing_ok=True)
+    os.mkfifo(name)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
+    assert ran.code == 3
+    assert f"{name}: cannot be read: Not a regular file" in ran.err
+
+
+def test_a_full_disk_behind_the_log_does_not_change_the_exit_code() -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl"]
+        assert subprocess.run(command, stdout=full, stderr=full, check=False).returncode == 0
+
+
+def test_what_was_asked_for_and_cannot_be_printed_is_an_error() -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    with Path("/dev/full").open("w") as full:
+        command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", "c.jsonl"]
+        ran = subprocess.run(command, stdout=full, stderr=subprocess.PIPE, text=True, check=False)
+    assert ran.returncode == 3
+    assert ran.stderr.startswith("standard output: cannot be written: No space left on device\n")
+
+
+def test_a_full_disk_leaves_no_verdict_of_an_earlier_run(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    # No file may grow: with its signal ignored, as Python does, writing fails as on a full disk.
+    command = [sys.executable, "-I", "-m", "safe_gate", "run", "--synthesis-cases", "c.jsonl"]
+    full = partial(resource.setrlimit, resource.RLIMIT_FSIZE, (0, 0))
+    ran = subprocess.run(command, capture_output=True, text=True, preexec_fn=full, check=False)
+    assert ran.returncode == 3
+    assert "safe-gate.json: cannot be written: File too large" in ran.stderr
+    assert not list(Path("reports").iterdir())
+
+
+@pytest.mark.parametrize("epoch", ["-1", "1_0", "253402300800", "1e3", "\u0661"])
+def test_a_source_date_that_is_none_is_refused(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, epoch: str
+) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", epoch)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert "SOURCE_DATE_EPOCH" in safe_gate("run", "--synthesis-cases", "c.jsonl").err
+    assert report()["verdict"] == "error"
+
+
+@pytest.mark.parametrize("how", ["settings", "usage"])
+def test_a_refused_run_reports_where_and_publishes_as_it_was_told(
+    safe_gate: SafeGate, in_actions: Callable[..., None], how: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text('{"report-dir": "out", "comment": "never"}', "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 0
+    if how == "usage":
+        in_actions()
+    wrong = ["--max-fail-labels", "x"] if how == "settings" else ["--nonsense", "--report-dir", "out"]
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *wrong).code == 3
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_a_flag_without_its_value_does_not_report_into_a_folder_named_as_the_next_flag(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    in_actions()
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    ran = safe_gate("run", "--report-dir", "--cases", "c.jsonl")
+    assert (ran.code, report()["verdict"]) == (3, "error")
+    assert not Path("--cases").exists()
+
+
+def test_a_refused_merge_leaves_no_old_verdict_whatever_the_mode_says(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    monkeypatch.setenv("SAFE_GATE_MODE", "publish")
+    assert safe_gate("merge", "none.json", "--cases", "c.jsonl").code == 3
+    assert report()["verdict"] == "error"
+
+
+def test_a_report_that_can_only_half_be_written_does_not_say_pass(safe_gate: SafeGate) -> None:
+    Path("reports/safe-gate.md").mkdir(parents=True)
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl").code == 3
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_an_empty_flag_sets_nothing(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s", output=SILENT))
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text('{"safe-batch": ["b"]}', "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "", "--report-dir", "")
+    assert ran.code == 1
+    assert "min-pass-rate" in ran.out
+
+
+def test_problems_of_packs_and_of_cases_are_named_together(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", checks=[]))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--rules-off", "nothing")
+    assert "rules-off: nothing" in ran.err
+    assert "c.jsonl:1: t: checks" in ran.err
+
+
+def test_the_digest_of_an_input_is_that_of_its_bytes(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s"))
+    Path("b.json").write_bytes(b"\xef\xbb\xbf" + Path("b.json").read_bytes())
+    safe_gate("run", "--safe-batch", "b")
+    (entry,) = report()["provenance"]["inputs"]
+    sha256 = hashlib.sha256(Path("b.json").read_bytes()).hexdigest()
+    assert entry == {"path": "b.json", "sha256": sha256, "kind": "safe-batch"}

@@ -1,0 +1,152 @@
+"""Where a run says that its files and cases are."""
+
+from __future__ import annotations
+
+import html
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import (
+    BAD,
+    DATA,
+    SILENT,
+    SafeGate,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+)
+from tests.support.github import outputs
+
+
+@pytest.mark.usefixtures("runner")
+def test_step_outputs_summary_and_annotations_of_a_failed_run(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD, expected={"agency_language": False}), turn("u"))
+    batch = DATA / "safe_v0/I25_batch_1.json"
+    ran = safe_gate("run", "--safe-batch", batch, "--synthesis-cases", "c.jsonl")
+    assert ran.code == 1
+    assert outputs(Path("output").read_text("utf-8")) == {
+        "verdict": "fail",
+        "pass-rate": "0.4",
+        "unexpected-failures": "1",
+        "label-accuracy": "1.0",
+        "total-cases": "7",
+        "sink-status": "",
+        "report-json": "reports/safe-gate.json",
+        "report-markdown": "reports/safe-gate.md",
+        "reports": "reports/safe-gate.json\nreports/safe-gate.md",
+        "comment-status": "skipped-no-pull-request",
+        "comment-file": "reports/safe-gate.comment.json",
+        "comment-url": "",
+    }
+    assert Path("summary").read_text("utf-8").startswith("### ❌ SAFE Gate failed · 2 of 2 rules broken")
+    # The cases after the rules, failing ones first, each at its line where that lies in the repository, else with its path.
+    annotations = [line.partition("%0A")[0] for line in ran.out.splitlines() if line.startswith("::")]
+    assert annotations == [
+        "::error title=SAFE Gate%3A min-pass-rate::Pass rate 40.0%25 is below 80.0%25: 2 of 5 SAFE v0 cases labelled Pass (95 %25 interval 12 to 77 %25)",
+        "::error title=SAFE Gate%3A max-unexpected-failures::1 unexpected failure, 0 allowed",
+        "::error title=SAFE Gate%3A t,file=c.jsonl,line=1::fails agency language, unverifiable reassurance, topic pivot",
+        f"::warning title=SAFE Gate%3A I25-BATCH1-002::{batch}:63: Review: CR 0.67, AC 0.50",
+        f"::warning title=SAFE Gate%3A I25-BATCH1-003::{batch}:95: Review: AH 0.50",
+        f"::warning title=SAFE Gate%3A I25-BATCH1-005::{batch}:164: Review: AC 0.50",
+    ]
+
+
+@pytest.mark.usefixtures("runner")
+def test_problems_are_annotated_on_the_data_ten_at_most(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(str(i), checks=[]) for i in range(12)))
+    annotations = [line for line in safe_gate("run", "--synthesis-cases", "c.jsonl").out.splitlines() if "::" in line]
+    assert len(annotations) == 10
+    assert annotations[0].startswith(
+        "::error title=SAFE Gate%3A cannot judge,file=c.jsonl,line=1::c.jsonl:1: 0: checks"
+    )
+    assert "3 more problems" in annotations[-1]
+
+
+@pytest.mark.usefixtures("runner")
+def test_failing_cases_are_annotated_at_their_lines_ten_of_a_level_at_most(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(1, 16)))
+    half = {"signals": [], "summary": "fever", "followup_questions": ["policy"]}  # CR 1, AH 0, AC 0
+    write_batch(Path("b.json"), safe_case("s", output=SILENT), safe_case("r", output=half))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--safe-batch", "b")
+    found = [line for line in ran.out.splitlines() if line.startswith("::")]
+    errors = [line for line in found if line.startswith("::error")]
+    assert len(errors) == 10
+    assert errors[0].startswith("::error title=SAFE Gate%3A min-pass-rate::Pass rate 0.0%25 is below 80.0%25: ")
+    assert errors[1] == "::error title=SAFE Gate%3A max-unexpected-failures::15 unexpected failures, 0 allowed"
+    assert errors[2].startswith(
+        "::error title=SAFE Gate%3A s,file=b.json,line=1::Fail: CR 0.00, AC 0.00"
+        '%0Amissing signal "fever"%0Amissing phrase "went home"'
+    )
+    assert errors[4].startswith("::error title=SAFE Gate%3A t1,file=c.jsonl,line=1::fails agency language, ")
+    assert errors[-1] == "::error title=SAFE Gate::10 more cases: see the log and the report"
+
+
+@pytest.mark.usefixtures("runner")
+@pytest.mark.parametrize("marked", [".git", "GITHUB_WORKSPACE"])
+def test_a_step_in_a_folder_of_the_repository_names_files_from_its_root(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, marked: str
+) -> None:
+    folder = tmp_path / "checkout" / "my evals"
+    folder.mkdir(parents=True)
+    if marked == ".git":
+        (tmp_path / "checkout" / ".git").write_text("gitdir: elsewhere", "utf-8")
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path))
+    else:
+        monkeypatch.setenv("GITHUB_WORKSPACE", str(tmp_path / "checkout"))
+    monkeypatch.setenv("GITHUB_REPOSITORY", "org/repo")
+    monkeypatch.setenv("GITHUB_SHA", "abc123")
+    monkeypatch.chdir(folder)
+    write_cases(folder / "c.jsonl", turn("t", assistant=BAD))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    assert ",file=my evals/c.jsonl,line=1::" in ran.out
+    assert "https://github.com/org/repo/blob/abc123/my%20evals/c.jsonl#L1" in Path("summary").read_text("utf-8")
+
+
+@pytest.mark.parametrize(
+    ("path", "inside"), [("../c.jsonl", "my evals/c.jsonl"), ("../../c.jsonl", "c.jsonl"), ("../../../c.jsonl", "")]
+)
+@pytest.mark.usefixtures("runner")
+def test_a_case_above_the_working_folder_has_its_place_if_the_repository_holds_it(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, tmp_path: Path, path: str, inside: str
+) -> None:
+    folder = tmp_path / "checkout" / "my evals" / "chat"
+    folder.mkdir(parents=True)
+    (tmp_path / "checkout" / ".git").mkdir()
+    environ = {"STEP_SUMMARY": str(tmp_path / "summary"), "REPOSITORY": "org/repo", "SHA": "abc123"}
+    for name, value in environ.items():
+        monkeypatch.setenv(f"GITHUB_{name}", value)
+    monkeypatch.chdir(folder)
+    write_cases(folder / path, turn("t", assistant=BAD))
+    ran = safe_gate("run", "--synthesis-cases", path)
+    summary = (tmp_path / "summary").read_text("utf-8")
+    if inside:
+        assert f",file={inside},line=1::" in ran.out
+        assert f"https://github.com/org/repo/blob/abc123/{inside.replace(' ', '%20')}#L1)" in summary
+    else:
+        assert re.search(r"^::error title=SAFE Gate%3A t::\.\./\.\./\.\./c\.jsonl:1: fails", ran.out, re.MULTILINE)
+        assert "/blob/" not in summary
+        shown = html.unescape(summary.replace("<wbr>", ""))
+        assert "| <code>t</code><br><code>../../../c.jsonl:1</code> |" in shown
+
+
+@pytest.mark.usefixtures("runner")
+def test_outside_of_a_repository_files_are_named_from_the_working_folder(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("GITHUB_WORKSPACE", "/nowhere")
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    assert ",file=c.jsonl,line=1::" in safe_gate("run", "--synthesis-cases", "c.jsonl").out
+
+
+def test_cases_link_to_their_line_at_the_head_commit(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("GITHUB_STEP_SUMMARY", "summary")
+    monkeypatch.setenv("GITHUB_REPOSITORY", "org/repo")
+    monkeypatch.setenv("GITHUB_SHA", "abc123")
+    write_cases(Path("my cases.jsonl"), turn("t"), turn("u", assistant=BAD))
+    safe_gate("run", "--synthesis-cases", "my cases.jsonl")
+    assert "[<code>u</code>](https://github.com/org/repo/blob/abc123/my%20cases.jsonl#L2)" in Path("summary").read_text(
+        "utf-8"
+    )

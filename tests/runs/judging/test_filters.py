@@ -1,0 +1,248 @@
+"""`--tag` and `--not-tag`: what they leave in, what the report says of them, and what they cannot hide."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+from xml.etree import ElementTree
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from safe_gate.gate.weakening import Terms, weakenings
+from safe_gate.scoring.asked import selects
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, git
+
+BAD = "You should stop. You must calm down."
+RUN = ("run", "--synthesis-cases", "c.jsonl")
+
+
+def cases(*left_out: str, **changed: dict[str, Any]) -> None:
+    """Write three cases, two of grief and one of work that fails."""
+    every = {
+        "a": turn("a", tags=["grief"]),
+        "b": turn("b", tags=["grief", "slow"]),
+        "c": turn("c", tags=["work"], assistant=BAD),
+    }
+    every = {name: case | changed.get(name, {}) for name, case in every.items() if name not in left_out}
+    write_cases(Path("c.jsonl"), *every.values())
+
+
+def report() -> dict[str, Any]:
+    loaded: dict[str, Any] = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))
+    return loaded
+
+
+def judged() -> list[str]:
+    return [result["id"] for result in report()["synthesis"]["results"]]
+
+
+@pytest.mark.parametrize(
+    ("filters", "ids", "words"),
+    [
+        (["--tag", "grief"], ["a", "b"], 'with "grief"; 1 Synthesis case is left out.'),
+        (["--tag", "grief", "work"], ["a", "b", "c"], 'with "grief" or "work".'),
+        (["--not-tag", "slow", "work"], ["a"], 'without "slow" or "work"; 2 Synthesis cases are left out.'),
+        (["--tag", "grief", "--not-tag", "slow"], ["a"], 'with "grief" and without "slow"; 2 Synthesis cases are'),
+    ],
+)
+@pytest.mark.parametrize("jobs", ["1", "2"])
+def test_a_filter_leaves_in_what_it_says_and_every_report_names_it(
+    safe_gate: SafeGate, filters: list[str], ids: list[str], words: str, jobs: str
+) -> None:
+    cases()
+    ran = safe_gate(*RUN, *filters, "--jobs", jobs, "--reports", "json", "markdown", "html", "junit", "sarif")
+    assert (ran.code, judged()) == (int("c" in ids), ids)
+    assert f"Filtered: only cases {words}" in ran.out
+    for name in ("safe-gate.md", "safe-gate.html"):
+        assert "Filtered: only cases with" in Path("reports", name).read_text("utf-8")
+    (run,) = json.loads(Path("reports/safe-gate.sarif").read_text("utf-8"))["runs"]
+    suites = ElementTree.parse("reports/safe-gate.junit.xml").getroot()
+    (of_suite,) = suites.findall("testsuite/properties/property[@name='filter']")
+    for said in (
+        run["properties"]["filter"],
+        of_suite.attrib["value"],
+    ):
+        assert said.startswith(f"Filtered: only cases {words}")
+    provenance = report()["provenance"]
+    assert provenance.get("left_out", {}) == ({"synthesis": 3 - len(ids)} if len(ids) < 3 else {})
+    assert "HOLDS" in safe_gate("verify", "reports/safe-gate.json").out
+    assert "Filtered" not in safe_gate(*RUN).out
+
+
+@pytest.mark.parametrize(
+    ("filters", "words"),
+    [
+        (["--tag", "greif"], 'tag: leaves no Synthesis case to judge: no case has "greif" (did you mean "grief"?)'),
+        (["--tag", "grief", "wrok"], 'tag: no case has "wrok" (did you mean "work"?); correct the name'),
+        (["--tag", "slow", "--not-tag", "grief"], "tag and not-tag: leave no Synthesis case to judge; correct them"),
+        (["--not-tag", "grief", "work"], "not-tag: leaves no Synthesis case to judge; correct it"),
+    ],
+)
+def test_an_empty_selection_and_a_misspelt_tag_exit_3(safe_gate: SafeGate, filters: list[str], words: str) -> None:
+    cases()
+    for command in (RUN, ("eval", "--cases", "c.jsonl")):
+        ran = safe_gate(*command, *filters)
+        assert (ran.code, words in ran.err) == (3, True), ran.err
+
+
+def test_a_misspelt_tag_of_a_flag_is_not_placed_in_the_config_file(safe_gate: SafeGate) -> None:
+    cases()
+    Path("safe.config.json").write_text('{"tag": ["slow"]}', "utf-8")
+    ran = safe_gate(*RUN, "--tag", "grief", "wrok")
+    assert (ran.code, ran.err.startswith('tag: no case has "wrok"')) == (3, True), ran.err
+
+
+def test_an_evaluator_that_is_left_without_a_case_does_not_pass(safe_gate: SafeGate) -> None:
+    cases()
+    write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))
+    ran = safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "grief")
+    words = 'tag: leaves no SAFE v0 case to judge: no case has "grief"; correct it, or run without these files'
+    assert (ran.code, words in ran.err) == (3, True)
+    assert safe_gate(*RUN, "--safe-batch", "b.json", "--tag", "grief", "Safety").code == 0
+    assert [result["test_id"] for result in report()["safe_v0"]["results"]] == ["s"]
+    assert report()["provenance"]["left_out"] == {"safe_v0": 1, "synthesis": 1}
+
+
+def test_every_command_that_scores_has_the_filters(safe_gate: SafeGate) -> None:
+    cases()
+    write_batch(Path("b.json"), safe_case("s", archetype="Safety"), safe_case("t", archetype="Other"))
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 2
+    ran = safe_gate("eval", "--cases", "c.jsonl", "--not-tag", "work")
+    assert (ran.code, 'Filtered: only cases without "work"; 1 Synthesis case is left out.' in ran.out) == (0, True)
+    scored = json.loads(safe_gate("score", "--batch", "b", "--format", "json", "--tag", "Safety").out)
+    assert scored["total_cases"] == 1
+    assert "No case fails" in safe_gate("explain", "--failed", "--cases", "c.jsonl", "--tag", "grief").out
+    assert "c (c.jsonl:3): fails" in safe_gate("explain", "c", "--cases", "c.jsonl", "--tag", "grief").out
+    assert (
+        safe_gate("power", "--cases", "c.jsonl", "--tag", "grief").out != safe_gate("power", "--cases", "c.jsonl").out
+    )
+
+
+def test_shards_of_a_filtered_run_make_the_same_report(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1767225600")
+    cases()
+    safe_gate(*RUN, "--tag", "grief")
+    whole = Path("reports/safe-gate.json").read_bytes()
+    for index in "12":
+        assert safe_gate(*RUN, "--tag", "grief", "--shard", f"{index}/2").code == 0
+    shards = "reports/safe-gate.shard-*.json"
+    assert safe_gate("merge", shards, *RUN[1:], "--tag", "grief").code == 0
+    assert Path("reports/safe-gate.json").read_bytes() == whole
+    assert safe_gate("merge", shards, *RUN[1:]).code == 3, "they were scored under another filter"
+
+
+def test_waivers_of_cases_that_are_left_out_are_not_unused(safe_gate: SafeGate) -> None:
+    cases()
+    waiver = {"id": "c", "check": "agency_language", "reason": "r", "owner": "o", "expires": "2098-01-01"}
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    assert safe_gate(*RUN, "--tag", "grief").code == 0
+    assert report()["waivers"]["unused"] == []
+    assert safe_gate(*RUN, "--tag", "grief", "work").code in (0, 1)
+    assert [one["id"] for one in report()["waivers"]["applied"]] == ["c"]
+
+
+@pytest.fixture
+def baseline(safe_gate: SafeGate) -> None:
+    """Commit the cases, and keep the report of all of them."""
+    git("init", "-q", "-b", "main")
+    cases()
+    commit(Path())
+    safe_gate(*RUN)
+    Path("reports/safe-gate.json").rename("before.json")
+
+
+@pytest.mark.usefixtures("baseline")
+@pytest.mark.parametrize("base", ["main", "before.json"])
+def test_cases_that_are_left_out_are_not_removed(safe_gate: SafeGate, base: str) -> None:
+    compare = (*RUN, "--tag", "grief", "--baseline", base)
+    assert safe_gate(*compare, "--protect", "c").code == 0
+    found = report()["comparison"]["synthesis"]["cases"]
+    assert (found["baseline"], found["head"], found["both"], found["removed"]) == (2, 2, 2, [])
+    cases("c")
+    assert safe_gate(*compare).code == 0, "a case that both runs leave out may go"
+    cases("b")
+    assert safe_gate(*compare).code == 1
+    assert [one["id"] for one in report()["comparison"]["synthesis"]["cases"]["removed"]] == ["b"]
+    cases(b={"tags": ["slow"]})
+    assert safe_gate(*compare).code == 1, "a case that loses its tag is removed from what is judged"
+    assert "no-removed-cases" in {rule["rule"] for rule in report()["rules"] if not rule["passed"]}
+
+
+@pytest.mark.usefixtures("baseline")
+def test_a_tag_that_is_new_has_nothing_to_compare_with(safe_gate: SafeGate) -> None:
+    cases(a={"tags": ["new"]})
+    assert safe_gate(*RUN, "--tag", "new", "--baseline", "main").code == 0
+    assert report()["comparison"]["status"] == "none"
+
+
+@pytest.mark.usefixtures("baseline")
+@pytest.mark.parametrize(("base", "on_weakened"), [("main", "fail"), ("before.json", "warn")])
+def test_a_change_that_adds_a_filter_makes_the_gate_weaker(safe_gate: SafeGate, base: str, on_weakened: str) -> None:
+    Path("safe-gate.config.json").write_text('{"tag": ["grief"], "not-tag": ["slow"]}', "utf-8")
+    ran = safe_gate(*RUN, "--baseline", base, "--on-weakened", on_weakened)
+    assert ran.code == int(on_weakened == "fail")
+    found = [(one["kind"], one["id"], one["field"], one["what"]) for one in report()["weakened"]["findings"]]
+    assert found == [("setting", "tag", "", "looser"), ("setting", "not-tag", "slow", "added")]
+    assert report()["comparison"]["synthesis"]["cases"]["removed"] == []
+    for row in (
+        "<code>tag</code> |  | looser | off | <code>grief</code>",
+        "<code>not-tag</code> | <code>slow</code> | added",
+    ):
+        assert row in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+@pytest.mark.usefixtures("baseline")
+def test_a_case_that_is_left_out_and_deleted_is_missed(safe_gate: SafeGate) -> None:
+    cases("c")
+    assert safe_gate(*RUN, "--tag", "grief", "--baseline", "main", "--on-weakened", "fail").code == 1
+    assert [(one["kind"], one["id"], one["what"]) for one in report()["weakened"]["findings"]] == [
+        ("synthesis", "c", "dropped")
+    ]
+
+
+def test_a_filtered_report_that_becomes_the_baseline_says_so(safe_gate: SafeGate) -> None:
+    cases()
+    assert safe_gate(*RUN, "--tag", "grief").code == 0
+    ran = safe_gate("bless", "--baseline", "base.json")
+    assert "Filtered: only cases with grief; 1 Synthesis case is left out." in ran.out
+    assert safe_gate(*RUN, "--not-tag", "work", "slow").code == 0
+    ran = safe_gate("bless", "--baseline", "base.json")
+    assert (ran.code, "1 case is gone" in ran.err) == (1, True)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "weaker", "stricter"),
+    [
+        ({}, {"tag": ["x"]}, [("tag", "", "looser")], []),
+        ({"tag": ["x"]}, {"tag": ["x", "y"]}, [], [("tag", "", "looser")]),
+        ({"tag": ["x"]}, {"tag": ["y"]}, [("tag", "", "looser")], [("tag", "", "looser")]),
+        ({}, {"not_tag": ["x"]}, [("not-tag", "x", "added")], []),
+        ({"not_tag": ["x"]}, {"not_tag": ["y"]}, [("not-tag", "y", "added")], [("not-tag", "x", "added")]),
+    ],
+)
+def test_a_filter_is_weaker_if_it_leaves_out_what_was_judged(
+    before: dict[str, list[str]], after: dict[str, list[str]], weaker: list[Any], stricter: list[Any]
+) -> None:
+    none: dict[str, list[str]] = {"tag": [], "not_tag": []}
+    base, head = (Terms(none | one, {}, {}, "") for one in (before, after))
+    for pair, expected in (((base, head), weaker), ((head, base), stricter)):
+        assert [(one.id, one.field, one.what) for one in weakenings(*pair)] == expected
+
+
+TAGS = st.lists(st.sampled_from("abc"), unique=True)
+
+
+@given(TAGS, TAGS, TAGS)
+def test_a_case_is_in_exactly_one_of_a_filter_and_its_opposite(
+    groups: list[str], tags: list[str], more: list[str]
+) -> None:
+    if tags:
+        assert selects({"tag": tags}, groups) != selects({"not_tag": tags}, groups)
+    assert selects({"tag": tags, "not_tag": more}, groups) == (
+        selects({"tag": tags}, groups) and selects({"not_tag": more}, groups)
+    )
+    assert selects({}, groups)

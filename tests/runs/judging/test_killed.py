@@ -1,0 +1,245 @@
+"""What a run that is killed leaves behind: no old pass that could be taken for its result, and nothing for ever."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from safe_gate.inputs import checked, leftovers
+from safe_gate.publish import handover
+from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.git import commit, git
+
+
+def aged(path: Path, minutes: int) -> Path:
+    """Return a path that was changed so many minutes ago."""
+    then = time.time() - 60 * minutes
+    os.utime(path, (then, then))
+    return path
+
+
+KILLED = """
+import os, sys
+from safe_gate import cli
+from safe_gate.scoring import measure
+measure.part = lambda *_, **__: os._exit(9)
+cli.main(sys.argv[1:])
+"""
+
+
+def killed(*arguments: str) -> None:
+    """Run a command that ends at once when the first case is to be scored."""
+    done = subprocess.run([sys.executable, "-c", KILLED, *arguments], check=False, capture_output=True)
+    assert done.returncode == 9, done
+
+
+@pytest.fixture
+def passed(safe_gate: SafeGate) -> tuple[str, ...]:
+    """Leave the reports of a run that passed; return its arguments."""
+    write_cases(Path("c.jsonl"), turn("a"))
+    arguments = ("run", "--cases", "c.jsonl")
+    assert safe_gate(*arguments).code == 0
+    return arguments
+
+
+# --- reports --------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("flags", [(), ("--dry-run",), ("--baseline", "kept.json"), ("--text", "none")])
+def test_a_run_that_is_killed_leaves_no_old_pass(
+    safe_gate: SafeGate, passed: tuple[str, ...], flags: tuple[str, ...]
+) -> None:
+    shutil.copy("reports/safe-gate.json", "kept.json")
+    kept = Path("kept.json").read_bytes()
+    Path("reports", handover.NAME).write_text("of an earlier run", "utf-8")
+    killed(*passed, *flags)
+    report = checked.document("reports/safe-gate.json", "report")
+    assert report["verdict"] == "error"
+    (problem,) = report["problems"]
+    assert problem["message"].startswith("run did not finish")
+    assert "run did not finish" in Path("reports/safe-gate.md").read_text("utf-8")
+    assert not Path("reports", handover.NAME).exists()
+    assert Path("kept.json").read_bytes() == kept
+    assert safe_gate("run", "--cases", "c.jsonl", "--baseline", "reports/safe-gate.json").code == 3
+    assert safe_gate(*passed, *flags).code == 0
+    assert checked.document("reports/safe-gate.json", "report")["verdict"] == "pass"
+
+
+def test_a_killed_run_says_so_even_where_nothing_was_before(passed: tuple[str, ...]) -> None:
+    killed(*passed, "--report-dir", "new/deep")
+    assert checked.document("new/deep/safe-gate.json", "report")["verdict"] == "error"
+
+
+def test_a_baseline_in_the_report_folder_outlives_a_killed_run(passed: tuple[str, ...]) -> None:
+    before = Path("reports/safe-gate.json").read_bytes()
+    Path("link.json").symlink_to("reports/safe-gate.json")
+    for baseline in ("reports/safe-gate.json", "./reports/../reports/safe-gate.json", "link.json"):
+        killed(*passed, "--baseline", baseline)
+        assert Path("reports/safe-gate.json").read_bytes() == before
+        assert "run did not finish" in Path("reports/safe-gate.md").read_text("utf-8")
+
+
+def test_a_missing_baseline_in_the_report_folder_stays_missing(
+    safe_gate: SafeGate, passed: tuple[str, ...], in_actions: Callable[..., None]
+) -> None:
+    git("init", "--quiet")
+    base = commit()
+    Path("reports/safe-gate.json").unlink()
+    in_actions(payload={"pull_request": {"number": 2, "base": {"sha": base}, "head": {"sha": "1" * 40}}})
+    first = (*passed, "--baseline", "reports/safe-gate.json", "--no-baseline-required")
+    killed(*first)
+    assert not Path("reports/safe-gate.json").exists()
+    assert safe_gate(*first, "--on-weakened", "fail").code == 1
+    (one,) = checked.document("reports/safe-gate.json", "report")["weakened"]["findings"]
+    assert (one["id"], one["what"]) == ("baseline", "dropped")
+
+
+@pytest.mark.parametrize("name", ["safe-gate.json", "safe-gate.md"])
+def test_cases_in_the_report_folder_outlive_a_killed_run(name: str) -> None:
+    Path("reports").mkdir()
+    path = write_cases(Path("reports") / name, turn("a"))
+    before = path.read_bytes()
+    killed("run", "--cases", str(path))
+    assert path.read_bytes() == before
+
+
+def test_a_baseline_that_the_base_commits_settings_name_outlives_a_killed_run(
+    safe_gate: SafeGate, passed: tuple[str, ...], in_actions: Callable[..., None]
+) -> None:
+    git("init", "--quiet")
+    named = {"synthesis-cases": ["c.jsonl"], "baseline": "reports/safe-gate.json"}
+    Path("safe.config.json").write_text(json.dumps(named), "utf-8")
+    base = commit()
+    Path("safe.config.json").write_text('{"synthesis-cases": ["c.jsonl"]}', "utf-8")
+    before = Path("reports/safe-gate.json").read_bytes()
+    in_actions(payload={"pull_request": {"number": 2, "base": {"sha": base}, "head": {"sha": "1" * 40}}})
+    killed("run", "--policy-ref", "base")
+    assert Path("reports/safe-gate.json").read_bytes() == before
+
+
+def test_a_shard_that_is_killed_leaves_no_old_shard_of_its_own_and_all_of_others(
+    safe_gate: SafeGate, passed: tuple[str, ...]
+) -> None:
+    shards = [Path(f"reports/safe-gate.shard-{index}-of-2.json") for index in (1, 2)]
+    for index in (1, 2):
+        assert safe_gate(*passed, "--shard", f"{index}/2").code == 0
+    others = [*(path for path in Path("reports").iterdir() if path != shards[1])]
+    before = {path: path.read_bytes() for path in others}
+    killed(*passed, "--shard", "2/2")
+    assert {path: path.read_bytes() for path in others} == before
+    merged = safe_gate("merge", *map(str, shards), "--cases", "c.jsonl")
+    assert merged.code == 3
+    assert f"{shards[1]}: is the report of a run, not a shard" in merged.err
+    assert safe_gate(*passed, "--shard", "2/2").code == 0
+    assert safe_gate("merge", *map(str, shards), "--cases", "c.jsonl").code == 0
+
+
+def test_a_shard_of_inputs_with_problems_leaves_no_old_shard(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
+    assert safe_gate(*passed, "--shard", "1/1").code == 0
+    Path("c.jsonl").write_text("{}", "utf-8")
+    assert safe_gate(*passed, "--shard", "1/1").code == 3
+    left = checked.document("reports/safe-gate.shard-1-of-1.json", "report")
+    assert "run did not finish" not in json.dumps(left["problems"])
+
+
+def test_a_merge_that_is_killed_keeps_the_shards(safe_gate: SafeGate, passed: tuple[str, ...]) -> None:
+    assert safe_gate(*passed, "--shard", "1/1").code == 0
+    shard = Path("reports/safe-gate.shard-1-of-1.json")
+    before = shard.read_bytes()
+    killed("merge", str(shard), "--cases", "c.jsonl")
+    assert shard.read_bytes() == before
+    assert checked.document("reports/safe-gate.json", "report")["verdict"] == "error"
+    shard.replace("reports/safe-gate.json")
+    killed("merge", "reports/safe-gate.json", "--cases", "c.jsonl")
+    assert Path("reports/safe-gate.json").read_bytes() == before
+
+
+def test_problems_of_the_baseline_are_told_with_those_of_the_inputs_before_a_case_is_scored(
+    safe_gate: SafeGate, passed: tuple[str, ...], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("safe_gate.evaluators.synthesis.deciding.score.score_case", None)
+    ran = safe_gate(*passed, "--baseline", "gone.json")
+    assert (ran.code, "gone.json: does not exist" in ran.err) == (3, True), ran.log
+    with Path("c.jsonl").open("a", encoding="utf-8") as file:
+        file.write("{}\n")
+    ran = safe_gate(*passed, "--baseline", "gone.json")
+    assert (ran.code, "gone.json: does not exist" in ran.err, "c.jsonl:2: " in ran.err) == (3, True, True)
+
+
+# --- temporary files ------------------------------------------------------------------------------
+
+
+def test_drafts_that_are_older_than_an_hour_are_deleted(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("reports").mkdir()
+    names = {  # what stays: young ones, others' names, folders
+        ".safe-gate-abcd1234.tmp": 61,
+        ".safe-gate-zz_z1234.tmp": 6000,
+        ".safe-gate-young123.tmp": 59,
+        "safe-gate-abcd1234.tmp": 61,
+        ".safe-gate-abcd1234.json": 61,
+        "tmpabcd1234": 61,
+    }
+    for name, minutes in names.items():
+        Path("reports", name).write_text("half a rep", "utf-8")
+        aged(Path("reports", name), minutes)
+    Path("reports/.safe-gate-folder12.tmp").mkdir()
+    aged(Path("reports/.safe-gate-folder12.tmp"), 61)
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    left = {path.name for path in Path("reports").iterdir()} - {"safe-gate.json", "safe-gate.md"}
+    assert left == {*list(names)[2:], ".safe-gate-folder12.tmp"}
+
+
+def test_a_draft_has_a_name_that_says_whose_it_is(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    seen: list[str] = []
+    replace = Path.replace
+
+    def watched(self: Path, target: Path) -> Path:
+        seen.extend(path.name for path in Path("reports").iterdir() if path.name not in seen)
+        return replace(self, target)
+
+    monkeypatch.setattr(Path, "replace", watched)
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    drafts = [name for name in seen if name.startswith(".safe-gate-") and name.endswith(".tmp")]
+    assert {*seen} == {*drafts, "safe-gate.json", "safe-gate.md"}
+    assert drafts
+    assert {path.name for path in Path("reports").iterdir()} == {"safe-gate.json", "safe-gate.md"}
+
+
+@pytest.fixture
+def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    folder = tmp_path / "temporary"
+    folder.mkdir()
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    return folder
+
+
+def test_folders_of_baselines_that_are_older_than_an_hour_are_deleted_unless_a_run_holds_them(
+    safe_gate: SafeGate, temporary: Path
+) -> None:
+    git("init", "--quiet")
+    write_cases(Path("c.jsonl"), turn("a"))
+    base = commit()
+    for name in ("safe-gate-left1234", "safe-gate-young123", "safe-gate-other", "others-left1234"):
+        (temporary / name).mkdir()
+        (temporary / name / "c.jsonl").write_text("{}", "utf-8")
+        aged(temporary / name, 59 if "young" in name else 61)
+    (temporary / "safe-gate-linked12").symlink_to(temporary / "others-left1234")
+    os.utime(temporary / "safe-gate-linked12", (0, 0), follow_symlinks=False)
+    with leftovers.temporary_folder() as held:
+        aged(held, 600)
+        assert safe_gate("run", "--cases", "c.jsonl", "--baseline", base).code == 0
+        assert held.is_dir()
+    left = {path.name for path in temporary.iterdir()}
+    assert left == {"safe-gate-young123", "safe-gate-other", "others-left1234", "safe-gate-linked12"}
+    assert (temporary / "others-left1234" / "c.jsonl").exists()

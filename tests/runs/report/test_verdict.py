@@ -1,0 +1,239 @@
+"""`safe-gate run` from end to end: one verdict over all evaluators, and the cases that break a rule."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import (
+    BAD,
+    DATA,
+    SILENT,
+    SafeGate,
+    report,
+    safe_case,
+    turn,
+    write_batch,
+    write_cases,
+)
+from tests.support.github import outputs
+
+
+@pytest.mark.parametrize(
+    ("safe_passes", "synthesis_passes", "code", "broken"),
+    [
+        (True, True, 0, []),
+        (True, False, 1, ["max-unexpected-failures"]),
+        (False, True, 1, ["min-pass-rate"]),
+        (False, False, 1, ["min-pass-rate", "max-unexpected-failures"]),
+    ],
+)
+def test_one_verdict_over_both_evaluators(
+    safe_gate: SafeGate, safe_passes: bool, synthesis_passes: bool, code: int, broken: list[str]
+) -> None:
+    output = safe_case("x")["output"] | ({} if safe_passes else {"summary": ""})
+    write_batch(Path("b.json"), safe_case("s", output=output))
+    write_cases(Path("c.jsonl"), turn("t") if synthesis_passes else turn("t", assistant=BAD))
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl")
+    assert ran.code == code
+    found = report()
+    assert found["verdict"] == ("fail" if broken else "pass")
+    assert [rule["rule"] for rule in found["rules"] if not rule["passed"]] == broken
+    assert f"Gate: {found['verdict'].upper()}" in ran.out
+    markdown = Path("reports/safe-gate.md").read_text("utf-8")
+    assert markdown.startswith("### ❌ SAFE Gate" if broken else "### ✅ SAFE Gate passed · all 2 rules hold")
+
+
+def test_every_rule_can_be_switched_on_and_broken(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("s", output=SILENT))
+    write_cases(
+        Path("c.jsonl"),
+        turn("t", assistant=BAD, expected={"agency_language": True}),
+        turn("n", tags=["negative_example"]),
+    )
+    rules = ["max-unexpected-passes=0", "min-label-accuracy=0.5", "max-fail-labels=0"]
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", *(f"--{rule}" for rule in rules))
+    assert ran.code == 1
+    assert {rule["rule"]: rule["passed"] for rule in report()["rules"]} == dict.fromkeys(
+        ("min-pass-rate", "max-fail-labels", "max-unexpected-failures", "max-unexpected-passes", "min-label-accuracy"),
+        False,
+    )
+    for line in ("1 negative example passes, 0 allowed", "Label accuracy 0.0% is below 50.0%: 0 of 1 label agrees"):
+        assert line in ran.out
+
+
+def test_cases_to_review_show_their_evidence_when_they_break_the_gate(safe_gate: SafeGate) -> None:
+    output = safe_case("x")["output"] | {"followup_questions": ["Which policy?"]}
+    expectations = safe_case("x")["expectations"] | {"followup_questions": {"forbidden_terms": ["policy", "rule"]}}
+    write_batch(Path("b.json"), safe_case("reviewed", output=output, expectations=expectations))
+    broken = safe_gate("run", "--safe-batch", "b").out
+    assert 'reviewed (b.json:1) Review: AH 0.50\n    forbidden term "policy"\n' in broken
+    assert "Evidence:" not in safe_gate("run", "--safe-batch", "b", "--min-pass-rate", "0").out
+
+
+def test_a_required_accuracy_without_labels_is_no_pass(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--min-label-accuracy", "0").code == 1
+    assert report()["rules"][1]["value"] is None
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_run_without_inputs_says_what_to_pass_and_publishes_the_error(safe_gate: SafeGate) -> None:
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert "safe-batch or synthesis-cases: is not set, so there is nothing to judge" in ran.err
+    found = report()
+    assert (found["verdict"], found["safe_v0"], found["synthesis"]) == ("error", None, None)
+    assert len(found["problems"]) == 1
+    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
+    assert "could not judge" in Path("summary").read_text("utf-8")
+    assert "::error title=SAFE Gate%3A cannot judge::" in ran.out
+
+
+@pytest.mark.usefixtures("runner")
+def test_wrong_settings_reach_outputs_summary_and_annotations_too(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_MIN-PASSRATE", "1")
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert outputs(Path("output").read_text("utf-8"))["verdict"] == "error"
+    assert "INPUT&#95;MIN-PASSRATE" in Path("summary").read_text("utf-8")
+    assert "::error" in ran.out
+
+
+@pytest.mark.usefixtures("runner")
+def test_a_broken_rule_on_labels_names_the_cases_that_disagree(safe_gate: SafeGate) -> None:
+    wrong, right = ({"agency_language": label} for label in (False, True))
+    labelled = [
+        turn(f"t{i}", expected=right if i % 2 else wrong, tags=["all", "odd" if i % 2 else "even"]) for i in range(14)
+    ]
+    write_cases(Path("c.jsonl"), *labelled, turn("unlabelled"))
+    group = {name: {"min-label-accuracy": least} for name, least in (("even", 1), ("odd", 1), ("all", 0.5))}
+    Path("safe.config.json").write_text(json.dumps({"tags": group, "min-group": 1}), "utf-8")
+    limits = "--min-label-accuracy", "0.8", "--min-label-accuracy-agency-language", "0.8"
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
+    assert ran.code == 1
+    rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+    disagree = [f"t{i}" for i in range(0, 14, 2)]
+    assert [(rule["rule"], rule.get("group", "")) for rule in rules if rule.get("names") == disagree] == [
+        ("min-label-accuracy", ""),
+        ("min-label-accuracy-agency-language", ""),
+        ("min-label-accuracy", "even"),
+    ]
+    assert all("names" not in rule for rule in rules if rule["passed"])
+    said = (
+        "Label accuracy 50.0% is below 80.0%: 7 of 14 labels agree (95 % interval 27 to 73 %), those of 7 cases do not"
+    )
+    assert f'{said}: "t0", "t2", "t4", "t6", "t8" and 2 more' in ran.out
+    assert f'{said.replace("%", "%25")}: "t0"' in ran.out  # the annotation
+    assert "those of 7 cases do not: <code>t0</code>, " in Path("reports/safe-gate.md").read_text("utf-8")
+    assert safe_gate("validate", "reports/safe-gate.json").code == 0
+
+
+def test_a_broken_rule_on_the_labels_of_one_check_names_no_case_for_another(safe_gate: SafeGate) -> None:
+    checks = "agency_language", "topic_pivot"
+    write_cases(
+        Path("c.jsonl"), *(turn(check, expected=dict.fromkeys(checks, True) | {check: False}) for check in checks)
+    )
+    limits = [word for check in checks for word in (f"--min-label-accuracy-{check.replace('_', '-')}", "1")]
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", *limits).code == 1
+    rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+    assert [rule["names"] for rule in rules if "label" in rule["rule"]] == [[check] for check in checks]
+
+
+@pytest.mark.usefixtures("runner")
+def test_the_broken_rules_of_many_groups_leave_room_for_cases(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD, tags=[f"g{i % 9}"]) for i in range(18)))
+    tags = {f"g{i}": {"max-unexpected-failures": 0, "min-pass-rate": 1} for i in range(9)}
+    Path("safe.config.json").write_text(json.dumps({"tags": tags, "min-group": 1}), "utf-8")
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl")
+    errors = [line for line in ran.out.splitlines() if line.startswith("::error")]
+    assert len(errors) == 10
+    assert errors[4] == "::error title=SAFE Gate::15 more rules are broken: see the log and the report"
+    assert all("file=c.jsonl" in line for line in errors[5:9])
+    assert errors[9] == "::error title=SAFE Gate::14 more cases: see the log and the report"
+
+
+@pytest.mark.usefixtures("runner")
+def test_within_what_the_rules_allow_no_case_is_an_error(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD), turn("n", tags=["negative_example"]))
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-failures", "1")
+    assert ran.code == 0
+    assert [line.partition("::f")[0] for line in ran.out.splitlines() if line.startswith("::")] == [
+        "::warning title=SAFE Gate%3A t,file=c.jsonl,line=1",
+        "::notice title=SAFE Gate%3A n,file=c.jsonl,line=2::negative example passes",
+    ]
+
+
+@pytest.mark.usefixtures("runner")
+def test_what_the_rules_allow_does_not_crowd_out_what_breaks_one(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(250)))
+    write_cases(Path("c.jsonl"), *(turn(f"t{i}", assistant=BAD) for i in range(3)))
+    ran = safe_gate("run", "--safe-batch", "b", "--synthesis-cases", "c.jsonl", "--min-pass-rate", "0")
+    assert ran.code == 1
+    errors = [line for line in ran.out.splitlines() if line.startswith("::error")]
+    assert errors[0] == "::error title=SAFE Gate%3A max-unexpected-failures::3 unexpected failures, 0 allowed"
+    assert [error[:39] for error in errors[1:]] == [f"::error title=SAFE Gate%3A t{i},file=c.js" for i in range(3)]
+    warnings = [line for line in ran.out.splitlines() if line.startswith("::warning")]
+    assert warnings[0].startswith("::warning title=SAFE Gate%3A s0,file=b.json,line=1::Fail: CR 0.00, AC 0.00")
+    assert warnings[5:] == [
+        "::warning title=SAFE Gate::245 more cases: see the log and the report"
+    ]  # the runner shows 10
+    assert listed()[:4] == ["t0", "t1", "t2", "s0"]
+
+
+@pytest.mark.untraced
+@pytest.mark.usefixtures("runner")
+def test_where_only_unexpected_passes_break_the_gate_they_come_first(safe_gate: SafeGate) -> None:
+    failing = [turn(f"t{i}", assistant=BAD) for i in range(250)]
+    write_cases(Path("c.jsonl"), *failing, turn("n", tags=["negative_example"]))
+    limits = "--max-unexpected-failures", "999", "--max-unexpected-passes", "0"
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", *limits)
+    assert ran.code == 1
+    found = [line.partition("::f")[0] for line in ran.out.splitlines() if line.startswith("::")]
+    assert found[:3] == [
+        "::error title=SAFE Gate%3A max-unexpected-passes::1 negative example passes, 0 allowed",
+        "::warning title=SAFE Gate%3A n,file=c.jsonl,line=251::negative example passes",
+        "::warning title=SAFE Gate%3A t0,file=c.jsonl,line=1",
+    ]
+    assert listed()[:2] == ["n", "t0"]
+    evidence = ran.out[ran.out.index("Evidence:\n") :].split("\n")
+    assert evidence[1] == "  n (c.jsonl:251) negative example passes"
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--max-unexpected-passes", "0")
+    assert listed()[0] == "t0"
+
+
+def test_only_a_command_that_has_verbose_is_said_to_have_it(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), *(safe_case(f"s{i}", output=SILENT) for i in range(120)))
+    ran = safe_gate("run", "--safe-batch", "b", "--baseline", "reports/safe-gate.json", "--no-baseline-required")
+    assert "\n... and 110 more: see the JSON report\n" in ran.out
+    assert "  ... and 110 more: see the JSON report\n" in ran.out
+    assert "--verbose" not in ran.out
+    scored = safe_gate("score", "--concern", "I25", "--batch", "b", "--format", "console")
+    assert "... and 20 more: see the JSON report, or --verbose\n" in scored.out
+
+
+def listed() -> list[str]:
+    """Return the ids of the cases to look at, as the report shows them."""
+    text = Path("reports/safe-gate.md").read_text("utf-8")
+    return re.findall(r"^\| \S+ \| \[?<code>([^<]+)</code>", text[text.index("**Cases to look at**") :], re.MULTILINE)
+
+
+def test_the_same_run_twice_gives_the_same_bytes(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    def once() -> tuple[bytes, bytes]:
+        safe_gate("run", "--safe-batch", DATA / "safe_v0/I25_batch_1.json", "--synthesis-cases", "c.jsonl")
+        return Path("reports/safe-gate.json").read_bytes(), Path("reports/safe-gate.md").read_bytes()
+
+    write_cases(Path("c.jsonl"), turn("t", assistant=BAD))
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1736937000")
+    first = once()
+    assert first == once()
+    monkeypatch.delenv("SOURCE_DATE_EPOCH")
+    later, markdown = once()
+    blank = rb'"generated_at": "[^"]+"'
+    assert re.sub(blank, b"", later) == re.sub(blank, b"", first[0])
+    assert markdown == first[1]

@@ -1,0 +1,209 @@
+"""Every weakening that is closed, from the command line: a gate that forbids it fails."""
+
+from __future__ import annotations
+
+import copy
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import BAD, SafeGate, report, safe_case, turn, write_batch, write_cases
+from tests.support.git import commit, git
+from tests.support.weakening import PACK, needles, pull_request, put, section
+
+GONE = object()
+STATE: dict[str, Any] = {
+    "safe.config.json": {
+        "safe-batch": ["b"],
+        "synthesis-cases": ["c.jsonl"],
+        "rules": ["ours.json"],
+        "profile": "standard",
+        "sensitivity": "strict",
+        "safe-match": "literal",
+        "rule-weights": {"agency-negative": 1},
+        "min-pass-rate": 0.5,
+        "max-fail-labels": 1,
+        "min-synthesis-pass-rate": 0.5,
+        "max-unexpected-failures": 1,
+        "max-not-english": 0,
+        "max-vacuous": 0.9,
+        "min-label-accuracy": {"all": 0.1, "topic_pivot": 0.2},
+        "min-group": 1,
+        "tags": {"grief": {"min-pass-rate": 0.5}},
+        "archetypes": {"A": {"min-pass-rate": 0.5, "thresholds": {"CR": {"pass": 0.9}}, "weights": {"AH": 2}}},
+        "thresholds": {"AH": {"review": 0.5}},
+        "weights": {"AC": 1},
+        "strictAH": True,
+        "max-regressions": 1,
+        "max-score-drop": 0.5,
+        "min-drop": 0.02,
+        "alpha": 0.05,
+        "cluster-key": "x_topic",
+        "protect": ["kept"],
+        "comment": "always",
+    },
+    "c.jsonl": [
+        turn("a", tags=["kept", "grief"], expected={"topic_pivot": True}, x_topic="1", x_other="1"),
+        turn("b", tags=["negative_example"], assistant=BAD),
+        turn("c", tags=["other"]),
+        turn("d", tags=["grief"]),
+    ],
+    "b.json": {
+        "test_cases": [
+            safe_case("s", archetype="A", patient_payload={"age": 80}, x_topic="1"),
+            safe_case("t", archetype="A"),
+        ],
+    },
+    "ours.json": PACK,
+    "safe-gate.waivers.json": {
+        "waivers": [{"id": "b", "check": "topic_pivot", "reason": "r", "owner": "o", "expires": "2098-01-01"}]
+    },
+}
+"""The files of a gate that holds, by path."""
+CLOSED: Mapping[str, tuple[tuple[Any, ...], Any, tuple[str, str, str]]] = {
+    "a lower limit": (("safe.config.json", "min-pass-rate"), 0.4, ("setting", "min-pass-rate", "")),
+    "a limit that is off": (("safe.config.json", "max-fail-labels"), GONE, ("setting", "max-fail-labels", "")),
+    "a lower share as expected": (("safe.config.json", "min-synthesis-pass-rate"), 0.4, ("setting", "min-synthesis-pass-rate", "")),
+    "a share that is off": (("safe.config.json", "min-synthesis-pass-rate"), GONE, ("setting", "min-synthesis-pass-rate", "")),
+    "any number of failures": (("safe.config.json", "max-unexpected-failures"), "off", ("setting", "max-unexpected-failures", "")),
+    "a raised limit": (("safe.config.json", "max-unexpected-failures"), 2, ("setting", "max-unexpected-failures", "")),
+    "a rule that is switched off": (("safe.config.json", "max-not-english"), "off", ("setting", "max-not-english", "")),
+    "a higher share of empty results": (("safe.config.json", "max-vacuous"), 1, ("setting", "max-vacuous", "")),
+    "a lower limit of a check": (("safe.config.json", "min-label-accuracy", "topic_pivot"), 0.1, ("setting", "min-label-accuracy", "topic_pivot")),
+    "a limit of a check that is off": (("safe.config.json", "min-label-accuracy", "topic_pivot"), GONE, ("setting", "min-label-accuracy", "topic_pivot")),
+    "a limit of all checks that is off": (("safe.config.json", "min-label-accuracy", "all"), GONE, ("setting", "min-label-accuracy", "all")),
+    "larger groups alone": (("safe.config.json", "min-group"), 5, ("setting", "min-group", "")),
+    "a lower limit of a tag": (("safe.config.json", "tags", "grief", "min-pass-rate"), 0.1, ("setting", "tags", "grief.min-pass-rate")),
+    "a tag without its limit": (("safe.config.json", "tags"), GONE, ("setting", "tags", "grief.min-pass-rate")),
+    "a tag that may be absent": (("safe.config.json", "tags", "grief", "optional"), True, ("setting", "tags", "grief.optional")),
+    "an archetype's lower limit": (("safe.config.json", "archetypes", "A", "min-pass-rate"), 0.4, ("setting", "archetypes", "A.min-pass-rate")),
+    "an archetype's threshold that is gone": (("safe.config.json", "archetypes", "A", "thresholds"), GONE, ("setting", "archetypes", "A.thresholds.CR.pass")),
+    "an archetype's weight": (("safe.config.json", "archetypes", "A", "weights", "AH"), 3, ("setting", "archetypes", "A.weights.AH")),
+    "a lower threshold": (("safe.config.json", "thresholds", "AH", "review"), 0.4, ("setting", "ah-review", "")),
+    "a changed weight": (("safe.config.json", "weights", "AC"), 2, ("setting", "ac-weight", "")),
+    "milder counting of forbidden terms": (("safe.config.json", "strictAH"), False, ("setting", "strict-ah", "")),
+    "another way to match": (("safe.config.json", "safe-match"), "normalised", ("setting", "safe-match", "")),
+    "another profile": (("safe.config.json", "profile"), "spec", ("setting", "profile", "")),
+    "a milder sensitivity": (("safe.config.json", "sensitivity"), "balanced", ("setting", "sensitivity", "")),
+    "a rule that does not count": (("safe.config.json", "rules-off"), ["ours/stop"], ("setting", "rules-off", "ours/stop")),
+    "a rule without weight": (("safe.config.json", "rule-weights", "agency-negative"), 0, ("setting", "rule-weights", "agency-negative")),
+    "more cases that may newly fail": (("safe.config.json", "max-regressions"), 2, ("setting", "max-regressions", "")),
+    "a larger drop of a score": (("safe.config.json", "max-score-drop"), GONE, ("setting", "max-score-drop", "")),
+    "a larger drop that never counts": (("safe.config.json", "min-drop"), 0.1, ("setting", "min-drop", "")),
+    "a smaller chance of a false alarm": (("safe.config.json", "alpha"), 0.01, ("setting", "alpha", "")),
+    "other groups of cases": (("safe.config.json", "cluster-key"), "x_other", ("setting", "cluster-key", "")),
+    "cases that may be removed": (("safe.config.json", "allow-removed"), True, ("setting", "allow-removed", "")),
+    "a case that is protected no more": (("safe.config.json", "protect"), [], ("setting", "protect", "kept")),
+    "a quieter comment": (("safe.config.json", "comment"), "never", ("setting", "comment", "")),
+    "packs that are read no more": (("safe.config.json", "rules"), GONE, ("rule", "ours/stop", "")),
+    "a rule that is gone": (("ours.json", "rules", 0), GONE, ("rule", "ours/stop", "")),
+    "a rule that is edited": (("ours.json", "rules", 1, "pattern"), "zebras?", ("rule", "ours/over", "")),
+    "a rule of another group": (("ours.json", "group"), "positive", ("rule", "ours/stop", "")),
+    "a case that is gone": (("c.jsonl", 0), GONE, ("synthesis", "a", "")),
+    "a file of cases that is gone": (("safe.config.json", "synthesis-cases"), GONE, ("synthesis", "a", "")),
+    "a file of batches that is gone": (("safe.config.json", "safe-batch"), GONE, ("safe_v0", "s", "")),
+    "a check that is asked no more": (("c.jsonl", 0, "checks"), ["topic_pivot"], ("synthesis", "a", "checks")),
+    "a label that is gone": (("c.jsonl", 0, "expected"), GONE, ("synthesis", "a", "expected.topic_pivot")),
+    "a label that is replaced": (("c.jsonl", 0, "expected", "topic_pivot"), False, ("synthesis", "a", "expected.topic_pivot")),
+    "another message": (("c.jsonl", 0, "user"), "I failed my exam.", ("synthesis", "a", "user")),
+    "another group of a case": (("c.jsonl", 0, "x_topic"), "2", ("synthesis", "a", "cluster")),
+    "a tag that excuses a failure": (("c.jsonl", 2, "tags"), ["negative_example"], ("synthesis", "c", "tags")),
+    "a tag whose rate is limited": (("c.jsonl", 2, "tags"), ["other", "grief"], ("synthesis", "c", "tags")),
+    "a tag with a limit that a case loses": (("c.jsonl", 0, "tags"), ["kept"], ("synthesis", "a", "tags")),
+    "a protected tag that a case loses": (("c.jsonl", 0, "tags"), ["grief"], ("synthesis", "a", "tags")),
+    "an expectation that is gone": (("b.json", "test_cases", 0, "expectations", "signal_generation", "must_find_signals"), [], ("safe_v0", "s", "CR")),
+    "a forbidden term that is replaced": (("b.json", "test_cases", 0, "expectations", "followup_questions", "forbidden_terms"), ["x"], ("safe_v0", "s", "AH")),
+    "other data of a patient": (("b.json", "test_cases", 0, "patient_payload", "age"), 30, ("safe_v0", "s", "patient_payload")),
+    "another archetype": (("b.json", "test_cases", 0, "archetype"), "B", ("safe_v0", "s", "archetype")),
+    "a batch's case that is gone": (("b.json", "test_cases", 0), GONE, ("safe_v0", "s", "")),
+    "a waiver that is new": (("safe-gate.waivers.json", "waivers", 0, "check"), "agency_language", ("waiver", "b", "agency_language")),
+    "a waiver that lasts longer": (("safe-gate.waivers.json", "waivers", 0, "expires"), "2099-01-01", ("waiver", "b", "topic_pivot")),
+}  # fmt: skip
+"""What a change may not do unseen: which value it sets to what, and the kind, id and part of the weakening."""
+
+
+def put_state(state: dict[str, Any]) -> None:
+    for path, content in state.items():
+        lines = content if path.endswith(".jsonl") else [content]
+        Path(path).write_text("".join(json.dumps(line) + "\n" for line in lines), "utf-8")
+
+
+@pytest.mark.parametrize("name", CLOSED)
+def test_a_change_that_weakens_the_gate_breaks_a_gate_that_forbids_it(safe_gate: SafeGate, name: str) -> None:
+    (*path, last), value, weaker = CLOSED[name]
+    git("init", "--quiet")
+    state = copy.deepcopy(STATE)
+    put_state(state)
+    run = ("run", "--baseline", commit(), "--on-weakened", "fail")
+    inner: Any = state
+    for key in path:
+        inner = inner[key]
+    if value is GONE:
+        del inner[last]
+    else:
+        inner[last] = value
+    put_state(state)
+    ran = safe_gate(*run)
+    assert ran.code == 1, ran.log
+    found = [(one["kind"], one["id"], one["field"]) for one in report()["weakened"]["findings"]]
+    assert weaker in found
+    assert [rule["passed"] for rule in report()["rules"] if rule["rule"] == "on-weakened"] == [False]
+
+
+def test_a_gate_that_stays_as_it_is_is_no_weaker(safe_gate: SafeGate) -> None:
+    git("init", "--quiet")
+    put_state(STATE)
+    ran = safe_gate("run", "--baseline", commit(), "--on-weakened", "fail")
+    assert report()["weakened"]["findings"] == [], ran.log
+    assert [rule["passed"] for rule in report()["rules"] if rule["rule"] == "on-weakened"] == [True]
+
+
+def test_what_the_pipeline_was_given_does_not_change_unseen(safe_gate: SafeGate) -> None:
+    git("init", "--quiet")
+    expectations, config = needles("fever"), {"safe-batch": ["b"]}
+    put(config, cases=(safe_case("s", expectations=expectations, patient_payload={"age": 80, "sex": "f"}),))
+    base = commit()
+    put(config, cases=(safe_case("s", expectations=expectations, patient_payload={"sex": "f", "age": 80}),))
+    safe_gate("run", "--baseline", base)
+    assert section() == []
+    put(config, cases=(safe_case("s", expectations=expectations, patient_payload={"age": 30, "sex": "f"}),))
+    safe_gate("run", "--baseline", base)
+    assert section() == [("safe_v0", "s", "patient_payload", "changed")]
+    assert "30" not in json.dumps(report()["weakened"]["findings"])
+
+
+def test_marks_ask_for_nothing(safe_gate: SafeGate) -> None:
+    git("init", "--quiet")
+    put({"synthesis-cases": ["c.jsonl"]}, turn("a", marks={"vulnerability": ["I feel awful"]}), cases=())
+    base = commit()
+    put({"synthesis-cases": ["c.jsonl"]}, turn("a", marks={"vulnerability": ["I failed my exam"]}), cases=())
+    safe_gate("run", "--baseline", base)
+    assert section() == []
+
+
+def test_which_cases_count_together_does_not_change_unseen(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    git("init", "--quiet")
+    turns = [turn(one, x_topic=one, x_other="z") for one in "ab"]
+    put({"synthesis-cases": ["c.jsonl"], "safe-batch": ["b"]}, *turns, cases=(safe_case("s", x_topic=[1]),))
+    assert safe_gate("run").code == 0
+    shutil.copy("reports/safe-gate.json", "base.json")  # of a run that put none together
+    run = ("run", "--baseline", "base.json", "--cluster-key")
+    in_actions(payload=pull_request(commit()))
+    assert safe_gate(*run, "x_topic").code == 0
+    assert section() == []
+    write_cases(Path("c.jsonl"), turns[0], turns[1] | {"x_topic": "a"})
+    write_batch(Path("b.json"), safe_case("s", x_topic=[2]))
+    assert safe_gate(*run, "x_topic").code == 0
+    assert section() == [("safe_v0", "s", "cluster", "changed"), ("synthesis", "b", "cluster", "changed")]
+    for key in ("x_other", ""):
+        assert safe_gate(*run, key).code == 0
+        assert section() == []
+    Path("safe.config.json").write_text('{"safe-batch": ["b"], "cluster-key": "x_topic"}', "utf-8")
+    assert safe_gate("run", "--baseline", "base.json", "--cases", "c.jsonl").code == 0
+    assert section() == [("setting", "cluster-key", "", "changed")]

@@ -1,0 +1,202 @@
+"""What a change is compared with to see whether it weakens the gate: reports and the base commit."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import SafeGate, report, safe_case, turn, write_cases
+from tests.support.git import commit, git
+from tests.support.github import GitHub
+from tests.support.weakening import CONFIG, WEAKENED, full, pull_request, put, section, weaken
+
+
+def test_against_a_report_its_limits_and_digests_are_held(safe_gate: SafeGate, base: str) -> None:
+    assert safe_gate("run", "--report-dir", "old").code == 0
+    weaken(thresholds={"CR": {"pass": 0.7}}, strictAH=True, weights={"AC": 2})
+    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed")
+    assert ran.code == 0, ran.log
+    assert section() == [
+        ("setting", "min-pass-rate", "", "looser"),
+        ("setting", "cr-pass", "", "looser"),
+        ("setting", "ac-weight", "", "changed"),
+        ("setting", "allow-removed", "", "looser"),
+        ("setting", "protect", "<b>@octo | x", "dropped"),
+        ("rule", "", "", "changed"),
+        ("safe_v0", "s", "", "changed"),
+        ("synthesis", "</code> @octo | b", "", "dropped"),
+    ]
+    assert "as far as a report shows, because it records only limits and digests" in ran.out
+    assert "│ rule           │ all" in ran.out
+
+
+def test_a_report_tells_thresholds_and_of_a_case_that_it_changed(safe_gate: SafeGate, base: str) -> None:
+    only = {"synthesis-cases": ["c.jsonl"], "rules": ["ours.json"]}
+    put(only, turn("a", expected={"topic_pivot": True, "agency_language": True}), cases=(full(),))
+    assert safe_gate("run", "--report-dir", "old").code == 0
+    put(only | {"thresholds": {"CR": {"pass": 0.6}}, "strictAH": True}, turn("a"), cases=(full(),))
+    assert safe_gate("run", "--baseline", "old/safe-gate.json").code == 0
+    assert section() == [("setting", "cr-pass", "", "looser"), ("synthesis", "a", "", "changed")]
+
+
+def test_beside_a_report_the_events_base_commit_tells_more(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    assert safe_gate("run", "--report-dir", "old").code == 0
+    weaken()
+    in_actions(payload=pull_request(base))
+    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed").code == 0
+    assert (section(), report()["weakened"]["partial"]) == (WEAKENED, False)
+    in_actions(payload=pull_request("1" * 40))  # which nobody has
+    assert safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed").code == 0
+    assert report()["weakened"]["partial"] is True
+    ran = safe_gate("run", "--baseline", "old/safe-gate.json", "--allow-removed", "--on-weakened", "fail")
+    assert ran.code == 3
+    assert "base: " in ran.err
+
+
+@pytest.mark.parametrize("named", ["HEAD", "base"])
+def test_the_baseline_that_a_change_names_does_not_choose_what_its_terms_are_held_against(
+    safe_gate: SafeGate, in_actions: Callable[..., None], named: str
+) -> None:
+    git("init", "--quiet")
+    strict = CONFIG | {"baseline": "base", "on-weakened": "fail"}
+    put(strict, turn("a", tags=["<b>@octo | x"]), cases=(safe_case("s"),))
+    before = commit()
+    put(CONFIG | {"baseline": named, "min-pass-rate": 0.1}, turn("a", tags=["<b>@octo | x"]), cases=(safe_case("s"),))
+    commit()
+    in_actions(payload=pull_request(before))
+    assert safe_gate("run").code == 1
+    assert ("setting", "min-pass-rate", "", "looser") in section()
+
+
+def test_a_change_cannot_keep_the_base_commit_from_being_read(
+    safe_gate: SafeGate, in_actions: Callable[..., None]
+) -> None:
+    git("init", "--quiet")
+    write_cases(Path("c.jsonl"), turn("a"))
+    Path("latest.jsonl").symlink_to("c.jsonl")
+    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "baseline-required": False}
+    for on_weakened, code in (("fail", 3), ("warn", 0)):
+        Path("safe.config.json").write_text(json.dumps(config | {"on-weakened": on_weakened}), "utf-8")
+        in_actions(payload=pull_request(commit()))
+        lax = {"synthesis-cases": ["c.jsonl", "latest.jsonl"], "max-unexpected-failures": 9}
+        Path("safe.config.json").write_text(json.dumps(config | lax), "utf-8")
+        Path("latest.jsonl").unlink()
+        write_cases(Path("latest.jsonl"), turn("b"))
+        ran = safe_gate("run")
+        assert ran.code == code, ran.log
+        assert ("latest.jsonl: is a symbolic link at commit" in ran.err) == (code == 3)
+        Path("latest.jsonl").unlink()
+        Path("latest.jsonl").symlink_to("c.jsonl")
+
+
+def test_a_config_file_of_the_second_name_is_read_at_the_base_commit(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    Path("safe.config.json").rename("safe-gate.config.json")
+    renamed = commit()
+    lax = CONFIG | {"min-pass-rate": 0.5}
+    for before, after in (
+        (base, "safe-gate.config.json"),
+        (renamed, "safe.config.json"),
+        (renamed, "safe-gate.config.json"),
+    ):
+        for name in ("safe.config.json", "safe-gate.config.json"):
+            Path(name).unlink(missing_ok=True)
+        Path(after).write_text(json.dumps(lax), "utf-8")
+        in_actions(payload=pull_request(before))
+        assert safe_gate("run", "--baseline", "base").code == 0
+        assert section() == [("setting", "min-pass-rate", "", "looser")]
+        assert safe_gate("run", "--policy-ref", "base").code == 0
+        assert report()["provenance"]["policy"]["min_pass_rate"] == 0.9
+
+
+def test_two_config_files_at_the_base_commit_are_an_error(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    Path("safe-gate.config.json").write_text(json.dumps(CONFIG), "utf-8")
+    in_actions(payload=pull_request(commit()))
+    Path("safe-gate.config.json").unlink()
+    for run in (("run", "--baseline", "base"), ("run", "--policy-ref", "base"), ("run", "--on-weakened", "fail")):
+        ran = safe_gate(*run)
+        assert ran.code == 3, ran.log
+        assert re.search(
+            r"^[0-9a-f]{7}:safe-gate.config.json: is a second config file beside safe.config.json",
+            ran.err,
+            re.MULTILINE,
+        )
+
+
+@pytest.mark.parametrize("name", ["safe.config.json", "safe-gate.config.json"])
+def test_a_base_that_wants_its_terms_known_is_heard_by_either_name_of_its_config(
+    safe_gate: SafeGate, in_actions: Callable[..., None], name: str
+) -> None:
+    git("init", "--quiet")
+    write_cases(Path("c.jsonl"), {"id": "no case"})
+    config = {"synthesis-cases": ["c.jsonl"], "baseline": "old/safe-gate.json", "baseline-required": False}
+    for on_weakened, code in (("fail", 3), ("warn", 0)):
+        Path("safe.config.json").unlink(missing_ok=True)
+        Path(name).write_text(json.dumps(config | {"on-weakened": on_weakened}), "utf-8")
+        write_cases(Path("c.jsonl"), {"id": "no case"})
+        in_actions(payload=pull_request(commit()))
+        write_cases(Path("c.jsonl"), turn("a"))
+        Path(name).unlink()
+        Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+        ran = safe_gate("run")
+        assert ran.code == code, ran.log
+
+
+def test_a_waiver_that_the_baselines_report_knows_is_not_added(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a", assistant="You should rest."))
+    waiver = {"id": "a", "check": "agency_language", "reason": "r", "owner": "o", "expires": "2099-01-01"}
+    Path("safe-gate.waivers.json").write_text(json.dumps({"waivers": [waiver]}), "utf-8")
+    assert safe_gate("run", "--synthesis-cases", "c.jsonl", "--report-dir", "old").code in (0, 1)
+    ran = safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json")
+    assert "weakens the gate" not in ran.out
+    later = json.dumps({"waivers": [waiver | {"expires": "2099-01-02"}]})
+    Path("safe-gate.waivers.json").write_text(later, "utf-8")
+    safe_gate("run", "--synthesis-cases", "c.jsonl", "--baseline", "old/safe-gate.json")
+    assert section() == [("waiver", "a", "agency_language", "looser")]
+
+
+def test_where_there_is_no_base_commit_it_is_said(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None]
+) -> None:
+    refused = safe_gate("run", "--on-weakened", "fail")
+    assert refused.code == 3
+    assert (
+        "on-weakened: asks for the base commit of a GitHub event, and this is not a job of GitHub Actions; "
+        "set warn here, or name a commit as the baseline"
+    ) in refused.err
+    in_actions(event="schedule", payload={})
+    ran = safe_gate("run", "--on-weakened", "fail")
+    assert ran.code == 0, ran.log
+    assert report()["weakened"]["against"] is None
+    assert "on-weakened" not in {rule["rule"] for rule in report()["rules"]}
+    assert "It is unknown whether the gate itself got weaker: no base commit could be read." in ran.out
+
+
+@pytest.mark.parametrize("policy", ["head", "base"])
+@pytest.mark.parametrize("quieter", ["never", "on-failure"])
+def test_a_change_cannot_switch_off_the_comment_that_tells_of_it(
+    safe_gate: SafeGate, base: str, in_actions: Callable[..., None], github: GitHub, quieter: str, policy: str
+) -> None:
+    Path("safe.config.json").write_text(json.dumps(CONFIG | {"comment": quieter}), "utf-8")
+    in_actions(payload=pull_request(base))
+    run = ("run", "--policy-ref", policy, "--baseline", "base")
+    assert safe_gate(*run).code == 0
+    assert section() == [("setting", "comment", "", "looser")]
+    assert "This change weakens the gate" in github.comments[0]["body"]
+    github.comments.clear()
+    Path("safe.config.json").write_text(json.dumps(CONFIG | {"comment": "changes"}), "utf-8")
+    assert safe_gate(*run).code == 0
+    assert section() == []
+    github.comments.clear()
+    assert safe_gate(*run, "--comment", quieter).code == 0  # the workflow's own, before and after
+    assert section() == []
+    assert github.comments == []

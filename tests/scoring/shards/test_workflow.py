@@ -1,0 +1,140 @@
+"""Shards in a workflow: a matrix of jobs, and the job that merges."""
+
+from __future__ import annotations
+
+import html
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.cases import BAD, GOOD, SafeGate, turn, write_cases
+from tests.support.git import commit, git
+from tests.support.github import PULL_REQUEST, GitHub, outputs
+from tests.support.shards import scored, written
+
+
+def told(safe_gate: SafeGate, github: GitHub, tmp_path: Path, *arguments: str) -> dict[str, Any]:
+    """Run a command as a step; return all that GitHub gets of it."""
+    github.comments.clear()
+    github.requests.clear()
+    ran = safe_gate(*arguments)
+    return {
+        "ran": ran,
+        "comments": [comment["body"] for comment in github.comments],
+        "writes": github.writes,
+        "summary": (tmp_path / "summary").read_text("utf-8"),
+        "outputs": {k: v for k, v in outputs((tmp_path / "output").read_text("utf-8")).items() if k != "comment-url"},
+    }
+
+
+def test_the_matrix_posts_nothing_and_the_merging_job_what_one_run_would(
+    safe_gate: SafeGate,
+    inputs: tuple[str, ...],
+    in_actions: Callable[..., None],
+    github: GitHub,
+    monkeypatch: pytest.MonkeyPatch,
+    tmp_path: Path,
+) -> None:
+    in_actions()
+    whole = told(safe_gate, github, tmp_path, "run", *inputs)
+    assert (whole["ran"].code, whole["outputs"]["verdict"], len(whole["comments"])) == (1, "fail", 1)
+    reports = written()
+    for index in (1, 2):
+        in_actions(GITHUB_JOB="score")
+        monkeypatch.setenv("INPUT_SHARD", f"{index}/2")
+        shard = told(safe_gate, github, tmp_path, "run", "--report-dir", "shards", *inputs)
+        assert (shard["ran"].code, shard["comments"], github.requests) == (0, [], [])
+        assert shard["summary"].startswith(f"Shard {index} of 2: ")
+        assert "Nothing is judged yet" in shard["summary"]
+        assert "::" not in shard["ran"].log
+        filled = {name: value for name, value in shard["outputs"].items() if value}
+        file = f"shards/safe-gate.shard-{index}-of-2.json"
+        assert filled == {"verdict": "unjudged", **dict.fromkeys(("report-json", "reports"), file)} | {
+            "comment-status": "skipped-shard"
+        }
+    monkeypatch.delenv("INPUT_SHARD")
+    in_actions(INPUT_MODE="merge", INPUT_SHARDS="shards/*.json")
+    assert told(safe_gate, github, tmp_path, "run", *inputs) == whole
+    assert written() == reports
+
+
+def test_shards_are_judged_by_the_base_commit_as_one_run_is(
+    safe_gate: SafeGate, inputs: tuple[str, ...], in_actions: Callable[..., None], github: GitHub, tmp_path: Path
+) -> None:
+    git("init", "--quiet")
+    Path(".gitignore").write_text("/*\n!*.json*\nsafe-gate*\nevent.json\n", "utf-8")
+    Path("safe.config.json").write_text(json.dumps({"min-pass-rate": 0.3, "sensitivity": "strict"}), "utf-8")
+    payload = json.loads(json.dumps(PULL_REQUEST))
+    payload["pull_request"]["base"]["sha"] = commit()
+    Path("safe.config.json").write_text(json.dumps({"min-pass-rate": 0.1, "protect": ["T-1"]}), "utf-8")
+    write_cases(Path("c.jsonl"), *(turn(f"T-{i}", assistant=BAD if i < 2 else GOOD) for i in range(9)))
+    flags = (*inputs, "--policy-ref", "base", "--baseline", "base", "--on-weakened", "fail")
+    in_actions(payload=payload)
+    whole = told(safe_gate, github, tmp_path, "run", *flags)
+    reports = written()
+    held = json.loads(reports["safe-gate.json"])
+    assert (whole["ran"].code, held["provenance"]["policy_commit"]) == (1, payload["pull_request"]["base"]["sha"])
+    assert held["weakened"]["findings"]
+    assert held["comparison"]["synthesis"]["changes"]
+    in_actions(payload=payload)
+    files = scored(safe_gate, 3, *flags)
+    in_actions(payload=payload)
+    assert told(safe_gate, github, tmp_path, "merge", *files, *flags) == whole
+    assert written() == reports
+    elsewhere = safe_gate("merge", *files, *inputs, "--baseline", "base", "--on-weakened", "fail")
+    assert f'{files[0]}: commit of the policy: is "{payload["pull_request"]["base"]["sha"]}" in' in elsewhere.err
+
+
+@pytest.mark.parametrize("wrong", [("--shard", "9/2"), ("--shard", "1/2", "--min-pass-rate", "x"), ("--shard", "1/2")])
+def test_a_shard_that_cannot_score_posts_no_comment_either(
+    safe_gate: SafeGate,
+    inputs: tuple[str, ...],
+    in_actions: Callable[..., None],
+    github: GitHub,
+    tmp_path: Path,
+    wrong: tuple[str, ...],
+) -> None:
+    Path("c.jsonl").write_text("{}\n", "utf-8")
+    in_actions(GITHUB_JOB="score")
+    shard = told(safe_gate, github, tmp_path, "run", *inputs, *wrong)
+    assert (shard["ran"].code, github.requests) == (3, [])
+    assert shard["outputs"]["verdict"] == "error"
+    assert shard["outputs"]["comment-status"] == "skipped-shard"
+    assert shard["outputs"]["comment-file"] == ""
+
+
+def test_a_missing_shard_is_told_in_the_comment(
+    safe_gate: SafeGate, inputs: tuple[str, ...], in_actions: Callable[..., None], github: GitHub, tmp_path: Path
+) -> None:
+    files = scored(safe_gate, 2, *inputs)
+    in_actions()
+    merged = told(safe_gate, github, tmp_path, "merge", files[0], *inputs)
+    assert (merged["ran"].code, merged["outputs"]["verdict"], len(merged["comments"])) == (3, "error", 1)
+    assert "1 shard of 2 missing (2)" in html.unescape(merged["comments"][0])
+
+
+def test_doctor_says_that_a_shard_posts_no_comment(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+    assert "no: this is one shard of a run, and merge posts it" in safe_gate("doctor", "--shard", "1/2", *inputs).out
+
+
+def test_a_case_has_its_result_in_its_own_shard_once(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+    files = scored(safe_gate, 2, *inputs)
+    contents = [json.loads(Path(file).read_text("utf-8")) for file in files]
+    theirs = {**contents[1]["synthesis"][0], "pass": True}
+    Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": [*contents[0]["synthesis"], theirs]}), "utf-8")
+    ran = safe_gate("merge", *files, *inputs)
+    assert ran.code == 3
+    assert f"{files[0]}: {theirs['id']}: has a result here, but belongs to another shard than 1 of 2" in ran.err
+    twice = [*contents[0]["synthesis"], contents[0]["synthesis"][0]]
+    Path(files[0]).write_text(json.dumps(contents[0] | {"synthesis": twice}), "utf-8")
+    ran = safe_gate("merge", *files, *inputs)
+    assert ran.code == 3
+    assert f"{files[0]}: shard.cases.synthesis: is 12, but all shards together have 13" in ran.err
+
+
+def test_merging_asks_for_no_scheduler(safe_gate: SafeGate, inputs: tuple[str, ...]) -> None:
+    files = scored(safe_gate, 2, *inputs)
+    assert safe_gate("merge", *files, *inputs, "--engine", "dask").code == safe_gate("merge", *files, *inputs).code == 1

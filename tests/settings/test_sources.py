@@ -1,0 +1,485 @@
+"""Settings from flags, action inputs, environment and config file: precedence, and what is refused."""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pydantic
+import pytest
+
+from safe_gate.settings import sources, values
+from tests.support.cases import SILENT, SafeGate, safe_case, turn, write_batch, write_cases
+
+SOURCES = ("flag", "input", "environment", "config")
+
+
+@pytest.fixture
+def threshold(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[..., float]:
+    """Run the gate with min-pass-rate set in some sources; return the threshold it used."""
+
+    def run(**given: str) -> float:
+        write_batch(Path("b.json"), safe_case("a"))
+        if "input" in given:
+            monkeypatch.setenv("INPUT_MIN-PASS-RATE", given["input"])
+        if "environment" in given:
+            monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", given["environment"])
+        if "config" in given:
+            Path("safe.config.json").write_text(f'{{"min-pass-rate": {given["config"]}}}', "utf-8")
+        flags = ["--min-pass-rate", given["flag"]] if "flag" in given else []
+        ran = safe_gate("run", "--safe-batch", "b", *flags)
+        assert ran.code == 0, ran.log
+        rules = json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"]
+        return float(rules[0]["threshold"])
+
+    return run
+
+
+@pytest.mark.parametrize("first", range(len(SOURCES)))
+def test_the_first_source_that_sets_a_value_wins(threshold: Callable[..., float], first: int) -> None:
+    given = {name: f"0.{index + 1}" for index, name in enumerate(SOURCES)}
+    assert threshold(**{name: given[name] for name in SOURCES[first:]}) == float(given[SOURCES[first]])
+
+
+def test_without_any_source_the_default_holds(threshold: Callable[..., float]) -> None:
+    assert threshold() == 0.8
+
+
+def test_an_input_that_is_left_out_arrives_empty_and_sets_nothing(threshold: Callable[..., float]) -> None:
+    assert threshold(input="", environment="  ", config="0.25") == 0.25
+
+
+def test_inputs_are_trimmed_and_read_with_underscores_too(
+    threshold: Callable[..., float], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_MIN_PASS_RATE", " 0.3 ")
+    assert threshold() == 0.3
+
+
+@pytest.mark.parametrize("key", ["min-pass-rate", "min_pass_rate", "minPassRate"])
+def test_config_keys_may_be_spelt_in_any_case_style(key: str, threshold: Callable[..., float]) -> None:
+    Path("safe.config.json").write_text(json.dumps({key: 0.125}), "utf-8")
+    assert threshold() == 0.125
+
+
+@pytest.mark.parametrize(
+    ("variables", "config", "mentions"),
+    [
+        ({"INPUT_MIN-PASSRATE": "0.9"}, "", ["INPUT_MIN-PASSRATE", "has no input min-passrate (did you mean min-pass-rate?)"]),
+        ({"INPUT_MINPASSRATE": "0.9"}, "", ["has no input minpassrate (did you mean min-pass-rate?)"]),
+        ({"INPUT_CONCERN": "I25"}, "", ["has no input concern (did you mean safe-concern?)"]),
+        ({"INPUT_CASES": "c.jsonl"}, "", ["has no input cases (did you mean synthesis-cases?)"]),
+        ({"INPUT_FAIL_ON": "1"}, "", ["has no input fail_on (did you mean max-unexpected-failures?)"]),
+        ({"SAFE_GATE_CASES": "c.jsonl"}, "", ["has no variable of this name (did you mean SAFE_GATE_SYNTHESIS_CASES?)"]),
+        ({"INPUT_SHARD": "1/2", "INPUT_MODE": "merge"}, "", ["INPUT_SHARD (input shard): is for a run that scores"]),
+        ({"SAFE_GATE_MIN_PASRATE": "0.9"}, "", ["SAFE_GATE_MIN_PASRATE", "did you mean SAFE_GATE_MIN_PASS_RATE?"]),
+        ({"SAFE_GATE_REPORT_DIR": "out"}, "", ["has no variable of this name (did you mean SAFE_V0_REPORT_DIR?);"]),
+        ({"SAFE_GATE_CR_PASS": "1"}, "", ["did you mean SAFE_V0_CR_PASS?"]),
+        ({"SAFEGATE_MIN_PASS_RATE": "1"}, "", ["SAFEGATE_MIN_PASS_RATE: safe-gate has no variable of this name (did you mean SAFE_GATE_MIN_PASS_RATE?)"]),
+        ({"SAFEGATE_ZEBRA": ""}, "", ["SAFEGATE_ZEBRA: safe-gate has no variable of this name;"]),
+        ({"safe_gate_max_fail_labels": "0"}, "", ["safe_gate_max_fail_labels: safe-gate has no variable of this name (did you mean SAFE_GATE_MAX_FAIL_LABELS?)"]),
+        ({"Safe_Gate_Config": "x.json"}, "", ["(did you mean SAFE_GATE_CONFIG?)"]),
+        ({"safegate_profil": "spec"}, "", ["(did you mean SAFE_GATE_PROFILE?)"]),
+        ({"safe_v0_cr_pass": "1"}, "", ["(did you mean SAFE_V0_CR_PASS?)"]),
+        ({"SAFE_GATE_MIN_PASS_RATE": "nan"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"nan"', "a number from 0 to 1"]),
+        ({"SAFE_GATE_MIN_PASS_RATE": "inf"}, "", ["SAFE_GATE_MIN_PASS_RATE", '"inf"']),
+        ({"INPUT_MIN-PASS-RATE": "80%"}, "", ["INPUT_MIN-PASS-RATE", '"80%"', "a number from 0 to 1"]),
+        ({"INPUT_MIN-PASS-RATE": "80"}, "", ["INPUT_MIN-PASS-RATE", '"80"', "a number from 0 to 1"]),
+        ({"INPUT_STRICT-AH": "yes"}, "", ["INPUT_STRICT-AH", '"yes"', "true or false"]),
+        ({"INPUT_COMMENT": "sometimes"}, "", ["INPUT_COMMENT", "always, on-failure, changes, never"]),
+        ({"INPUT_MAX-FAIL-LABELS": "-1"}, "", ["INPUT_MAX-FAIL-LABELS", '"-1"', "a whole number from 0"]),
+        ({"INPUT_MAX-UNEXPECTED-FAILURES": "1.5"}, "", ["INPUT_MAX-UNEXPECTED-FAILURES", '"1.5"']),
+        ({"SAFE_V0_CR_PASS": "0.4"}, "", ["SAFE_V0_CR_PASS", "0.4", "below 0.5", "cr-review"]),
+        ({"SAFE_V0_CR_WEIGHT": "0", "SAFE_V0_AH_WEIGHT": "0", "SAFE_V0_AC_WEIGHT": "0"}, "", ["weights", "zero"]),
+        ({"SAFE_V0_AC_WEIGHT": "-1"}, "", ["SAFE_V0_AC_WEIGHT", '"-1"', "a number from 0"]),
+        ({"SAFE_V0_AC_WEIGHT": "inf"}, "", ["SAFE_V0_AC_WEIGHT", '"inf"']),
+        ({"SOURCE_DATE_EPOCH": "yesterday"}, "", ["SOURCE_DATE_EPOCH", "whole seconds"]),
+        ({"INPUT_RULE-WEIGHTS": "agency-positive"}, "", ["INPUT_RULE-WEIGHTS", '"agency-positive"', "ID=NUMBER"]),
+        ({"SAFE_GATE_RULE_WEIGHTS": "a=1\na=2"}, "", ["SAFE_GATE_RULE_WEIGHTS", "each id once"]),
+        ({"SAFE_GATE_RULE_WEIGHTS": "a=nan"}, "", ["SAFE_GATE_RULE_WEIGHTS", "a number from 0 to 1000"]),
+        ({}, '{"rule-weights": {"a": -1}}', ["safe.config.json:1", "rule-weights.a", "a number from 0 to 1000"]),
+        ({}, '{"min-pasrate": 1}', ["safe.config.json:1", "min-pasrate", "did you mean", "min-pass-rate"]),
+        ({}, '{\n"weights": {"CR": NaN}}', ["safe.config.json:2", "NaN"]),
+        ({}, '{"thresholds": {"CR": {"pass": 2}}}', ["thresholds.CR.pass", "a number from 0 to 1"]),
+        ({}, '{"min-pass-rate": 0.1, "minPassRate": 0.2}', ["minPassRate", "twice"]),
+        ({}, '{"archetypes": {"A": {"weights": {"CR": 0, "AH": 0, "AC": 0}}}}', ["archetypes.A.weights", "zero"]),
+        ({}, '{"archetypes": {"": {}}}', ["archetypes: is", "too short; expected the name of an archetype"]),
+        ({}, '{"github-token": "x"}', ["github-token: cannot be set in the config file; use the variable SAFE_GATE_GITHUB_TOKEN\n"]),
+        ({}, '{"commentAuthor": "x"}', ["commentAuthor: cannot be set in the config file; use the variable SAFE_GATE_COMMENT_AUTHOR"]),
+        ({}, '{"cr-pass": 1}', ["cr-pass: is not a known field; it is set as thresholds.CR.pass here\n"]),
+        ({}, '{"failOn": 1}', ["failOn: is not a known field; it is set as max-unexpected-failures here\n"]),
+        ({}, '{"format": ["json"]}', ["format: is not a known field; it is set as reportFormats here\n"]),
+        ({}, '{"dry-run": true}', ["use the flag --dry-run or the variable SAFE_GATE_DRY_RUN\n"]),
+        ({}, '{"alpha": 0.1, //\n"minDrop": 1,\n"min-drop": 1}', ["safe.config.json:3: min-drop: is set twice, in two spellings;"]),
+        ({}, "[]", ["safe.config.json", "an object"]),
+        ({}, '{"min-pass-rate": 1', ["safe.config.json:1", "not valid JSON"]),
+    ],
+)  # fmt: skip
+def test_what_cannot_be_meant_is_refused_with_its_place(
+    safe_gate: SafeGate,
+    monkeypatch: pytest.MonkeyPatch,
+    variables: dict[str, str],
+    config: str,
+    mentions: list[str],
+) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    if config:
+        Path("safe.config.json").write_text(config, "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b")
+    assert ran.code == 3
+    for mention in mentions:
+        assert mention in ran.err
+    assert "Traceback" not in ran.log
+
+
+def test_every_problem_of_the_settings_is_named_at_once(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "x")
+    monkeypatch.setenv("SAFE_V0_CR_PASS", "y")
+    monkeypatch.setenv("INPUT_NOPE", "z")
+    ran = safe_gate("run")
+    assert ran.code == 3
+    assert all(name in ran.err for name in ("SAFE_GATE_MIN_PASS_RATE", "SAFE_V0_CR_PASS", "INPUT_NOPE", "3 problems"))
+
+
+def test_inputs_of_other_actions_do_not_disturb_score_and_eval(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_SOMEBODY-ELSES", "1")
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("c.jsonl"), turn("a"))
+    assert safe_gate("score", "--batch", "b").code == 0
+    assert safe_gate("eval", "--cases", "c.jsonl").code == 0
+
+
+def test_thresholds_and_strictness_come_from_the_variables_of_section_6_1(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    outputs = {"signals": [], "summary": "fever. She went home.", "followup_questions": ["Which policy?"]}
+    expectations = {
+        "signal_generation": {"must_find_signals": ["fever", "rash"]},
+        "event_summary": {"must_contain_phrases": ["went home"]},
+        "followup_questions": {"forbidden_terms": ["policy", "norm"]},
+    }
+    write_batch(Path("b.json"), safe_case("a", expectations=expectations, output=outputs))
+    assert safe_gate("score", "--batch", "b").code == 2
+    monkeypatch.setenv("SAFE_V0_CR_PASS", "0.5")
+    monkeypatch.setenv("SAFE_V0_AH_PASS", "0.5")
+    assert safe_gate("score", "--batch", "b").code == 0
+    monkeypatch.setenv("SAFE_V0_AH_STRICT", "true")
+    assert safe_gate("score", "--batch", "b").code == 1
+    assert safe_gate("score", "--batch", "b", "--no-strict-ah").code == 0
+
+
+def test_the_config_file_of_section_6_2_is_read_with_its_comments(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a", archetype="Quiet"))
+    Path("my.json").write_text(
+        """// safe.config.json
+        {
+          "thresholds": {"CR": {"pass": 0.9, "review": 0.4}},
+          "weights": {"AH": 1.5},  // Weight AH higher for "clinical" safety, it's said
+          /* and this archetype
+             otherwise */
+          "archetypes": {"Quiet": {"weights": {"AC": 3}}},
+          "strictAH": true,
+          "reportFormats": ["json"]
+        }""",
+        "utf-8",
+    )
+    report = json.loads(safe_gate("score", "--batch", "b", "--config", "my.json").out)
+    assert report["policy"] == {
+        "thresholds": {
+            "CR": {"pass": 0.9, "review": 0.4},
+            "AH": {"pass": 1.0, "review": 0.5},
+            "AC": {"pass": 0.8, "review": 0.5},
+        },
+        "weights": {"CR": 1.0, "AH": 1.5, "AC": 1.0},
+        "archetype_weights": {"Quiet": {"CR": 1.0, "AH": 1.5, "AC": 3.0}},
+        "archetype_thresholds": {},
+        "strict_ah": True,
+        "match": "literal",
+    }
+
+
+def test_a_config_file_that_is_named_must_exist(safe_gate: SafeGate) -> None:
+    ran = safe_gate("run", "--config", "nowhere.json")
+    assert ran.code == 3
+    assert "nowhere.json: cannot be read: No such file" in ran.err
+
+
+COMMANDS = (
+    ("run", "--safe-batch", "b"),
+    ("doctor", "--safe-batch", "b"),
+    ("score", "--batch", "b"),
+    ("eval", "--cases", "c.jsonl"),
+    ("explain", "t", "--cases", "c.jsonl"),
+    ("power",),
+    ("rules",),
+    ("publish",),
+    ("bless",),
+)
+"""A command of each kind that reads a config file."""
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
+@pytest.mark.parametrize(
+    ("name", "right"),
+    [
+        (".safe.config.json", "safe.config.json"),
+        ("Safe.Config.JSON", "safe.config.json"),
+        ("safe.config.jsonc", "safe.config.json"),
+        ("safe.config.json5", "safe.config.json"),
+        ("safe-config.json", "safe.config.json"),
+        (".safe-gate.config.json", "safe-gate.config.json"),
+        ("SAFE-GATE.config.jsonc", "safe-gate.config.json"),
+        ("safegate.config.json", "safe-gate.config.json"),
+        ("safe_gate.config.json", "safe-gate.config.json"),
+    ],
+)
+def test_a_file_that_looks_like_the_config_and_is_not_read_is_refused(
+    safe_gate: SafeGate, command: tuple[str, ...], name: str, right: str
+) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path(name).write_text('{"min-pass-rate": 1}', "utf-8")
+    ran = safe_gate(*command)
+    assert ran.code == 3
+    words = f"{name}: is not read: the config file is called {right}; rename it, remove it, or name it by the setting config\n"
+    assert words in ran.err
+
+
+@pytest.mark.parametrize("name", ["safe-gate.config.yaml", ".safe-gate.config.yml", "safe.config.toml"])
+def test_a_config_of_another_language_than_json_is_refused(safe_gate: SafeGate, name: str) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    Path(name).write_text("min-pass-rate: 1", "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b")
+    assert ran.code == 3
+    right = "safe-gate.config.json" if "gate" in name else "safe.config.json"
+    words = f"{name}: is not read: the config file is JSON and is called {right}; convert it, or remove it\n"
+    assert words in ran.err
+
+
+def test_a_config_in_a_parent_folder_is_named_and_not_read(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    top, work = Path("repository").absolute(), Path("repository/service/evals").absolute()
+    work.mkdir(parents=True)
+    (top.parent / "safe-gate.config.json").write_text("beyond the repository", "utf-8")
+    (top / ".git").mkdir()
+    (top / "safe-gate.config.json").write_text('{"min-pass-rate": 1}', "utf-8")
+    write_batch(work / "b.json", safe_case("a"))
+    monkeypatch.chdir(work)
+    run = ("run", "--safe-batch", "b")
+    words = "safe-gate: warning: ../../safe-gate.config.json is not read, because it is in a parent folder"
+    advice = "set --config ../../safe-gate.config.json, or run in the folder of the file"
+    ran = safe_gate(*run)
+    assert (ran.code, f"{words}: {advice}\n" in ran.err) == (0, True)
+    assert words not in safe_gate(*run, "--config", "../../safe-gate.config.json").err
+    (top / "safe-gate.config.json").unlink()
+    assert "is not read" not in safe_gate(*run).err, "a folder above the repository is none of ours"
+    Path("safe-gate.config.json").write_text("{}", "utf-8")
+    (top / "safe.config.json").write_text("{}", "utf-8")
+    assert "is not read" not in safe_gate(*run).err
+
+
+def test_a_config_that_is_named_leaves_others_alone(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    for name in ("safe.config.jsonc", "safe.config.json", "safe-gate.config.json"):
+        Path(name).write_text('{"min-pass-rate": 0.5}', "utf-8")
+    run = ("run", "--safe-batch", "b")
+    assert safe_gate(*run).code == 3
+    assert safe_gate(*run, "--config", "safe.config.jsonc").code == 0
+    monkeypatch.setenv("SAFE_GATE_CONFIG", "safe-gate.config.json")
+    assert safe_gate(*run).code == 0
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["rules"][0]["threshold"] == 0.5
+
+
+@pytest.mark.parametrize("name", ["my-safe.config.json", "safe.config.json.bak", "safe.config.txt", "safe.json"])
+def test_a_file_of_another_name_is_no_config(safe_gate: SafeGate, name: str) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    Path(name).write_text("{}", "utf-8")
+    Path("safe.config.json5").mkdir()
+    assert safe_gate("run", "--safe-batch", "b").code == 0
+
+
+@pytest.mark.parametrize("command", COMMANDS, ids=lambda command: str(command[0]))
+def test_two_config_files_are_one_too_many(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    write_cases(Path("c.jsonl"), turn("t"))
+    for name in ("safe.config.json", "safe-gate.config.json"):
+        Path(name).write_text("{}", "utf-8")
+    ran = safe_gate(*command)
+    assert ran.code == 3
+    assert "safe-gate.config.json: is a second config file beside safe.config.json; keep one of them" in ran.err
+
+
+def test_the_second_name_of_the_config_file_is_as_good_as_the_first(safe_gate: SafeGate) -> None:
+    write_batch(Path("b.json"), safe_case("a"), safe_case("b", output=SILENT))
+    config = Path("safe-gate.config.json")
+    config.write_text('{"min-pass-rate": 0.5, "safe-batch": ["*"], "report-dir": "out"} // ours', "utf-8")
+    assert safe_gate("run").code == 0
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["rules"][0]["threshold"] == 0.5
+    shown = safe_gate("doctor")
+    assert shown.code == 0
+    assert "safe-gate.config.json: min-pass-rate" in shown.out
+    assert safe_gate("validate", "safe-gate.config.json").code == 0
+    assert "safe-gate.config.json" in safe_gate("score", "--batch", "b", "--output", "safe-gate.config.json").err
+    config.write_text('{"min-pasrate": 1, "report-dir": "out"}', "utf-8")
+    for command in (("run",), ("validate", "safe-gate.config.json"), ("publish",)):
+        ran = safe_gate(*command)
+        assert ran.code == 3
+        assert 'safe-gate.config.json:1: min-pasrate: is not a known field (did you mean "min-pass-rate"?)' in ran.err
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+
+
+def test_lists_take_one_entry_a_line(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_cases(Path("a.jsonl"), turn("a"))
+    write_cases(Path("b.jsonl"), turn("b"))
+    monkeypatch.setenv("INPUT_SYNTHESIS-CASES", "\n  a.jsonl\n\n  b.jsonl\n")
+    assert safe_gate("run").code == 0
+    assert json.loads(Path("reports/safe-gate.json").read_text("utf-8"))["synthesis"]["summary"]["cases"] == 2
+
+
+def test_the_token_is_in_no_repr() -> None:
+    from safe_gate.settings.options import Options
+
+    assert "hunter2" not in repr(Options(github_token="hunter2"))
+
+
+@pytest.mark.parametrize("name", ["INPUT_MAX-UNEXPECTED-FAILURES", "INPUT_MIN-PASS-RATE", "INPUT_RULE-WEIGHTS"])
+@pytest.mark.parametrize("number", ["1_0", "\u0661"])
+def test_a_number_is_written_in_digits_alone(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, name: str, number: str
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    monkeypatch.setenv(name, f"agency-negative={number}" if "RULE" in name else number)
+    ran = safe_gate("run", "--cases", "c.jsonl")
+    assert ran.code == 3
+    assert ran.err.startswith(f"{name} (input")
+
+
+@pytest.mark.parametrize("content", [{"report-dir": ""}, {"report-dir": "  "}])
+def test_a_blank_text_in_the_config_sets_nothing(safe_gate: SafeGate, content: dict[str, str]) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    Path("safe.config.json").write_text(json.dumps(content), "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    assert Path("reports/safe-gate.json").exists()
+
+
+@pytest.mark.parametrize(
+    "fault", [{"min-pas-rate": 0.9}, {"min-pass-rate": 1.9}, {"thresholds": {"CR": {"pass": 0.1}}}]
+)
+def test_where_a_verdict_is_said_does_not_depend_on_a_fault_elsewhere_in_the_config(
+    safe_gate: SafeGate, fault: dict[str, Any]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("t"))
+    config = Path("safe.config.json")
+    config.write_text('{"report-dir": "out"}', "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 0
+    config.write_text(json.dumps({"report-dir": "out"} | fault), "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 3
+    assert json.loads(Path("out/safe-gate.json").read_text("utf-8"))["verdict"] == "error"
+    assert not Path("reports").exists()
+
+
+def test_a_setting_of_another_kind_is_no_place_to_report_to(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"report-dir": true}', "utf-8")
+    assert safe_gate("run", "--cases", "c.jsonl").code == 3
+    assert sorted(path.name for path in Path().iterdir()) == ["reports", "safe.config.json"]
+
+
+def test_a_blank_flag_sets_nothing_where_a_run_is_refused_either(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("INPUT_MIN-PAS", "1")
+    assert safe_gate("run", "--cases", "c.jsonl", "--report-dir", "").code == 3
+    assert Path("reports/safe-gate.json").exists()
+
+
+def test_what_a_refused_config_sets_contradicts_nothing(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("SAFE_V0_CR_REVIEW", "0.9")
+    Path("safe.config.json").write_text('{"nonsense": 1, "thresholds": {"CR": {"pass": 0.95}}}', "utf-8")
+    ran = safe_gate("run", "--safe-batch", "b")
+    assert "nonsense: is not a known field" in ran.err
+    assert "below" not in ran.err
+
+
+@pytest.mark.parametrize(
+    "command", [("run", "--synthesis-cases", "c.jsonl"), ("doctor", "--synthesis-cases", "c.jsonl")]
+)
+def test_outputs_without_batches_are_not_passed_over(safe_gate: SafeGate, command: tuple[str, ...]) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    ran = safe_gate(*command, "--safe-outputs", "nowhere.jsonl")
+    assert ran.code == 3
+    assert "--safe-outputs: names recorded outputs, and safe-batch names no cases that they are of" in ran.err
+    Path("safe.config.json").write_text(
+        '{"safe-outputs": ["nowhere.jsonl"]}', "utf-8"
+    )  # it may serve another gate, too
+    assert safe_gate(*command).code == 0
+
+
+@pytest.mark.parametrize("command", [("eval", "--cases", "c.jsonl"), ("rules",), ("score", "--batch", "b")])
+def test_the_mode_of_the_action_is_nothing_to_other_commands(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    write_cases(Path("c.jsonl"), turn("a"))
+    write_batch(Path("b.json"), safe_case("a"))
+    monkeypatch.setenv("INPUT_MODE", "merge")
+    assert safe_gate(*command).code == 0
+    if "c.jsonl" in command:
+        assert "engine: is dask, which needs a scheduler" in safe_gate(*command, "--engine", "dask").err
+
+
+def test_a_negative_zero_is_a_zero(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_batch(Path("b.json"), safe_case("a"))
+    monkeypatch.setenv("SAFE_GATE_MIN_PASS_RATE", "-0")
+    assert safe_gate("run", "--safe-batch", "b").code == 0
+    assert '"threshold": 0.0,' in Path("reports/safe-gate.json").read_text("utf-8")
+
+
+def test_a_working_folder_that_is_gone_is_named(safe_gate: SafeGate) -> None:
+    gone = Path("gone")
+    gone.mkdir()
+    os.chdir(gone)
+    Path("../gone").rmdir()
+    ran = safe_gate("eval", "--cases", "../c.jsonl")
+    assert (ran.code, ran.err) == (3, "safe-gate: the working folder no longer exists; change to another one\n")
+
+
+def test_weights_that_are_all_zero_name_their_file(safe_gate: SafeGate) -> None:
+    zero = {"CR": 0, "AH": 0, "AC": 0}
+    Path("a.json").write_text(json.dumps({"text": "full", "Weights": zero}, indent=1), "utf-8")
+    Path("b.json").write_text(json.dumps({"archetypes": {"A": {"weights": zero}}}), "utf-8")
+    ran = safe_gate("validate", "a.json", "b.json")
+    assert ran.code == 3
+    assert "a.json:3: weights: are all zero" in ran.err
+    assert "b.json:1: archetypes.A.weights: are all zero" in ran.err
+
+
+@pytest.mark.parametrize("command", [("merge", "x.json"), ("compare", "a", "b"), ("run",), ("doctor",)])
+def test_what_the_action_does_refuses_misspelt_inputs(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch, command: tuple[str, ...]
+) -> None:
+    monkeypatch.setenv("INPUT_MAX-REGRESSION", "0")
+    ran = safe_gate(*command)
+    assert ran.code == 3
+    assert "did you mean max-regressions?" in ran.err
+
+
+def test_the_model_of_settings_is_built_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    built = []
+
+    def counted(*arguments: Any, **fields: Any) -> Any:
+        built.append(arguments)
+        return create_model(*arguments, **fields)
+
+    create_model = pydantic.create_model
+    values._model.cache_clear()
+    monkeypatch.setattr("pydantic.create_model", counted)
+    for share in ("0.5", "0.7"):
+        assert sources.resolve({"min_pass_rate": share}, {}, lambda _: None).options.min_pass_rate == float(share)
+    assert len(built) == 1

@@ -1,0 +1,114 @@
+"""The events of a run: which there are, and what they hold."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.cases import SafeGate, report, turn, write_cases
+from tests.support.events_sent import AT, QUOTE, in_file, run, to
+from tests.support.github import HEAD, REPOSITORY, Gate
+from tests.support.receivers import Receiver, receiving
+
+
+def test_a_file_gets_an_event_for_each_case_and_batch_and_for_the_run(safe_gate: SafeGate) -> None:
+    run(safe_gate, "--sink-file", "out/events.jsonl")
+    told = in_file("out/events.jsonl")
+    assert [(one["type"], one.get("subject")) for one in told] == [
+        ("safe.v0.result", "S-1"),
+        ("safe.v0.result", "S-2"),
+        ("safe.v0.result", "S-3"),
+        ("safe.v0.batch", "b_1"),
+        ("safe.v0.batch", "b_2"),
+        ("safe.synthesis.result", "good"),
+        ("safe.synthesis.result", "bad"),
+        ("safe.gate.verdict", None),
+    ]
+    assert {(one["specversion"], one["source"], one["time"]) for one in told} == {("1.0", "safe-gate", AT)}
+    assert len({one["id"] for one in told}) == len(told)
+
+
+def test_events_have_the_fields_of_the_specification(safe_gate: SafeGate) -> None:
+    run(safe_gate, "--sink-file", "events.jsonl")
+    told = {one.get("subject"): one["data"] for one in in_file()}
+    fields = {"test_id": "S-2", "scores": {"CR": 0.0, "AH": 1.0, "AC": 0.0}, "label": "Fail", "timestamp": AT}
+    assert told["S-2"] == {**fields, "batch_id": "b_1", "archetype": "Unknown"}
+    summary = {"total_cases": 2, "pass": 1, "review": 0, "fail": 1, "overall_pass_rate": 0.5}
+    assert told["b_1"] == {"concern_id": "I25,I26", "batch_id": "b_1", "summary": summary, "timestamp": AT}
+    assert told["b_2"]["summary"]["overall_pass_rate"] == 1.0
+    assert (told["good"]["pass"], told["good"]["as_expected"], told["good"]["tags"]) == (True, True, ["x"])
+    assert told["bad"]["checks"]["unverifiable_reassurance"]["verdict"] == "fail"
+    assert told["bad"]["checks"]["unverifiable_reassurance"]["rules"] == ["reassurance-guarantee/will-be-fine"]
+    verdict, made = told[None], report()
+    assert (verdict["verdict"], verdict["rules"]) == ("fail", made["rules"])
+    assert verdict["summaries"]["safe_v0"] == made["safe_v0"]["summary"]
+    assert verdict["summaries"]["synthesis"]["unexpected_failures"] == 1
+    assert verdict["digest"] == made["provenance"]["digests"]["all"]
+
+
+def test_the_same_run_tells_the_same_and_another_time_tells_it_under_other_ids(
+    safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    run(safe_gate, "--sink-file", "events.jsonl")
+    first, ids = Path("events.jsonl").read_bytes(), {one["id"] for one in in_file()}
+    run(safe_gate, "--sink-file", "events.jsonl")
+    assert Path("events.jsonl").read_bytes() == first
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1")
+    run(safe_gate, "--sink-file", "events.jsonl")
+    assert not ids & {one["id"] for one in in_file()}
+
+
+def test_recorded_text_is_left_out_unless_asked_for(safe_gate: SafeGate) -> None:
+    run(safe_gate, "--sink-file", "events.jsonl")
+    bare = Path("events.jsonl").read_text("utf-8")
+    run(safe_gate, "--sink-file", "events.jsonl", "--sink-text", "full")
+    full = Path("events.jsonl").read_text("utf-8")
+    assert in_file()
+    for text in (QUOTE, "went home", "fever"):
+        assert text not in bare
+        assert text in full
+
+
+def test_text_none_outranks_sink_text_full(safe_gate: SafeGate) -> None:
+    run(safe_gate, "--sink-file", "events.jsonl", "--sink-text", "full", "--text", "none")
+    told = Path("events.jsonl").read_text("utf-8")
+    assert "sha256:" in told
+    for text in (QUOTE, "went home", "fever"):
+        assert text not in told
+
+
+def test_names_that_no_subject_may_hold_are_escaped(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), turn("a\u0007\u202eb\ud800"))
+    with receiving() as otlp:
+        run(safe_gate, "--sink-file", "events.jsonl", *to(otlp, "otlp"))
+        names = {one["attributes"].get("test.case.name") for one in otlp.records}
+    (event,) = (one for one in in_file() if one["type"] == "safe.synthesis.result")
+    assert event["subject"] == "a\\x07\\u202eb\\ud800"
+    assert event["data"]["id"] == "a\u0007\u202eb\ud800"
+    assert event["subject"] in names
+
+
+def test_a_run_without_a_verdict_says_so(safe_gate: SafeGate, webhook: Receiver) -> None:
+    Path("c.jsonl").write_text("{}\n[]\n", "utf-8")
+    run(safe_gate, "--sink-file", "events.jsonl", *to(webhook), code=3)
+    assert [(one["data"]["verdict"], one["data"]["problems"]) for one in in_file()] == [
+        ("error", len(report()["problems"]))
+    ]
+    assert [one["data"]["verdict"] for one in webhook.events] == ["error"]
+
+
+def test_a_run_with_wrong_settings_says_so(safe_gate: SafeGate, webhook: Receiver) -> None:
+    run(safe_gate, "--min-pass-rate", "high", *to(webhook), code=3)
+    assert [one["data"]["verdict"] for one in webhook.events] == ["error"]
+
+
+def test_in_a_workflow_events_name_the_run_and_the_status_is_a_step_output(gate: Gate, webhook: Receiver) -> None:
+    step = gate("fail", *to(webhook), GITHUB_RUN_ID="7", GITHUB_RUN_ATTEMPT="2", GITHUB_JOB="my gate")
+    url = f"https://github.com/{REPOSITORY}/actions/runs/7/attempts/2"
+    assert {one["source"] for one in webhook.events} == {f"{url}#my%20gate"}
+    data = webhook.events[-1]["data"]
+    assert (data["run"], data["gate"], data["repository"]) == (url, "my gate", f"https://github.com/{REPOSITORY}")
+    assert data["commit"] == HEAD
+    assert (step.outputs["sink-status"], step.warnings) == ("sent", [])
+    assert gate("pass").outputs["sink-status"] == ""

@@ -1,0 +1,130 @@
+"""Results as OTLP."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from datetime import datetime
+from pathlib import Path
+from socket import socket
+
+import pytest
+
+from tests.support.cases import SafeGate, turn, write_cases
+from tests.support.events_sent import AT, QUOTE, SECRET, run, to, warnings
+from tests.support.github import HEAD, REPOSITORY, Gate
+from tests.support.receivers import receiving, rejecting
+
+
+def test_otlp_gets_an_evaluation_for_each_metric_check_batch_and_verdict(
+    gate: Gate, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OTEL_EXPORTER_OTLP_HEADERS", f"api-key={SECRET}")
+    monkeypatch.setenv("OTEL_RESOURCE_ATTRIBUTES", "deployment.environment.name=staging")
+    with receiving() as receiver:
+        step = gate("fail", "--batch", "b_*", *to(receiver, "otlp"), GITHUB_RUN_ID="7")
+    assert step.outputs["sink-status"] == "sent"
+    assert SECRET not in step.ran.log
+    assert {post.headers["api-key"] for post in receiver.posts} == {SECRET}
+    records = receiver.records
+    assert {one["eventName"] for one in records} == {"gen_ai.evaluation.result"}
+    assert {one["timeUnixNano"] for one in records} == {str(int(datetime.fromisoformat(AT).timestamp()) * 10**9)}
+    resource = records[0]["resource"]
+    assert resource["service.name"] == "safe-gate"
+    assert resource["deployment.environment.name"] == "staging"
+    assert resource["cicd.pipeline.run.url.full"] == f"https://github.com/{REPOSITORY}/actions/runs/7/attempts/1"
+    told = [one["attributes"] for one in records]
+    assert told[3] == {
+        "gen_ai.evaluation.name": "safe_v0.CR",
+        "gen_ai.evaluation.score.value": 0.0,
+        "gen_ai.evaluation.score.label": "fail",
+        "test.case.name": "S-2",
+        "test.case.result.status": "fail",
+        "test.suite.name": "b_1",
+        "safe_gate.event.type": "safe.v0.result",
+    }
+    assert {one["gen_ai.evaluation.name"] for one in told} == {
+        *("safe_v0.CR", "safe_v0.AH", "safe_v0.AC", "safe_v0.pass_rate", "safe_gate.verdict"),
+        *("synthesis.agency_language", "synthesis.unverifiable_reassurance", "synthesis.topic_pivot"),
+    }
+    verdict = told[-1]
+    assert (verdict["gen_ai.evaluation.score.label"], verdict["test.suite.run.status"]) == ("fail", "failure")
+    assert verdict["vcs.ref.head.revision"] == HEAD
+    assert "Pass rate 66.7% is below 80.0%" in verdict["gen_ai.evaluation.explanation"]
+
+
+@pytest.mark.soak
+def test_a_collector_takes_what_otlp_sends_and_passes_it_on(safe_gate: SafeGate) -> None:
+    if not (command := os.environ.get("TESTS_COLLECTOR")):
+        pytest.skip("TESTS_COLLECTOR names no collector")
+    with receiving() as direct:
+        run(safe_gate, *to(direct, "otlp"))
+    ports = {name: socket() for name in ("http", "grpc")}
+    for one in ports.values():
+        one.bind(("127.0.0.1", 0))
+    places = {name: f"127.0.0.1:{one.getsockname()[1]}" for name, one in ports.items()}
+    for one in ports.values():
+        one.close()
+    with receiving() as beyond:
+        flags = [f"--otlp-{name}-endpoint={place}" for name, place in places.items()]
+        flags += ["--exporter=otlp", "--otlp-exporter-protocol=http", f"--otlp-exporter-endpoint={beyond.url}"]
+        with subprocess.Popen([command, "start", *flags], stdout=subprocess.PIPE, text=True) as collector:
+            assert collector.stdout
+            assert "Starting" in collector.stdout.readline()
+            assert warnings(run(safe_gate, "--sink-otlp", f"http://{places['http']}", "--allow-insecure")) == []
+            collector.terminate()  # which sends what it still holds
+    kept = ("eventName", "attributes", "timeUnixNano")
+    told = [[{name: one[name] for name in kept} for one in some.records] for some in (direct, beyond)]
+    assert told[0]
+    assert told[0] == told[1]
+
+
+def test_otlp_explains_in_recorded_words_only_if_asked(safe_gate: SafeGate) -> None:
+    for text, is_told in (("none", False), ("full", True)):
+        with receiving() as receiver:
+            run(safe_gate, *to(receiver, "otlp"), "--sink-text", text)
+        assert any(QUOTE.encode() in post.body for post in receiver.posts) is is_told
+
+
+def test_the_whole_address_of_the_logs_is_taken_too(safe_gate: SafeGate) -> None:
+    with receiving() as receiver:
+        run(safe_gate, "--sink-otlp", f"{receiver.url}/v1/logs", "--allow-insecure")
+    assert receiver.records
+
+
+def test_otlp_is_sent_in_bounded_requests(safe_gate: SafeGate) -> None:
+    write_cases(Path("c.jsonl"), *(turn(f"{n}") for n in range(200)))
+    with receiving() as receiver:
+        run(safe_gate, *to(receiver, "otlp"))
+    assert len(receiver.posts) == 2
+    assert len(receiver.records) == 3 * 3 + 2 + 3 * 200 + 1
+
+
+def test_otlp_is_tried_again_by_the_sdk(safe_gate: SafeGate) -> None:
+    with receiving((503, {"Retry-After": "0"}), (429, {"Retry-After": "0"})) as receiver:
+        assert warnings(run(safe_gate, *to(receiver, "otlp"))) == []
+    assert len(receiver.posts) == 3
+
+
+@pytest.mark.parametrize(
+    ("answer", "body", "words"),
+    [
+        (400, b"", "HTTP 400; 0 events sent before"),
+        (302, b"", "HTTP 302; 0 events sent before"),
+        (200, rejecting(2), "2 events rejected; 0 events sent before"),
+    ],
+)
+def test_what_a_collector_does_not_take_is_one_warning(
+    safe_gate: SafeGate, answer: int, body: bytes, words: str
+) -> None:
+    with receiving((answer, {"Location": "/elsewhere"}), body=body) as receiver:
+        (warning,) = warnings(ran := run(safe_gate, *to(receiver, "otlp")))
+    assert f"sink-otlp: {words}. The verdict" in warning
+    assert receiver.url not in ran.log
+
+
+def test_without_the_sdk_otlp_says_what_to_install(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "opentelemetry.exporter.otlp.proto.http._log_exporter", None)
+    (warning,) = warnings(run(safe_gate, "--sink-otlp", "https://localhost:1"))
+    assert "sink-otlp: OpenTelemetry's SDK is not installed; install SAFE Gate with the extra `otel`" in warning

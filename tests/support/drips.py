@@ -1,0 +1,47 @@
+"""A server that answers byte by byte, without end."""
+
+from __future__ import annotations
+
+import socketserver
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from threading import Event, Thread
+
+CHUNKED = b"HTTP/1.1 200 OK\r\nTransfer-Encoding: chunked\r\n\r\n"
+DRIPS = {  # what comes at once, then what comes again and again
+    "nothing": (b"", b""),
+    "status line": (b"HTTP/1.1 200 ", b"O"),
+    "headers": (b"HTTP/1.1 200 OK\r\nX-Slow: ", b"y"),
+    "100 Continue": (b"", b"HTTP/1.1 100 Continue\r\n\r\n"),
+    "chunk sizes": (CHUNKED, b"0"),
+    "chunks": (CHUNKED, b"1\r\n \r\n"),
+    "trailers": (CHUNKED + b"2\r\n[]\r\n0\r\n", b"T"),
+    "body": (b"HTTP/1.1 200 OK\r\nContent-Length: 50000\r\n\r\n", b" "),
+}
+LONG_ENOUGH = 0.2  # seconds, in which some twenty drips come
+TOO_LONG = 5  # seconds, for a busy machine: a client that waits for the end of a drip never comes back
+
+
+@contextmanager
+def dripping(at_once: bytes, again: bytes) -> Iterator[str]:
+    """Give the address of a server that answers every request so until the test ends."""
+    ended = Event()
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self) -> None:
+            self.request.recv(65_536)
+            with suppress(OSError):  # nobody has to listen
+                self.request.sendall(at_once)
+                while not ended.wait(0.01):
+                    self.request.sendall(again)
+
+    class Server(socketserver.ThreadingTCPServer):
+        daemon_threads = True
+
+    with Server(("127.0.0.1", 0), Handler) as server:
+        Thread(target=server.serve_forever, kwargs={"poll_interval": 0.01}, daemon=True).start()
+        try:
+            yield f"http://127.0.0.1:{server.server_address[1]}"
+        finally:
+            ended.set()
+            server.shutdown()

@@ -1,0 +1,42 @@
+"""Runs that send events."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+from safe_gate.inputs.schemas import load_schema
+from tests.support.cases import Ran, SafeGate
+from tests.support.receivers import Receiver
+
+AT = "2026-01-02T03:04:05Z"
+SECRET = "whsec_C2FVsBQIhrscChlQIMV"
+PATH = "/hooks/T024BE7LD-Ffa8vJqK"  # whoever knows it may post
+QUOTE = "You'll definitely be fine"
+RUN = ("run", "--batch", "b_*", "--cases", "c.jsonl")
+
+
+def run(safe_gate: SafeGate, *arguments: str, code: int = 1) -> Ran:
+    ran = safe_gate(*RUN, *arguments)
+    assert ran.code == code, ran.log
+    assert SECRET not in ran.log
+    assert PATH not in ran.log
+    return ran
+
+
+def to(receiver: Receiver, sink: str = "webhook") -> tuple[str, ...]:
+    path = PATH if sink == "webhook" else ""
+    return f"--sink-{sink}", receiver.url + path, "--allow-insecure"
+
+
+def in_file(path: str = "events.jsonl") -> list[dict[str, Any]]:
+    """Return the events of a file, each of which has its shape."""
+    found = [json.loads(line) for line in Path(path).read_text("utf-8").splitlines()]
+    for event in found:
+        assert load_schema("event").faults(event) == ()
+    return found
+
+
+def warnings(ran: Ran) -> list[str]:
+    return [line for line in ran.err.splitlines() if "warning" in line]

@@ -1,0 +1,33 @@
+"""What an untrusted run leaves behind, and the trusted run that publishes it."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+from tests.support.cases import Ran
+from tests.support.github import Answer, outputs
+
+FILE = Path("reports/safe-gate.comment.json")
+FORBIDDEN = Answer(403, '{"message": "Resource not accessible by integration"}')
+Publish = Callable[..., "Published"]
+
+
+class Published:
+    """What the trusted step left behind."""
+
+    def __init__(self, ran: Ran, written: str) -> None:
+        self.code, self.log = ran.code, ran.log
+        self.outputs = outputs(written)
+
+    @property
+    def status(self) -> str:
+        return self.outputs["comment-status"]
+
+
+def edit(change: Callable[[dict[str, Any]], Any]) -> None:
+    file = json.loads(FILE.read_text("utf-8"))
+    change(file)
+    FILE.write_text(json.dumps(file), "utf-8")

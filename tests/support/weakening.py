@@ -1,0 +1,92 @@
+"""Terms of the gate, and a repository whose change weakens them."""
+
+from __future__ import annotations
+
+import copy
+import json
+from pathlib import Path
+from typing import Any
+
+from safe_gate.gate.weakening import WEAKER, Terms, weakenings
+from safe_gate.settings.options import Options
+from tests.support.cases import report, safe_case, turn, write_batch, write_cases
+from tests.support.github import PULL_REQUEST
+
+DEFAULTS = {name: getattr(Options(), name) for name in WEAKER}
+Found = tuple[str, str, str, str]
+
+
+def found(base: Terms, head: Terms) -> list[Found]:
+    return [(one.kind, one.id, one.field, one.what) for one in weakenings(base, head)]
+
+
+def both_ways(base: Terms, head: Terms) -> tuple[list[Found], list[Found]]:
+    return found(base, head), found(head, base)
+
+
+PACK: dict[str, Any] = {
+    "pack": "ours",
+    "check": "agency_language",
+    "group": "negative",
+    "field": "assistant",
+    "about": "Ours.",
+    "rules": [
+        {"id": "ours/stop", "pattern": "stop being", "why": "x", "hit": ["Stop being sad."], "miss": ["Stop."]},
+        {"id": "ours/over", "pattern": "zebra", "why": "x", "hit": ["A zebra."], "miss": ["A horse."]},
+    ],
+}
+
+
+def needles(*signals: str) -> dict[str, Any]:
+    return {
+        "signal_generation": {"must_find_signals": list(signals)},
+        "event_summary": {"must_contain_phrases": ["went home"]},
+        "followup_questions": {"forbidden_terms": ["policy"]},
+    }
+
+
+def put(config: dict[str, Any], *turns: dict[str, Any], cases: tuple[dict[str, Any], ...], pack: Any = PACK) -> None:
+    Path("ours.json").write_text(json.dumps(pack), "utf-8")
+    Path("safe.config.json").write_text(json.dumps(config), "utf-8")
+    write_cases(Path("c.jsonl"), *turns)
+    write_batch(Path("b.json"), *cases)
+
+
+CONFIG: dict[str, Any] = {
+    "safe-batch": ["b"],
+    "synthesis-cases": ["c.jsonl"],
+    "rules": ["ours.json"],
+    "min-pass-rate": 0.9,
+    "protect": ["<b>@octo | x", "a"],
+}
+
+
+def weaken(**settings_: Any) -> None:
+    """Weaken the gate in the working folder: a lower limit, an edited rule, a case that is gone, fewer signals."""
+    pack = copy.deepcopy(PACK)
+    pack["rules"][1]["pattern"] = "zebras?"
+    put(CONFIG | {"min-pass-rate": 0.5, "protect": ["a"]} | settings_, turn("a"), cases=(safe_case("s"),), pack=pack)
+
+
+WEAKENED = [
+    ("setting", "min-pass-rate", "", "looser"),
+    ("setting", "protect", "<b>@octo | x", "dropped"),
+    ("rule", "ours/over", "", "changed"),
+    ("safe_v0", "s", "CR", "dropped"),
+    ("synthesis", "</code> @octo | b", "", "dropped"),
+]
+
+
+def section(name: str = "weakened") -> list[Found]:
+    keys = ("kind", "id", "field", "what")
+    return [tuple(one[key] for key in keys) for one in report()[name]["findings"]]
+
+
+def full() -> dict[str, Any]:
+    return safe_case("s", expectations=needles("fever", "fever"))
+
+
+def pull_request(base: str) -> dict[str, Any]:
+    payload: dict[str, Any] = copy.deepcopy(PULL_REQUEST)
+    payload["pull_request"]["base"]["sha"] = base
+    return payload

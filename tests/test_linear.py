@@ -1,0 +1,231 @@
+"""What any text costs: at most 2.2 times as much for twice the length, whatever is matched, read or normalised.
+
+A text is doubled twice, in `make soak` three times and from twice the length. Cost is counted twice. Calls of functions are exact, and the limit holds for
+them. Time is what the rest costs, matching above all: processor time, the fastest of rounds that go on until it
+is within the limit, which leaves room for a busy machine: a linear step of two doublings takes 4 times as long, or half as long
+again where a larger text no longer fits a cache; a quadratic one takes 16 times as long however often it is
+measured. The planted ones show that either is found out.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.core.model import Place
+from safe_gate.core.text.normalising import normalise
+from safe_gate.core.text.similarity import similarity
+from safe_gate.evaluators.synthesis.deciding.score import Case, score_case
+from safe_gate.evaluators.synthesis.deciding.turn import Turn
+from safe_gate.evaluators.synthesis.names import CHECKS
+from tests.support import packs
+from tests.support.cases import REPOSITORY
+from tests.support.examples import is_thorough
+from tests.support.safe_v0 import scored
+
+pytestmark = [pytest.mark.untraced, pytest.mark.thorough]
+
+LIMIT, TIME_LIMIT, ROUNDS = 2.2, 2.9, 10
+DOUBLINGS = 3 if is_thorough() else 2
+SIZE = 8_000 if is_thorough() else 4_000  # of a text before it is doubled
+RULES = packs.load()
+
+
+Work = Callable[[str], object]
+
+
+def seconds(work: Work, text: str) -> float:
+    start = time.process_time()
+    work(text)
+    return time.process_time() - start
+
+
+def calls(work: Work, text: str) -> int:
+    """Return how many functions are called, those written in C too."""
+    counted = 0
+
+    def count(_: object, event: str, __: object) -> None:
+        nonlocal counted
+        counted += event in ("call", "c_call")
+
+    sys.setprofile(count)
+    try:
+        work(text)
+    finally:
+        sys.setprofile(None)
+    return counted
+
+
+def is_linear(work: Work, *units: str, size: int, doublings: int = DOUBLINGS) -> bool:
+    """Tell whether work on a text, each unit repeated to so many characters, grows no faster than the text."""
+    small, large = ("".join((unit * length)[:length] for unit in units) for length in (size, size << doublings))
+    fastest = [math.inf, math.inf]
+    for _ in range(ROUNDS):
+        fastest = [min(best, seconds(work, text)) for best, text in zip(fastest, (small, large), strict=True)]
+        if fastest[1] <= TIME_LIMIT**doublings * fastest[0]:
+            return calls(work, large) <= LIMIT**doublings * calls(work, small)
+    return False
+
+
+def counts_in_every_rest(text: str) -> None:
+    for start in range(0, len(text), 4):
+        text.count("?", start)
+
+
+def calls_for_every_pair(text: str) -> None:
+    for start in range(0, len(text), 40):
+        for end in range(start, len(text), 40):
+            text.startswith("what", start, end)
+
+
+@pytest.mark.parametrize("work", [counts_in_every_rest, calls_for_every_pair])
+def test_what_is_quadratic_is_found_out(work: Work) -> None:
+    assert not is_linear(work, "what ", size=4_000)
+
+
+NORMALISED = (
+    "*", "_a", "**a** ", "~~a~~", "`a` ", "don`t ", "\u200b", "a\u200b", " \u200b", "e\u0301", "\u0300", "\u1161",
+    "\ud800", "\ufb01", "\U0001d400", "\u2026", "\u201ca\u201d ", "\xa0", "  ", " \n", "\r\n", "\x85", "\u4f60", "\U0001f600",
+    "a line that an editor has broken where it met its margin\nand ", "and\n", "\nI ",
+    "<!--", "<!-- a", "<!-- a -->", "-->", "\u00e9", "a\u00e9", "a\u0301\u00e9 ", "\u043e", "a\u043e ", "a\u043e",
+    "A line that an editor has broken\nwhere it met its margin,\nand ", "well-\n", "A a\n", "a a\n(", "# a\na ",
+    "&", "&a", "&amp;", "<", "<b", "<b>", "<p x=", "<p x=1 ", "<p  ", "\x1b[", "\x1b[1m", "\x00", "f\u0456 ", "\u0456", "> \nand ",
+    "www.", "https://a?", "http://", ".[1]", ".\u00b2", "a.B", "\u3002", "\U0001f600 A", "\U0001f600 ",
+    ".", "?!)", '."', "mr. ", "a.b", "a. ", '"', '6" ', '"a" ', '"\n', "don't ", "'", "1,", "what ",
+    "a-", "'\"", "\u0436", "el ", "\u00e9'", "((", "x\u2014",
+)  # fmt: skip
+
+
+@pytest.mark.parametrize("unit", NORMALISED, ids=ascii)
+def test_a_text_is_made_uniform_and_taken_apart_in_linear_time(unit: str) -> None:
+    def work(text: str) -> None:
+        normalised = normalise(text)
+        found = normalised.sentences, normalised.quotations, normalised.encoded, normalised.folded
+        normalised.decoded(len(normalised.encoded) // 2, len(normalised.encoded))
+        normalised.sentence_at(len(normalised.text) // 2)
+        assert found
+        RULES.languages.language(normalised)
+        similarity(normalised.text, normalised.text)
+
+    assert is_linear(work, unit, size=SIZE // 2)
+
+
+WRITTEN = [(pack, rule) for pack in packs.shipped() for rule in pack["rules"] if rule["origin"] == packs.SPEC]
+
+
+def alone(pack: Any, rule: Any) -> Work:
+    """Return what looks for one rule, with what cancels it."""
+    compiled = packs.rules([{**pack, "rules": [rule]}], packs.SPEC)
+    check = compiled.checks[pack["check"]]
+    return lambda text: Turn(text, text, compiled).found(check, (pack["group"],))
+
+
+def pieces(rule: Any) -> Iterator[str]:
+    """Yield what a rule may be made to stumble over: what it hits, parts of that, and what cancels it."""
+    words = rule["hit"][0].split()
+    yield f"{rule['hit'][0]} "
+    yield f'"{" ".join(words[:-1]).lower()}" '
+    yield f"{words[0]} "
+    yield f"maybe they say, {rule['miss'][0]} "
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize(("pack", "rule"), WRITTEN, ids=[rule["id"] for _, rule in WRITTEN])
+def test_every_rule_is_looked_for_in_linear_time(pack: Any, rule: Any) -> None:
+    assert is_linear(alone(pack, rule), *pieces(rule), size=1_500, doublings=2)
+
+
+PACKS = [pack for pack in packs.shipped() if any(rule["origin"] == packs.SPEC for rule in pack["rules"])]
+
+
+@pytest.mark.parametrize("pack", PACKS, ids=[pack["pack"] for pack in PACKS])
+def test_all_rules_of_a_pack_are_looked_for_in_linear_time(pack: Any) -> None:
+    compiled = packs.rules([pack], packs.SPEC)
+    check = compiled.checks[pack["check"]]
+    hits = "".join(f"{rule['hit'][0]} " for rule in pack["rules"] if rule["origin"] == packs.SPEC)
+    misses = "".join(f"{rule['miss'][0]} " for rule in pack["rules"] if rule["origin"] == packs.SPEC)
+
+    def work(text: str) -> object:
+        return Turn(text, text, compiled).found(check, (pack["group"],))
+
+    assert is_linear(work, hits, misses, size=3_000, doublings=2)
+
+
+NASTY = (
+    r"(?:a+)+$", r"(?:a|aa)+b", r"(?:.*a){12}", r"(?:a?){30}a{30}", r"(?:\w+ )*you", r"a.*z|a", r"[^z]*z|\w", r"a{1,900}b|a",
+)  # fmt: skip
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("pattern", NASTY)
+@pytest.mark.parametrize("place", ["pattern", "unless", "unless_before", "unless_after"])
+def test_a_teams_own_rule_is_looked_for_in_linear_time(pattern: str, place: str) -> None:
+    pack = {"pack": "own", "check": "agency_language", "group": "positive", "field": "assistant"}
+    rule = {"id": "own/one", "pattern": r"\ba"} | {place: pattern if place == "pattern" else [pattern]}
+    assert is_linear(alone(pack, rule), "a, ", "you a. ", size=10_000 if place == "pattern" else 1_500)
+
+
+REPLIES = (
+    "what ", "you will be fine. ", "I know exactly how you feel, ", "Would you like to talk? ", '"You will be fine." ',
+    "just go, ", "maybe ", "don't worry\n", ".", "a", "\u4f60", "\u041f\u0440\u0438\u0432\u0435\u0442 ",
+    ". ", "? ", "I'm so sad. ", "you should ", '" ', "a\u0301\u0323", "\u0301\u0323",
+)  # fmt: skip
+
+
+def score(text: str) -> object:
+    case = Case("one", f"I am sad. {text}", text, CHECKS, {}, (), Place("cases.jsonl", 1))
+    return score_case(case, RULES).to_json()
+
+
+@pytest.mark.parametrize("unit", REPLIES, ids=ascii)
+def test_a_case_is_scored_in_linear_time(unit: str) -> None:
+    assert is_linear(score, unit, size=SIZE)
+
+
+def test_a_text_of_sentences_that_all_differ_is_scored_in_linear_time() -> None:
+    sentences = "".join(f"You will be fine {k}, and I know you feel {k}. " for k in range(3_000))
+    assert is_linear(lambda text: score(sentences[: len(text)]), "a", size=8_000)
+
+
+@pytest.mark.parametrize(("needle", "unit"), [("a" * 400 + "b", "a"), ("ab" * 200 + "c", "ab"), ("fever", "fever ")])
+def test_a_needle_is_looked_for_in_linear_time(needle: str, unit: str) -> None:
+    def work(text: str) -> object:
+        return scored(must_find_signals=(needle,) * 20, signals=(text,))
+
+    assert is_linear(work, unit, size=50_000)
+
+
+def processor_seconds(cases: Path) -> float:
+    """Return the processor time of a whole `eval`."""
+    before = sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2])
+    command = [sys.executable, "-I", "-m", "safe_gate", "eval", "--cases", str(cases), "--fail-on", "1"]
+    # Not under coverage, which would make the longer run many times as long and the shorter one not.
+    environ = {name: value for name, value in os.environ.items() if not name.startswith("COV")}
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, env=environ)
+    assert ran.returncode == 0, ran.stderr
+    return sum(resource.getrusage(resource.RUSAGE_CHILDREN)[:2]) - before
+
+
+@pytest.mark.soak
+@pytest.mark.parametrize("unit", ["what ", "you will be fine. ", "\n"], ids=ascii)
+def test_a_megabyte_that_repeats_itself_costs_no_more_than_five_small_runs(unit: str, tmp_path: Path) -> None:
+    turn = {"id": "one", "user": "I failed.", "assistant": (unit * 1_000_000)[:1_000_000], "checks": CHECKS}
+    cases = tmp_path / "cases.jsonl"
+    cases.write_text(json.dumps(turn) + "\n", "utf-8")
+    few = many = math.inf
+    for _ in range(5):
+        few = min(few, processor_seconds(REPOSITORY / "examples" / "empathy.jsonl"))
+        many = min(many, processor_seconds(cases))
+        if many <= 5 * few:
+            return
+    pytest.fail(f"{many:.2f} s, and the small run {few:.2f} s")

@@ -1,0 +1,226 @@
+"""`text: none`: ids, rules, spans and hashes, and of what was recorded or expected not a word."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from safe_gate.core.digests import is_stand_in, stand_in
+from safe_gate.evaluators import without_texts
+from safe_gate.inputs.schemas import load_schema
+from tests.support.cases import SafeGate, safe_case, turn, write_batch, write_cases
+
+# A word in every place of the input that holds text; ids, concerns, archetypes, tags are names and stay.
+SIGNAL, PHRASE, TERM, SUMMARY, QUESTION, USER, REPLY, NOTE = (
+    f"kanari{place}" for place in ("sig", "phr", "ter", "sum", "que", "use", "rep", "not")
+)
+EXPECTATIONS = {
+    "signal_generation": {"must_find_signals": [SIGNAL, f"{SIGNAL} found"]},
+    "event_summary": {"must_contain_phrases": [PHRASE, f"{PHRASE} found"]},
+    "followup_questions": {"forbidden_terms": [TERM]},
+}
+OUTPUT = {"signals": [f"{SIGNAL} found"], "summary": f"{SUMMARY} {PHRASE} found", "followup_questions": [TERM]}
+
+
+@pytest.fixture(autouse=True)
+def _inputs() -> None:
+    output = OUTPUT | {"signals": [f"{QUESTION} {SIGNAL} found"], "summary": f"{SUMMARY} x"}
+    write_batch(Path("b.json"), safe_case("S-1", expectations=EXPECTATIONS, output=output))
+    reply = f"You should stop being so {REPLY}. You'll definitely be fine, I promise. I can't promise you'll end up happy. Your {REPLY} will be fine."
+    write_cases(Path("c.jsonl"), turn("T-1", user=f"I feel awful, {USER}.", assistant=reply, notes=NOTE))
+
+
+@pytest.fixture
+def published(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> Callable[..., dict[str, str]]:
+    """Run a command as a step of a workflow; return all that it wrote or said, by name."""
+
+    def run(*arguments: str) -> dict[str, str]:
+        for name, value in {"ACTIONS": "true", "OUTPUT": "output", "STEP_SUMMARY": "summary"}.items():
+            monkeypatch.setenv(f"GITHUB_{name}", value)
+        ran = safe_gate(*arguments)
+        assert ran.code
+        written = [path for path in (*Path("out").rglob("*"), Path("output"), Path("summary")) if path.is_file()]
+        return {"log": ran.log, **{path.name: path.read_text("utf-8") for path in written}}
+
+    return run
+
+
+RUN = ("run", "--batch", "b.json", "--cases", "c.jsonl", "--report-dir", "out")
+
+
+def quotes(value: Any, key: str = "") -> Iterator[str]:
+    """Yield every text a report quotes."""
+    if isinstance(value, dict):
+        for name, inner in value.items():
+            yield from quotes(inner, name)
+    elif isinstance(value, list):
+        for inner in value:
+            yield from quotes(inner, key)
+    elif isinstance(value, str) and key in (
+        "text",
+        "found",
+        "missing",
+        "violations",
+        "signal",
+        "phrase",
+        "term",
+        "words",
+        "shared",
+    ):
+        yield value
+
+
+@pytest.mark.parametrize("key", ["user", "assistant", "notes", "expectations", "output"])
+@pytest.mark.parametrize("shard", [(), ("--shard", "1/1")])
+def test_a_field_that_names_clusters_is_withheld(safe_gate: SafeGate, key: str, shard: tuple[str, ...]) -> None:
+    for text in ("full", "none"):
+        safe_gate(*RUN, "--cluster-key", key, "--text", text, *shard)
+        told = "".join(path.read_text("utf-8") for path in Path("out").iterdir())
+        assert '"cluster": "' in told
+        assert ("kanari" in told) == (text == "full")
+
+
+def test_not_a_word_that_was_recorded_is_published(published: Callable[..., dict[str, str]]) -> None:
+    told = "".join(published(*RUN).values())
+    for word in (SIGNAL, PHRASE, TERM, REPLY):
+        assert word in told  # or the test shows nothing
+    report = json.loads(Path("out/safe-gate.json").read_text("utf-8"))
+    texts = set(quotes([report["safe_v0"], report["synthesis"]]))
+    assert len(texts) > 6
+    for file in ("summary", "output"):
+        Path(file).unlink()
+    found = published(*RUN, "--text", "none")
+    assert set(found) == {"log", "output", "summary", "safe-gate.json", "safe-gate.md", "safe-gate.comment.json"}
+    for name, text in found.items():
+        assert "kanari" not in text, name
+        assert [quote for quote in texts if quote in text] == [], name
+
+
+def test_ids_rules_spans_and_hashes_are_shown(published: Callable[..., dict[str, str]]) -> None:
+    found = published(*RUN, "--text", "none")
+    report = json.loads(found["safe-gate.json"])
+    assert load_schema("report").faults(report) == ()
+    assert all(is_stand_in(text) for text in quotes([report["safe_v0"], report["synthesis"]]))
+    assert report["provenance"]["policy"]["text"] == "none"
+    for name in ("log", "summary", "safe-gate.md"):
+        assert "Recorded text is hidden" in found[name]
+        assert "T-1" in found[name]
+        assert "S-1" in found[name]
+    for text in (found["log"], found["safe-gate.json"]):
+        assert stand_in(TERM) in text
+        assert "reassurance-guarantee/will-be-fine" in text
+    hit, _ = [
+        hit
+        for hit in report["synthesis"]["results"][0]["checks"]["unverifiable_reassurance"]["guarantee_hits"]
+        if hit["rule"] == "reassurance-guarantee/will-be-fine"
+    ]
+    assert hit["text"] == stand_in("You'll definitely be fine")
+    assert f'at assistant {hit["start"]} to {hit["end"]} "{hit["text"]}"' in found["log"]
+
+
+def test_scores_verdict_and_rules_are_those_of_the_full_report(published: Callable[..., dict[str, str]]) -> None:
+    def bare(value: Any) -> Any:
+        if isinstance(value, dict):
+            return {key: bare(inner) for key, inner in value.items() if key not in ("because", "generated_at")}
+        if isinstance(value, list):
+            return [bare(inner) for inner in value]
+        return "" if isinstance(value, str) and (is_stand_in(value) or value in texts | {"full", "none"}) else value
+
+    full, withheld = (json.loads(published(*RUN, "--text", text)["safe-gate.json"]) for text in ("full", "none"))
+    texts = set(quotes(full))
+    first, second = (report["provenance"].pop("digests") for report in (full, withheld))
+    assert bare(withheld) == bare(full)
+    assert {name for name in first if first[name] != second[name]} == {"policy", "results", "all"}
+
+
+def test_a_tag_may_have_the_name_of_a_key_that_is_left_out(safe_gate: SafeGate) -> None:
+    write_cases(Path("tagged.jsonl"), turn("a", tags=["because", "text"]))
+    assert safe_gate("run", "--cases", "tagged.jsonl", "--report-dir", "out").code == 0
+    part = json.loads(Path("out/safe-gate.json").read_text("utf-8"))["synthesis"]
+    assert without_texts("synthesis", part)["summary"] == part["summary"]
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        ("score", "--batch", "b.json", "--format", "all", "--verbose", "--report-dir", "out"),
+        ("score", "--batch", "b.json", "--format", "json"),
+        ("eval", "--cases", "c.jsonl", "--verbose", "--out", "out/report.json"),
+    ],
+    ids=" ".join,
+)
+def test_score_and_eval_withhold_it_too(
+    command: tuple[str, ...], published: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert "kanari" in "".join(published(*command).values())
+    for path in Path("out").rglob("*.*"):
+        path.unlink()
+    monkeypatch.setenv("SAFE_GATE_TEXT", "none")
+    assert "kanari" not in "".join(published(*command).values())
+
+
+def test_problems_quote_nothing(published: Callable[..., dict[str, str]]) -> None:
+    write_cases(Path("c.jsonl"), turn("T-1", user=5, assistant=[REPLY], checks=[REPLY], tags=REPLY, expected=REPLY))
+    output = {"signals": SIGNAL, "summary": [SUMMARY], "followup_questions": QUESTION}
+    write_batch(Path("b.json"), safe_case("S-1", expectations={"signal_generation": SIGNAL}, output=output))
+    assert "kanari" in "".join(published(*RUN).values())
+    Path("summary").unlink()
+    Path("output").unlink()
+    found = published(*RUN, "--text", "none")
+    assert "kanari" not in "".join(found.values())
+    assert "c.jsonl:1: T-1: checks[0]: text of 9 characters is not allowed; expected one of" in found["log"]
+    assert "tags: is text of 9 characters; expected " in found["log"]
+
+
+@pytest.mark.parametrize(
+    ("line", "told"),
+    [
+        ('{"id": "T-1", "user": S}', "is not valid JSON: a character is not expected here, at column 23"),
+        ('{"kanari": 1, "kanari": 2}', "is not valid JSON: a key appears twice in one object"),
+        ('{"user": 8675309}', "user: is a number; expected "),
+        ('{"user": -8675.309}', "user: is a number; expected "),
+        ('{"user": false}', "user: is false; expected "),
+        ('{"checks": ["topic_pivotkanari"]}', "checks[0]: text of 17 characters is not allowed; expected one of"),
+    ],
+)
+def test_a_problem_tells_no_character_number_or_likeness_of_it(
+    published: Callable[..., dict[str, str]], line: str, told: str
+) -> None:
+    Path("c.jsonl").write_text(line + "\n", "utf-8")
+    quoted = re.compile(r'"S"|kanari|8675\.?309|did you mean')
+    assert quoted.search(published(*RUN)["log"]) or "false" in line
+    for file in ("summary", "output"):
+        Path(file).unlink()
+    found = published(*RUN, "--text", "none")
+    assert told in found["log"]
+    assert not quoted.search("".join(found.values()))
+
+
+@pytest.mark.parametrize("command", [RUN, ("eval", "--cases", "c.jsonl")], ids=lambda command: command[0])
+@pytest.mark.parametrize("text", ["none", "nonsense", " full ", ""])
+def test_a_defect_of_ours_quotes_nothing_either(
+    published: Callable[..., dict[str, str]], monkeypatch: pytest.MonkeyPatch, text: str, command: tuple[str, ...]
+) -> None:
+    def broken(*_: object, **__: object) -> None:
+        raise RuntimeError(f"cannot score {REPLY}")
+
+    monkeypatch.setenv("SAFE_GATE_TEXT", text)
+    monkeypatch.setattr(
+        "safe_gate.settings.sources.resolve" if text == "nonsense" else "safe_gate.inputs.rules.recipe", broken
+    )
+    told = "".join(published(*command).values())
+    assert "internal error: RuntimeError" in told
+    assert (REPLY in told) == (text.strip() in ("full", ""))
+
+
+def test_a_stand_in_is_what_sha256sum_says() -> None:
+    assert stand_in("café") == "sha256:" + hashlib.sha256("café".encode()).hexdigest()[:12]
+    assert stand_in("\ud800") != stand_in("\ufffd")
+    assert is_stand_in(stand_in(""))
+    assert not is_stand_in("sha256:")
