@@ -41,6 +41,11 @@ class Guess(NamedTuple):
     fields: tuple[str, ...] = ()
 
     @property
+    def is_of_rows(self) -> bool:
+        """Whether the records may be ours: no tool's, but rows with named fields or conversations."""
+        return self.format is None or bool(self.format.shape) or self.format.name == "messages"
+
+    @property
     def title(self) -> str:
         """The format in a sentence."""
         words = self.format.title if self.format else "an unknown format"
@@ -62,7 +67,7 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
         if isinstance(one, Refused):
             is_refused = True
             continue
-        if found := formats.detected(one):
+        if (found := formats.detected(one)) and (not one.path or one.path in found.paths):
             return Guess(shape, found, tuple(one.value))
         if isinstance(one.value, dict) and not fields:
             fields = tuple(one.value)

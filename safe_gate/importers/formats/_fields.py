@@ -11,7 +11,7 @@ from safe_gate.core.patterns import later
 from safe_gate.importers.formats._chat import are_messages, ended, parsed, text_of
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
 
-PAIRS = (
+_USUAL = (
     ("user", "assistant"),
     ("prompt", "response"),
     ("prompt", "completion"),
@@ -27,6 +27,9 @@ PAIRS = (
     ("query", "response"),
     ("query", "answer"),
 )
+_ASKED = ("prompt", "instruction", "input", "question", "query", "user")
+_ANSWERED = ("assistant", "response", "completion", "output", "answer")
+PAIRS = tuple(dict.fromkeys((*_USUAL, *((asked, answered) for asked in _ASKED for answered in _ANSWERED))))
 """The names of the two sides of an exchange that are known, the first pair first."""
 
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
