@@ -10,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.given import Documents, Lines
+from safe_gate.core.given import Documents, FileKind, Lines
 from safe_gate.core.jsontext import (
     JsonError,
     TooManyContainersError,
@@ -221,12 +221,17 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
         words = f"looks like {guess.title}, not {meant.called}"
         return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
     is_table = value is None and path.suffix.lower() in _TABLES
-    known = dict.fromkeys(guess.fields, "") if is_table else value
-    if isinstance(known, dict) and _lacks_sides(known, meant):
-        mapping = " --map " + ",".join(f"{side}=FIELD" for side in meant.sides)
-        words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
-        return Problem(Place(name), f"{words}: {_command(name, kind, mapping)}")
-    return None
+    return _unnamed(dict.fromkeys(guess.fields, "") if is_table else value, name, kind)
+
+
+def _unnamed(value: Any, name: str, kind: str) -> Problem | None:
+    """Return the problem of a file whose first object has recorded texts, but under names that nobody knows."""
+    meant = _FILES[kind]
+    if not isinstance(value, dict) or not _lacks_sides(value, meant):
+        return None
+    mapping = " --map " + ",".join(f"{side}=FIELD" for side in meant.sides)
+    words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
+    return Problem(Place(name), f"{words}: {_command(name, kind, mapping)}")
 
 
 def _one_document(path: Path, place: Place, kind: str) -> Problem | None:
