@@ -34,7 +34,7 @@ COMMAND = Command(
             "nargs": "+",
             "default": [],
             "metavar": "CHECK",
-            "help": "the checks of every case; default: unverifiable_reassurance and topic_pivot",
+            "help": "the checks of every case; default: those of the record, else none, so that default-checks applies",
         },
         "--tags": {
             "dest": "case_tags",
@@ -64,7 +64,7 @@ def main(call: Call) -> int:
         evaluator,
         arguments["format"],
         conversion.mapping_of(options.import_map, evaluator),
-        tuple(checks) or entries.CHECKS,
+        tuple(checks),
         tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
     )
     if disk.is_among(out, expansion.expand(patterns)[0]):

@@ -147,11 +147,17 @@ def _lines(file: BinaryIO) -> Iterator[Record | Refused]:
             continue
         try:
             yield Record(number, json.loads(content.decode("utf-8")))
-        except UnicodeDecodeError:
-            yield Refused("is not UTF-8; save the file as UTF-8", "", number)
         except (ValueError, RecursionError) as error:
-            words = error.msg.lower() if isinstance(error, json.JSONDecodeError) else "it cannot be held"
-            yield Refused(f"is not valid JSON: {words}", "", number)
+            if not line.endswith(b"\n") and isinstance(error, ValueError):
+                raise NotReadable("breaks off", number) from None
+            yield Refused(_unreadable(error), "", number)
+
+
+def _unreadable(error: ValueError | RecursionError) -> str:
+    """Return why a line is no record."""
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8; save the file as UTF-8"
+    return f"is not valid JSON: {error.msg.lower() if isinstance(error, json.JSONDecodeError) else 'it cannot be held'}"
 
 
 def _text(file: BinaryIO) -> TextIOWrapper:

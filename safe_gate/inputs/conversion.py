@@ -20,7 +20,7 @@ from safe_gate.core.problems import Problems
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes
-from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, of_another, short
+from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, kept_of, of_another, short
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
 from safe_gate.importers.formats._fields import mapped, overlay
 from safe_gate.importers.records import NotReadable
@@ -111,9 +111,16 @@ def _made(
     joined = _joined(row, asked, name)
     if not isinstance(joined, Row):
         return joined
-    entry = entry_of(joined, request)
+    kept = kept_of(joined, request)
+    entry = entry_of(joined, request, kept)
+    if kept and "checks" not in kept:  # it is no case of ours: a field of that name may be another thing
+        for other in {str(fault.path[0]) for fault in schema.faults(entry) if fault.path} & kept.keys():
+            del kept[other]
+        entry = entry_of(joined, request, kept)
     why, field_ = _unfit(joined, entry, request, schema)
-    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, joined.left_out)
+    unused = (key for key, one in joined.fields.items() if key not in kept and (one or key not in request.makes.keeps))
+    left_out = (*joined.left_out, *(f"the field {json.dumps(key[:40])}" for key in unused))
+    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, left_out)
 
 
 def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
@@ -280,7 +287,7 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return f"has no id; name it: --map {request.key}=FIELD", ""
     if isinstance(row.assistant, dict) and not request.makes.is_parsed:
         return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
-    for fault in schema.faults(entry):
+    for fault in schema.faults(entry) or tuple(EVALUATORS[request.evaluator].faults(entry)):
         return fault.message, fault.field
     if long := blocks.long_text(EVALUATORS[request.evaluator], entry, blocks.BOUNDS.text):
         return disk.too_long(blocks.BOUNDS.text, "max-text"), long

@@ -88,17 +88,13 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     if context:
         said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
-    asked, left_out = (
-        said,
-        tuple(
-            f"the field {json.dumps(key[:40])}"
-            for key in value
-            if key not in _used(user, reply, mapping) | {context} and _plain(key) not in IDS
-        ),
-    )
+    used = _used(user, reply, mapping) | {context}
+    fields = {key: one for key, one in value.items() if key not in used and _plain(key) not in IDS}
+    asked: Any = said
+    left_out: tuple[str, ...] = ()
     if are_messages(said):
         found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])])
-        asked, answer, left_out = found.user, found.assistant, (*left_out, *found.left_out)
+        asked, answer, left_out = found.user, found.assistant, found.left_out
     elif are_messages(answer):
         answer = ended([{"role": "user", "content": ""}, *answer]).assistant
     text = asked if isinstance(asked, str | tuple) else text_of(asked)
@@ -108,7 +104,7 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
         raise NotACase(f"has no reply in {mapping.get('assistant', reply)}", id_)
     if error := value.get("error"):
         raise NotACase(f"is an error: {str(error)[:80]}", id_)
-    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out)
+    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out, 0, fields)
 
 
 def _is_input(key: str) -> bool:

@@ -31,7 +31,8 @@ class Row:
     """An exchange to judge. The reply may be any JSON value: SAFE v0 takes objects. None is the half that is elsewhere.
 
     `id` is "" where the format has none; rows of one id are samples of one prompt. `extra` holds fields of the case
-    whose names start with `x_`, `left_out` what of the record is not in the case.
+    whose names start with `x_`, `left_out` what of the record is not in the case. `fields` are the other named
+    fields of the record, of which a case keeps those that it knows.
     """
 
     id: str
@@ -41,6 +42,7 @@ class Row:
     extra: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     line: int = 0
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
