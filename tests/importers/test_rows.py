@@ -132,11 +132,11 @@ def test_promptfoo_tests_of_one_description_are_other_cases(safe_gate: SafeGate)
 
 
 def test_goldens_of_deepeval_in_every_file_type(safe_gate: SafeGate) -> None:
-    rows = [
+    rows: list[dict[str, Any]] = [
         {"input": ASK, "actual_output": REPLY, "expected_output": "", "name": "a"},
         {"input": "x", "actual_output": None, "expected_output": "y", "name": "b"},
     ]
-    talk = [
+    talk: list[dict[str, Any]] = [
         {"scenario": "A late parcel", "turns": [*EARLIER, *TURNS], "expected_outcome": "x", "name": "c"},
         {"scenario": "None yet", "turns": None, "expected_outcome": "x", "name": "d"},
     ]

@@ -98,11 +98,14 @@ def exchange(messages: Any, *, whole: bool = False) -> Exchange:
     return Exchange(user, reply.text if reply else None, left_out)
 
 
-def ended(messages: Any, *, whole: bool = False) -> Exchange:
+def ended(messages: Any, id_: str = "", *, whole: bool = False) -> Exchange:
     """Return the last reply of a conversation, as `exchange` does. Raises NotACase where no reply ends it."""
-    found = exchange(messages, whole=whole)
+    try:
+        found = exchange(messages, whole=whole)
+    except NotACase as error:
+        raise NotACase(str(error), id_) from None
     if found.assistant is None:
-        raise NotACase("ends with a message of the user; expected a reply")
+        raise NotACase("ends with a message of the user; expected a reply", id_)
     return found
 
 

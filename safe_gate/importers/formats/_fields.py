@@ -93,10 +93,10 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
     asked: Any = said
     left_out: tuple[str, ...] = ()
     if are_messages(said):
-        found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])])
+        found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])], id_)
         asked, answer, left_out = found.user, found.assistant, found.left_out
     elif are_messages(answer):
-        answer = ended([{"role": "user", "content": ""}, *answer]).assistant
+        answer = ended([{"role": "user", "content": ""}, *answer], id_).assistant
     text = asked if isinstance(asked, str | tuple) else text_of(asked)
     if text is None:
         raise NotACase(f"has no text in {mapping.get('user', user)}", id_)

@@ -43,7 +43,7 @@ def _read(value: dict[str, Any]) -> Iterator[Row]:
     id_ = id_at(value, {}) or id_of(value.get("name"))
     tags = texts(parsed(value.get("tags")))
     if value.get("turns") is not None or "scenario" in value:
-        found = ended(parsed(value.get("turns")))
+        found = ended(parsed(value.get("turns")), id_)
         yield Row(id_, found.user, found.assistant, tags, {}, found.left_out)
         return
     reply = next((value[name] for name in _REPLY if value.get(name) is not None), None)

@@ -25,7 +25,8 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row]:
+    id_ = id_at(value, {})
     fields = {name: one for name, one in value.items() if name in _KEPT or name[:2] == "x_"}
     # A case of ours stays a conversation: its labels, marks and turns are about its messages.
-    found = ended(value.get("messages"), whole=bool(fields))
-    yield Row(id_at(value, {}), found.user, found.assistant, texts(value.get("tags")), {}, found.left_out, 0, fields)
+    found = ended(value.get("messages"), id_, whole=bool(fields))
+    yield Row(id_, found.user, found.assistant, texts(value.get("tags")), {}, found.left_out, 0, fields)
