@@ -13,6 +13,7 @@ from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats import Row
 from safe_gate.importers.formats._chat import parsed
+from safe_gate.importers.records import TWICE
 
 AUTO = "auto"
 
@@ -27,13 +28,17 @@ _LONGEST_ID = 180  # leaves room for the number of a sample
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case."""
+    """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case.
+
+    A `mapping` of the config file `may_not_fit`: it is about some files, such as those of the team's own application.
+    """
 
     evaluator: str = BY_DEFAULT
     format: str = AUTO
     mapping: Mapping[str, str] = field(default_factory=dict)
     checks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    may_not_fit: bool = False
 
     @property
     def makes(self) -> Imports:
@@ -49,7 +54,7 @@ class Request:
 def kept_of(row: Row, request: Request) -> dict[str, Any]:
     """Return the fields of a row that its line keeps. A cell of CSV may hold checks with commas, or JSON."""
     names = request.makes.keeps
-    given = {name: one for name, one in row.fields.items() if one is not None and one != ""}
+    given = {name: one for name, one in row.fields.items() if one not in (None, "", TWICE)}
     return {name: _field(name, one) for name, one in given.items() if name in names or (names and name[:2] == "x_")}
 
 

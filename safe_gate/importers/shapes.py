@@ -59,9 +59,10 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
     Raises NotReadable for what is in none of the shapes, or is broken where it begins.
     """
     shape = _shape(file, wanted)
-    if wanted is not None:
-        return Guess(shape, wanted)
     fields: tuple[str, ...] = ()
+    if wanted is not None:
+        first = next((one.value for one in read(file, shape) if isinstance(one, Record)), None)
+        return Guess(shape, wanted, tuple(first) if isinstance(first, dict) else ())
     is_refused = False
     for one in islice(read(file, shape), _LOOKED_AT):
         if isinstance(one, Refused):
@@ -90,7 +91,10 @@ def read(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
         yield from _lines(file)
     elif shape == "document":
         for found in records.document(_chunks(_text(file)), formats.paths()):
-            yield Record(found.line, found.value, found.path)
+            if isinstance(found.value, NotReadable):
+                yield Refused(str(found.value), "", found.line)
+            else:
+                yield Record(found.line, found.value, found.path)
     elif shape == "columns":
         yield from _columns(file)
     elif shape == "archive":
@@ -146,9 +150,10 @@ def _lines(file: BinaryIO) -> Iterator[Record | Refused]:
         if not content.strip():
             continue
         try:
-            yield Record(number, json.loads(content.decode("utf-8")))
+            yield Record(number, records.value_of(content.decode("utf-8")))
         except (ValueError, RecursionError) as error:
-            if not line.endswith(b"\n") and isinstance(error, ValueError):
+            is_broken = isinstance(error, ValueError) and not isinstance(error, records.KeyTwiceError)
+            if is_broken and not line.endswith(b"\n"):
                 raise NotReadable("breaks off", number) from None
             yield Refused(_unreadable(error), "", number)
 
@@ -157,6 +162,8 @@ def _unreadable(error: ValueError | RecursionError) -> str:
     """Return why a line is no record."""
     if isinstance(error, UnicodeDecodeError):
         return "is not UTF-8; save the file as UTF-8"
+    if isinstance(error, records.KeyTwiceError):
+        return str(error)
     return f"is not valid JSON: {error.msg.lower() if isinstance(error, json.JSONDecodeError) else 'it cannot be held'}"
 
 
@@ -200,12 +207,16 @@ def _columns(file: BinaryIO) -> Iterator[Record | Refused]:
     number = 0
     try:
         for _, data in parquet.batches(file, _ROWS):
-            for line in parquet.lines(data):
+            for line in parquet.lines(data, has_nulls=True):
                 number += 1
-                if isinstance(line, parquet.NotReadable):
-                    yield Refused(f"is a row that JSON cannot hold: {line}", "", number)
-                else:
-                    yield Record(number, json.loads(line), (), "columns")
+                try:
+                    if isinstance(line, parquet.NotReadable):
+                        raise line
+                    yield Record(number, records.value_of(line), (), "columns")
+                except parquet.NotReadable as error:
+                    yield Refused(f"is a row that JSON cannot hold: {error}", "", number)
+                except records.KeyTwiceError as error:
+                    yield Refused(str(error), "", number)
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}", 0) from None
 
@@ -223,7 +234,10 @@ def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
                 if one.file_size > records.MOST:
                     yield Refused(f"has {one.filename} of more than {records.MOST} bytes")
                     continue
-                yield Record(0, json.loads(archive.read(one)), (), "archive", one.filename)
+                try:
+                    yield Record(0, records.value_of(archive.read(one).decode("utf-8")), (), "archive", one.filename)
+                except records.KeyTwiceError as error:
+                    yield Refused(f"{error} in {one.filename}")
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}", 0) from None
 

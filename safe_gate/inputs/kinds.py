@@ -196,6 +196,11 @@ def _command(name: str, kind: str, flags: str = "") -> str:
     return command if kind == OF_CASES[0] else f"{command} --evaluator {owner.name}"
 
 
+def mapping_for(kind: str) -> str:
+    """Return the flag of `import` that names the fields of a kind."""
+    return "--map " + ",".join(f"{side}=FIELD" for side in _FILES[kind].sides)
+
+
 def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem | None:
     """Return the problem of a file that `import` reads, with the command to use; None for any other file.
 
@@ -229,9 +234,8 @@ def _unnamed(value: Any, name: str, kind: str) -> Problem | None:
     meant = _FILES[kind]
     if not isinstance(value, dict) or not _lacks_sides(value, meant):
         return None
-    mapping = " --map " + ",".join(f"{side}=FIELD" for side in meant.sides)
     words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
-    return Problem(Place(name), f"{words}: {_command(name, kind, mapping)}")
+    return Problem(Place(name), f"{words}: {_command(name, kind, f' {mapping_for(kind)}')}")
 
 
 def _one_document(path: Path, place: Place, kind: str) -> Problem | None:

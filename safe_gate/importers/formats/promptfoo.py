@@ -16,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from safe_gate.importers.formats._chat import are_messages, exchange, parsed
-from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of
 
 TITLE = "promptfoo results"
 PATHS = (("results", "results"),)
@@ -41,8 +41,8 @@ def _read(value: dict[str, Any], prompts: dict[Any, int], described: dict[str, s
     answer = value.get("response")
     response: dict[str, Any] = answer if isinstance(answer, dict) else {}
     reply = response.get("output")
-    if error := response.get("error") or (value.get("error") if reply is None else None):
-        raise NotACase(f"is an error: {str(error)[:80]}", id_)
+    if error := error_of(response.get("error")) or (error_of(value.get("error")) if reply is None else ""):
+        raise NotACase(f"is an error: {error}", id_)
     if reply is None:
         raise NotACase("has no reply; expected response.output", id_)
     prompt = value.get("prompt")
