@@ -11,7 +11,19 @@ from typing import Any
 import pytest
 
 from safe_gate.evaluators import EVALUATORS
-from tests.importers.test_formats import ASK, EARLIER, REPLY, SYSTEM, TURNS, exchanges, imported, lm_eval, result, write
+from tests.importers.test_formats import (
+    ASK,
+    EARLIER,
+    FIXTURES,
+    REPLY,
+    SYSTEM,
+    TURNS,
+    exchanges,
+    imported,
+    lm_eval,
+    result,
+    write,
+)
 from tests.support.cases import REPOSITORY, Ran
 
 SafeGate = Callable[..., Ran]
@@ -155,3 +167,21 @@ def test_goldens_of_deepeval_in_every_file_type(safe_gate: SafeGate) -> None:
             assert (ran.code, "DeepEval test cases" in ran.out, expected[1] in ran.err) == (3, True, True), ran.log
             found = exchanges(imported(safe_gate, name, "--skip-invalid"))
             assert found == [(expected[0], ASK, REPLY)]
+
+
+def test_what_promptfoo_itself_writes(safe_gate: SafeGate) -> None:
+    """Made with promptfoo 0.121: its JSON without metrics and grading, and its CSV."""
+    ran = safe_gate("import", FIXTURES / "promptfoo.json", "--out", "none.jsonl")
+    assert ran.code == 3
+    assert "is an error: The line is busy. (2 times" in ran.err
+    cases = imported(safe_gate, FIXTURES / "promptfoo.json", "--skip-invalid")
+    found = [(case["id"].partition("#")[0], case["x_provider"]) for case in cases if "messages" not in case]
+    other, last = found[2][0], found[4][0]
+    assert (other[:10], last[:5]) == ("same/vars-", "vars-")
+    providers = ("first", "second")
+    assert found == [*(("same", one) for one in providers), *((other, one) for one in providers), (last, "first")]
+    replies = {(user, reply) for _, user, reply in exchanges(cases) if "parcel" in user}
+    assert replies == {("Where is my parcel?", f"It comes on Monday, says {one}.") for one in providers}
+    mapping = "user=thing,assistant=[first] plain"
+    (first, *_) = imported(safe_gate, FIXTURES / "promptfoo.csv", "--map", mapping)
+    assert (first["user"], first["assistant"]) == ("my parcel", "It comes on Monday, says first.")
