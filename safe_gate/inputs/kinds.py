@@ -220,9 +220,11 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
         if guess.shape in _OURS:
             return None
         if guess.shape == "document" and guess.is_of_rows:
-            words = f"has {meant.called} in a JSON list; expected one a line (JSONL)"
+            is_short = _first_object(path, most=1) is not None
+            words = f"has {meant.called} in a JSON list" if is_short else "is one JSON document over many lines"
+            words = f"{words}; expected one object a line (JSONL)"
             return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
-    if guess.format is not None:
+    if guess.format is not None and (guess.fields or guess.shape not in _OURS):
         words = f"looks like {guess.title}, not {meant.called}"
         return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
     is_table = value is None and path.suffix.lower() in _TABLES

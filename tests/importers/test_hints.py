@@ -57,7 +57,8 @@ def test_a_list_of_our_own_cases_names_the_command(safe_gate: SafeGate) -> None:
             Path("in.json").write_text(json.dumps([case], indent=indent) + "\n", "utf-8")
             for command in (("eval", "--cases"), ("run", "--cases"), ("validate",)):
                 ran = safe_gate(*command, "in.json")
-                words = "in.json: has Synthesis cases in a JSON list; expected one a line (JSONL); convert it: "
+                what = "is one JSON document over many lines" if indent else "has Synthesis cases in a JSON list"
+                words = f"in.json: {what}; expected one object a line (JSONL); convert it: "
                 assert ran.err.startswith(f"{words}safe-gate import in.json --out cases.jsonl\n"), ran.err
 
 
