@@ -33,12 +33,14 @@ _ROWS = 50
 class Guess(NamedTuple):
     """What a file looks like: its shape, and the format of its first records, None if no format knows them.
 
-    `fields` are the names in the record that was detected, else in the first one.
+    `fields` are the names in the record that was detected, else in the first one; `is_list` tells whether that is an
+    item of a list that is the whole file.
     """
 
     shape: str
     format: Format | None
     fields: tuple[str, ...] = ()
+    is_list: bool = False
 
     @property
     def is_of_rows(self) -> bool:
@@ -63,7 +65,7 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
     if wanted is not None:
         first = next((one.value for one in read(file, shape) if isinstance(one, Record)), None)
         return Guess(shape, wanted, tuple(first) if isinstance(first, dict) else ())
-    is_refused = False
+    is_refused = is_list = False
     for one in islice(read(file, shape), _LOOKED_AT):
         if isinstance(one, Refused):
             is_refused = True
@@ -71,8 +73,8 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
         if (found := formats.detected(one)) and (not one.path or one.path in found.paths):
             return Guess(shape, found, tuple(one.value))
         if isinstance(one.value, dict) and not fields:
-            fields = tuple(one.value)
-    return Guess(shape, general(shape) if is_refused and not fields else None, fields)
+            fields, is_list = tuple(one.value), shape == "document" and not one.path
+    return Guess(shape, general(shape) if is_refused and not fields else None, fields, is_list)
 
 
 def general(shape: str) -> Format | None:

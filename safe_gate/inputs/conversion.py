@@ -120,11 +120,15 @@ def _made(
         return joined
     kept = kept_of(joined, request)
     entry = entry_of(joined, request, kept)
-    if kept and "checks" not in kept:  # it is no case of ours: a field of that name may be another thing
+    is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
+    if kept and not is_ours:  # a field of that name may be another thing
         for other in {str(fault.path[0]) for fault in schema.faults(entry) if fault.path} & kept.keys():
             del kept[other]
         entry = entry_of(joined, request, kept)
     why, field_ = _unfit(joined, entry, request, schema)
+    if kept and not why:
+        fault = next(iter(EVALUATORS[request.evaluator].faults(entry)), None)
+        why, field_ = (fault.message, fault.field) if fault else ("", "")
     unused = (key for key, one in joined.fields.items() if key not in kept and (one or key not in request.makes.keeps))
     left_out = (*joined.left_out, *(f"the field {json.dumps(key[:40])}" for key in unused))
     return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, left_out)
@@ -310,7 +314,7 @@ def _unfit(row: Row, entry: JsonObject, request: Request, schema: Schema) -> tup
         return f"has no id; name it: --map {request.key}=FIELD", ""
     if isinstance(row.assistant, dict) and not request.makes.is_parsed:
         return f"has a reply that is an object; expected text{of_another(row.assistant)}", ""
-    for fault in schema.faults(entry) or tuple(EVALUATORS[request.evaluator].faults(entry)):
+    for fault in schema.faults(entry):
         return fault.message, fault.field
     if long := blocks.long_text(EVALUATORS[request.evaluator], entry, blocks.BOUNDS.text):
         return disk.too_long(blocks.BOUNDS.text, "max-text"), long

@@ -227,7 +227,7 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
     if guess.format is not None and (guess.fields or guess.shape not in _OURS):
         words = f"looks like {guess.title}, not {meant.called}"
         return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
-    is_table = value is None and path.suffix.lower() in _TABLES
+    is_table = guess.is_list or (value is None and path.suffix.lower() in _TABLES)
     return _unnamed(dict.fromkeys(guess.fields, "") if is_table else value, name, kind)
 
 

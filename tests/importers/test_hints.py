@@ -62,6 +62,16 @@ def test_a_list_of_our_own_cases_names_the_command(safe_gate: SafeGate) -> None:
                 assert ran.err.startswith(f"{words}safe-gate import in.json --out cases.jsonl\n"), ran.err
 
 
+def test_a_list_of_unknown_names_gets_a_mapping(safe_gate: SafeGate) -> None:
+    for indent in (None, 1):
+        Path("in.json").write_text(json.dumps([{"frage": ASK, "antwort": REPLY}], indent=indent), "utf-8")
+        for command in (("eval", "--cases"), ("validate",)):
+            err = safe_gate(*command, "in.json").err
+            assert err.startswith(
+                "in.json: has neither user nor assistant; say which fields they are: safe-gate import"
+            )
+
+
 def test_our_own_columns_in_csv_name_the_command(safe_gate: SafeGate) -> None:
     Path("in.csv").write_text("id,user,assistant,checks\na,x,y,topic_pivot\n", "utf-8")
     err = safe_gate("eval", "--cases", "in.csv").err

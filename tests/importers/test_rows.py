@@ -75,10 +75,17 @@ def test_fields_that_mean_another_thing_are_left_out(safe_gate: SafeGate) -> Non
 
 
 def test_a_fault_in_a_field_of_our_own_case_is_an_error(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"id": "a", "user": ASK, "assistant": REPLY, "checks": ["topic_pivot"], "expected": {"topic": 1}})
-    ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
-    assert ran.code == 3
-    assert "in.jsonl:1: a: expected" in ran.err
+    case = {"id": "a", "user": ASK, "assistant": REPLY}
+    faulty: tuple[dict[str, Any], ...] = (
+        {"checks": ["topic_pivot"], "notes": 1},
+        {"expected": {"topic": True}},
+        {"marks": {"leaves": ["not there"]}},
+    )
+    for fields in faulty:
+        write("in.jsonl", case | fields)
+        ran = safe_gate("import", "in.jsonl", "--out", "out.jsonl")
+        assert ran.code == 3
+        assert f"in.jsonl:1: a: {[*fields][-1]}" in ran.err
 
 
 def test_cases_without_checks_get_those_of_the_settings(safe_gate: SafeGate) -> None:
