@@ -12,40 +12,24 @@ import sys
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from contextvars import copy_context
-from importlib import import_module
-from types import ModuleType
-from typing import Any, TextIO
+from pathlib import Path
+from typing import TextIO
 
 _COULD_NOT_JUDGE = 3
 _INTERRUPTED = 130
 _FEW_CYCLES = 200_000  # objects that may wait for the garbage collector: a start makes nearly as many, and no garbage
-_PUT_OFF = ("bz2", "calendar", "datetime", "inspect", "ipaddress", "lzma", "socket")
-"""Modules of the standard library that others import, such as `dataclasses`, and no command needs for long."""
-
-
-class _Later(ModuleType):
-    """Stands for a module until something of it is used. `importlib.util.LazyLoader` loads it when it is imported."""
-
-    def __getattr__(self, name: str) -> Any:
-        if sys.modules.get(self.__name__) is self:
-            del sys.modules[self.__name__]
-        found = import_module(self.__name__)
-        self.__dict__.update(found.__dict__)
-        return getattr(found, name)
 
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run the command line and return its exit code; no exception but SystemExit 0 of --help escapes."""
     gc.set_threshold(_FEW_CYCLES)
-    for name in _PUT_OFF:
-        sys.modules.setdefault(name, _Later(name))
     atexit.register(gc.freeze)  # all memory goes back at once: no need to look through it for garbage at the end
     for stream in (sys.stdout, sys.stderr):
         if hasattr(stream, "reconfigure"):  # the same bytes whatever the locale
             stream.reconfigure(encoding="utf-8", errors="backslashreplace")
     arguments = list(sys.argv[1:] if argv is None else argv)
     try:
-        os.getcwd()  # noqa: PTH109 - pathlib imports what is put off
+        Path.cwd()
     except FileNotFoundError:
         _print("safe-gate: the working folder no longer exists; change to another one", sys.stderr)
         return _COULD_NOT_JUDGE

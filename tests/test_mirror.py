@@ -20,6 +20,7 @@ ACROSS_ROOMS = {
     "mirror": "this rule",
     "other_ci": "what runs the gate outside of GitHub",
     "package": "the sdist and the wheel",
+    "report_keys": "where a report is read by string keys",
     "size": "how long modules and folders are",
     "startup": "what a command imports",
     "withheld": "`text: none`, in every place that shows text",

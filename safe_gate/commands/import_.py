@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from safe_gate.commands._command import Call, Command
 from safe_gate.core.figures import plural
@@ -12,7 +14,10 @@ from safe_gate.inputs import conversion, disk, writing
 from safe_gate.inputs.finding import expansion
 from safe_gate.render import console
 from safe_gate.runs.exit_codes import EXIT_CODES, complain
+from safe_gate.settings.origins import CONFIG_FILE
+from safe_gate.settings.sources import Resolved
 
+_STREAM = "-"
 _MAKES = ", ".join(f"{name} for {one.makes}" for name, one in entries.IMPORTING.items())
 
 COMMAND = Command(
@@ -22,7 +27,11 @@ COMMAND = Command(
     verb="import",
     arguments={
         "sources": {"nargs": "+", "metavar": "SOURCE", "help": "files or globs of what other tools recorded"},
-        "--out": {"required": True, "metavar": "PATH", "help": "write the cases to this file, as JSONL"},
+        "--out": {
+            "required": True,
+            "metavar": "PATH",
+            "help": "write the cases to this file, as JSONL; - is standard output",
+        },
         "--from": {"dest": "format", "default": "auto", "metavar": "FORMAT", "help": "the format; default: detected"},
         "--evaluator": {
             "default": entries.BY_DEFAULT,
@@ -34,7 +43,7 @@ COMMAND = Command(
             "nargs": "+",
             "default": [],
             "metavar": "CHECK",
-            "help": "the checks of every case; default: unverifiable_reassurance and topic_pivot",
+            "help": "the checks of every case; default: those of the record, else none, so that default-checks applies",
         },
         "--tags": {
             "dest": "case_tags",
@@ -57,26 +66,17 @@ def main(call: Call) -> int:
 
     Nothing is written then. What is left out of cases, and what is skipped, is counted.
     """
-    options, effects, arguments = call.options(), call.effects, call.arguments
-    evaluator, patterns, out = arguments["evaluator"], arguments["sources"], arguments["out"]
-    checks = [name for word in arguments["case_checks"] for name in word.split(",") if name]
-    request = entries.Request(
-        evaluator,
-        arguments["format"],
-        conversion.mapping_of(options.import_map, evaluator),
-        tuple(checks) or entries.CHECKS,
-        tuple(name for word in arguments["case_tags"] for name in word.split(",") if name),
-    )
-    if disk.is_among(out, expansion.expand(patterns)[0]):
-        raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
-    if not arguments["force"] and disk.holds_something(Path(out)):
-        words = f"names {out}, which exists; set --force to replace it with all its labels, or name another file"
-        raise CannotJudge(Problem(Place("--out"), words))
-    imported = conversion.read(patterns, request)
+    resolved, effects, arguments = call.resolved(), call.effects, call.arguments
+    call.warn(resolved.warnings)
+    out, say = arguments["out"], effects.err if arguments["out"] == _STREAM else effects.out
+    request = _request(resolved, arguments)
+    if out != _STREAM:
+        _check_target(out, arguments["sources"], is_forced=arguments["force"])
+    imported = conversion.read(arguments["sources"], request)
     for name, title, count in imported.found:
-        effects.out(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
+        say(f"{console.path_words(name)}: {title}, {plural(count, 'case')}")
     for what, count in sorted(imported.left_out.items()):
-        effects.out(f"Left out: {console.path_words(what)} ({plural(count, 'record')})")
+        say(f"Left out: {console.path_words(what)} ({plural(count, 'record')})")
     if imported.problems and not (arguments["skip_invalid"] and imported.is_whole):
         code = complain(imported.problems.kept(), effects, COMMAND.verb)
         hint = "; set --skip-invalid to leave these records out" if imported.is_whole else ""
@@ -88,6 +88,37 @@ def main(call: Call) -> int:
         raise CannotJudge(
             Problem(Place("safe-gate import"), "has no record that can become a case; nothing is written")
         )
-    writing.write(Path(out), conversion.lines(imported, request))
-    effects.out(f"Written: {console.path_words(out)}, {plural(imported.count, 'case')}")
+    if out == _STREAM:
+        for line in conversion.lines(imported, request, ascii_only=True):
+            effects.out(line.removesuffix("\n"))
+    else:
+        writing.write(Path(out), conversion.lines(imported, request))
+    say(
+        f"Written: {'standard output' if out == _STREAM else console.path_words(out)}, {plural(imported.count, 'case')}"
+    )
     return EXIT_CODES[Verdict.PASS]
+
+
+def _request(resolved: Resolved, arguments: Mapping[str, Any]) -> entries.Request:
+    """Return what the command line asks for. Raises CannotJudge."""
+    evaluator = arguments["evaluator"]
+    may_not_fit = "import_map" in resolved.origins and resolved.origins["import_map"].kind == CONFIG_FILE
+    checks, tags = (
+        tuple(name for word in arguments[option] for name in word.split(",") if name)
+        for option in ("case_checks", "case_tags")
+    )
+    makes = entries.IMPORTING[evaluator]
+    for flag, given, is_known in (("checks", checks, "checks" in makes.keeps), ("tags", tags, "tags" in makes.fields)):
+        if given and not is_known:
+            raise CannotJudge(Problem(Place(f"--{flag}"), f"means nothing for {makes.makes}; leave it out"))
+    mapping = conversion.mapping_of(resolved.options.import_map, evaluator, may_not_fit=may_not_fit)
+    return entries.Request(evaluator, arguments["format"], mapping, checks, tags, may_not_fit)
+
+
+def _check_target(out: str, sources: Sequence[str], *, is_forced: bool) -> None:
+    """Raise CannotJudge if the file to write is one that is read, or holds something that it would lose."""
+    if disk.is_among(out, expansion.expand(sources)[0]):
+        raise CannotJudge(Problem(Place("--out"), f"names {out}, which is imported; name another file"))
+    if not is_forced and disk.holds_something(Path(out)):
+        words = f"names {out}, which exists; set --force to replace it with all its labels, or name another file"
+        raise CannotJudge(Problem(Place("--out"), words))

@@ -212,7 +212,7 @@ class Imports(NamedTuple):
     """What `import` writes for an evaluator: a file of lines, usually called `file`, each under the schema `kind`.
 
     `makes` is what the lines are. `fields` are those that a mapping may fill. `line` makes a line of an exchange; its
-    reply `is_parsed` if it is JSON text.
+    reply `is_parsed` if it is JSON text. A record may have the fields of `keeps` itself: its line keeps them.
     """
 
     file: str
@@ -221,6 +221,7 @@ class Imports(NamedTuple):
     fields: tuple[str, ...]
     line: Callable[[Exchange], JsonObject]
     is_parsed: bool = False
+    keeps: frozenset[str] = frozenset()
 
 
 class Lesson(NamedTuple):

@@ -6,17 +6,16 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from safe_gate.core.given import Exchange, Imports, Lines
 from safe_gate.core.model import JsonObject
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers.formats import Row
 from safe_gate.importers.formats._chat import parsed
+from safe_gate.importers.records import TWICE
 
 AUTO = "auto"
-
-CHECKS = ("unverifiable_reassurance", "topic_pivot")
-"""The checks of imported cases: seven of eight ordinary replies fail `agency_language`, so a team asks for that."""
 
 IMPORTING: Mapping[str, Imports] = {name: one.imports for name, one in EVALUATORS.items() if one.imports}
 """What an import can make, by evaluator."""
@@ -29,13 +28,17 @@ _LONGEST_ID = 180  # leaves room for the number of a sample
 
 @dataclass(frozen=True, slots=True)
 class Request:
-    """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case."""
+    """What is imported as what: a format or `AUTO`, paths of fields, the checks and tags of every case.
+
+    A `mapping` of the config file `may_not_fit`: it is about some files, such as those of the team's own application.
+    """
 
     evaluator: str = BY_DEFAULT
     format: str = AUTO
     mapping: Mapping[str, str] = field(default_factory=dict)
-    checks: tuple[str, ...] = CHECKS
+    checks: tuple[str, ...] = ()
     tags: tuple[str, ...] = ()
+    may_not_fit: bool = False
 
     @property
     def makes(self) -> Imports:
@@ -48,14 +51,27 @@ class Request:
         return EVALUATORS[self.evaluator].id_key
 
 
-def entry_of(row: Row, request: Request) -> JsonObject:
-    """Return a row as a line, not yet validated."""
+def kept_of(row: Row, request: Request) -> dict[str, Any]:
+    """Return the fields of a row that its line keeps. A cell of CSV may hold checks with commas, or JSON."""
+    names = request.makes.keeps
+    given = {name: one for name, one in row.fields.items() if one not in (None, "", TWICE)}
+    return {name: _field(name, one) for name, one in given.items() if name in names or (names and name[:2] == "x_")}
+
+
+def _field(name: str, value: Any) -> Any:
+    inner = parsed(value)
+    if not isinstance(inner, str) or name[:2] == "x_":
+        return value if name[:2] == "x_" else inner
+    if name == "checks":
+        return [one.strip() for one in inner.split(",") if one.strip()]
+    return int(inner) if name == "context" and inner.isascii() and inner.isdigit() else inner
+
+
+def entry_of(row: Row, request: Request, kept: Mapping[str, Any]) -> JsonObject:
+    """Return a row as a line, not yet validated, with some of its own fields."""
     message = row.user or ""
-    if isinstance(message, str):
-        said = message
-    else:
-        last_reply = max(place for place, one in enumerate(message) if one["role"] == "assistant")
-        said = "\n\n".join(one["content"] for one in message[last_reply:] if one["role"] == "user")
+    said = message if isinstance(message, str) else json.dumps(message)
+    checks, others = kept.get("checks", ()), {name: one for name, one in kept.items() if name != "checks"}
     return request.makes.line(
         Exchange(
             id=short(row.id),
@@ -63,8 +79,8 @@ def entry_of(row: Row, request: Request) -> JsonObject:
             message=message,
             reply=parsed(row.assistant) if request.makes.is_parsed else row.assistant,
             tags=tuple(dict.fromkeys((*request.tags, *row.tags))),
-            checks=request.checks,
-            extra=row.extra,
+            checks=request.checks or checks,
+            extra={**others, **row.extra},
         )
     )
 

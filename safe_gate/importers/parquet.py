@@ -91,11 +91,11 @@ def _small(batches: Iterator[pyarrow.RecordBatch]) -> Iterator[pyarrow.RecordBat
             yield batch.slice(start, each)
 
 
-def lines(data: bytes) -> Iterator[str | NotReadable]:
+def lines(data: bytes, *, has_nulls: bool = False) -> Iterator[str | NotReadable]:
     """Yield each row of a stream as the text of a JSON object, or why it is none.
 
     A column or a field of a struct that is null is left out, as JSON would leave it out; an entry of a map that is
-    null stays.
+    null stays. With `has_nulls` a column that is null stays, too.
     """
     import pyarrow
 
@@ -103,12 +103,12 @@ def lines(data: bytes) -> Iterator[str | NotReadable]:
         for batch in stream:
             for index in range(batch.num_rows):
                 try:
-                    yield _line(batch, index)
+                    yield _line(batch, index, has_nulls=has_nulls)
                 except NotReadable as error:
                     yield error
 
 
-def _line(batch: pyarrow.RecordBatch, index: int) -> str:
+def _line(batch: pyarrow.RecordBatch, index: int, *, has_nulls: bool) -> str:
     import pyarrow
 
     # Text that is not UTF-8 or a date beyond the calendar, a value of another kind, two entries of one name.
@@ -117,7 +117,7 @@ def _line(batch: pyarrow.RecordBatch, index: int) -> str:
     for field, column in zip(batch.schema, batch, strict=True):
         try:
             value = _plain(column[index].as_py(maps_as_pydicts="strict"), field.type)
-            if value is not None:
+            if value is not None or has_nulls:
                 pairs.append(f"{json.dumps(field.name)}:{json.dumps(value)}")
         except unsayable as error:
             raise NotReadable(f"{field.name}: {reason(error)}") from None

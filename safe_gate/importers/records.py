@@ -11,6 +11,7 @@ import csv
 import json
 import re
 from collections.abc import Collection, Iterable, Iterator
+from enum import Enum, auto
 from typing import Any, NamedTuple
 
 from safe_gate.core.figures import plural
@@ -23,9 +24,40 @@ _CHUNK = 1 << 16
 _BLANKS = later(r"[ \t\n\r]*+")
 _SKIPPED = later(r'[^"\[\]{}]++|[\[\]{}]')
 _STRING = later(r'"(?:[^"\\]++|\\.)*+"', re.DOTALL)
-_decoder = json.JSONDecoder()
+_BLANK_LINES = later(r"(?:[ \t,;]*+\r?\n)*+")
+_SEPARATOR = later(r'"?sep=([^"\w\r\n])"?[ \t,;]*+\r?\n', re.IGNORECASE)
 
 Keys = tuple[str, ...]
+
+
+class Twice(Enum):
+    """What stands for the cells of columns that have one name."""
+
+    COLUMN = auto()
+
+
+TWICE = Twice.COLUMN
+
+
+class KeyTwiceError(ValueError):
+    """An object has a key twice."""
+
+
+def _unique(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        names = [name for name, _ in pairs]
+        key = next(name for place, name in enumerate(names) if name in names[:place])
+        raise KeyTwiceError(f"has the key {json.dumps(key[:40])} twice in one object; keep one")
+    return found
+
+
+_decoder = json.JSONDecoder(object_pairs_hook=_unique)
+
+
+def value_of(text: str) -> Any:
+    """Return the value of a JSON text. Raises KeyTwiceError, and ValueError or RecursionError as the parser does."""
+    return json.loads(text, object_pairs_hook=_unique)
 
 
 class NotReadable(Exception):
@@ -37,7 +69,10 @@ class NotReadable(Exception):
 
 
 class Found(NamedTuple):
-    """A value with the line that it starts in and the keys that lead to its list."""
+    """A value with the line that it starts in and the keys that lead to its list.
+
+    NotReadable stands for an object that has a key twice.
+    """
 
     line: int
     value: Any
@@ -72,12 +107,16 @@ def _is_object(line: str) -> bool:
 def delimiter_of(text: str) -> str:
     r"""Return what stands between the fields of the header that a text begins with, "" where there is nothing.
 
-    >>> delimiter_of('id;"a, b";c\n1,2;3;4')
-    ';'
+    >>> delimiter_of('id;"a, b";c\n1,2;3;4'), delimiter_of("\nsep=|\na|b")
+    (';', '|')
     """
+    before = _BLANK_LINES.match(text)
+    start = before.end() if before else 0
+    if named := _SEPARATOR.match(text, start):
+        return named[1]
     counts = dict.fromkeys(",;\t", 0)
     is_quoted = False
-    for letter in text:
+    for letter in text[start:]:
         if letter == '"':
             is_quoted = not is_quoted
         elif letter in "\r\n" and not is_quoted:
@@ -91,18 +130,23 @@ def delimiter_of(text: str) -> str:
 def table(lines: Iterable[str], delimiter: str) -> Iterator[Found | NotReadable]:
     """Yield the rows of CSV as objects by its header; a row of another length than the header as NotReadable.
 
-    Lines keep their ends. Raises NotReadable where the quotes are broken.
+    Lines keep their ends. Blank lines and Excel's `sep=;` may stand before the header, and empty cells in columns
+    without a name mean nothing. A column that is there twice holds `TWICE`. Raises NotReadable where the quotes are
+    broken.
     """
     before = csv.field_size_limit(MOST)
     try:
         reader = csv.reader(lines, delimiter=delimiter, strict=True)
-        header = next(reader, [])
-        if twice := sorted({name for name in header if header.count(name) > 1}):
-            raise NotReadable(f"has the column {json.dumps(twice[0][:40])} twice; rename one", 1)
+        header = next((row for row in reader if any(map(str.strip, row)) and row[0].lower() != "sep="), [])
+        twice = {name: TWICE for name in header if name.strip() and header.count(name) > 1}
+        while header and not header[-1].strip():
+            header.pop()
         line = reader.line_num + 1
         for row in reader:
-            if len(row) == len(header):
-                yield Found(line, dict(zip(header, row, strict=True)))
+            cells = row if any(row[len(header) :]) else row[: len(header)]
+            if len(cells) == len(header):
+                pairs = zip(header, cells, strict=True)
+                yield Found(line, {name: cell for name, cell in pairs if cell or name.strip()} | twice)
             elif row:
                 yield NotReadable(f"has {plural(len(row), 'field')}; expected {len(header)}, as the header has", line)
             line = reader.line_num + 1
@@ -164,7 +208,10 @@ class _Text:
         return found
 
     def value(self) -> Any:
-        """Take the next value. Raises NotReadable where it is none, breaks off or is too long."""
+        """Take the next value; an object with a key twice is NotReadable.
+
+        Raises NotReadable where it is none, breaks off or is too long.
+        """
         self.peek()
         while True:
             try:
@@ -176,6 +223,10 @@ class _Text:
                     f"is not valid JSON: {error.msg.lower()}" if self.text[error.pos :].strip() else "breaks off"
                 )
                 continue
+            except KeyTwiceError as error:
+                line = self.here
+                self.skip()
+                return NotReadable(str(error), line)
             except ValueError:
                 raise NotReadable("holds a number of too many digits", self.here) from None
             if end == len(self.text) and not self.is_all and self.more():  # a number may go on

@@ -33,12 +33,19 @@ _ROWS = 50
 class Guess(NamedTuple):
     """What a file looks like: its shape, and the format of its first records, None if no format knows them.
 
-    `fields` are the names in the record that was detected, else in the first one.
+    `fields` are the names in the record that was detected, else in the first one; `is_list` tells whether that is an
+    item of a list that is the whole file.
     """
 
     shape: str
     format: Format | None
     fields: tuple[str, ...] = ()
+    is_list: bool = False
+
+    @property
+    def is_of_rows(self) -> bool:
+        """Whether the records may be ours: no tool's, but rows with named fields or conversations."""
+        return self.format is None or bool(self.format.shape) or self.format.name == "messages"
 
     @property
     def title(self) -> str:
@@ -54,19 +61,20 @@ def guess(file: BinaryIO, wanted: Format | None = None) -> Guess:
     Raises NotReadable for what is in none of the shapes, or is broken where it begins.
     """
     shape = _shape(file, wanted)
-    if wanted is not None:
-        return Guess(shape, wanted)
     fields: tuple[str, ...] = ()
-    is_refused = False
+    if wanted is not None:
+        first = next((one.value for one in read(file, shape) if isinstance(one, Record)), None)
+        return Guess(shape, wanted, tuple(first) if isinstance(first, dict) else ())
+    is_refused = is_list = False
     for one in islice(read(file, shape), _LOOKED_AT):
         if isinstance(one, Refused):
             is_refused = True
             continue
-        if found := formats.detected(one):
+        if (found := formats.detected(one)) and (not one.path or one.path in found.paths):
             return Guess(shape, found, tuple(one.value))
         if isinstance(one.value, dict) and not fields:
-            fields = tuple(one.value)
-    return Guess(shape, general(shape) if is_refused and not fields else None, fields)
+            fields, is_list = tuple(one.value), shape == "document" and not one.path
+    return Guess(shape, general(shape) if is_refused and not fields else None, fields, is_list)
 
 
 def general(shape: str) -> Format | None:
@@ -85,7 +93,10 @@ def read(file: BinaryIO, shape: str) -> Iterator[Record | Refused]:
         yield from _lines(file)
     elif shape == "document":
         for found in records.document(_chunks(_text(file)), formats.paths()):
-            yield Record(found.line, found.value, found.path)
+            if isinstance(found.value, NotReadable):
+                yield Refused(str(found.value), "", found.line)
+            else:
+                yield Record(found.line, found.value, found.path)
     elif shape == "columns":
         yield from _columns(file)
     elif shape == "archive":
@@ -141,12 +152,21 @@ def _lines(file: BinaryIO) -> Iterator[Record | Refused]:
         if not content.strip():
             continue
         try:
-            yield Record(number, json.loads(content.decode("utf-8")))
-        except UnicodeDecodeError:
-            yield Refused("is not UTF-8; save the file as UTF-8", "", number)
+            yield Record(number, records.value_of(content.decode("utf-8")))
         except (ValueError, RecursionError) as error:
-            words = error.msg.lower() if isinstance(error, json.JSONDecodeError) else "it cannot be held"
-            yield Refused(f"is not valid JSON: {words}", "", number)
+            is_broken = isinstance(error, ValueError) and not isinstance(error, records.KeyTwiceError)
+            if is_broken and not line.endswith(b"\n"):
+                raise NotReadable("breaks off", number) from None
+            yield Refused(_unreadable(error), "", number)
+
+
+def _unreadable(error: ValueError | RecursionError) -> str:
+    """Return why a line is no record."""
+    if isinstance(error, UnicodeDecodeError):
+        return "is not UTF-8; save the file as UTF-8"
+    if isinstance(error, records.KeyTwiceError):
+        return str(error)
+    return f"is not valid JSON: {error.msg.lower() if isinstance(error, json.JSONDecodeError) else 'it cannot be held'}"
 
 
 def _text(file: BinaryIO) -> TextIOWrapper:
@@ -189,12 +209,16 @@ def _columns(file: BinaryIO) -> Iterator[Record | Refused]:
     number = 0
     try:
         for _, data in parquet.batches(file, _ROWS):
-            for line in parquet.lines(data):
+            for line in parquet.lines(data, has_nulls=True):
                 number += 1
-                if isinstance(line, parquet.NotReadable):
-                    yield Refused(f"is a row that JSON cannot hold: {line}", "", number)
-                else:
-                    yield Record(number, json.loads(line), (), "columns")
+                try:
+                    if isinstance(line, parquet.NotReadable):
+                        raise line
+                    yield Record(number, records.value_of(line), (), "columns")
+                except parquet.NotReadable as error:
+                    yield Refused(f"is a row that JSON cannot hold: {error}", "", number)
+                except records.KeyTwiceError as error:
+                    yield Refused(str(error), "", number)
     except parquet.NotReadable as error:
         raise NotReadable(f"is not a readable Parquet file: {error}", 0) from None
 
@@ -217,7 +241,10 @@ def _archive(file: BinaryIO) -> Iterator[Record | Refused]:
                 if one.file_size > records.MOST:
                     yield Refused(f"has {one.filename} of more than {records.MOST} bytes")
                     continue
-                yield Record(0, json.loads(archive.read(one)), (), "archive", one.filename)
+                try:
+                    yield Record(0, records.value_of(archive.read(one).decode("utf-8")), (), "archive", one.filename)
+                except records.KeyTwiceError as error:
+                    yield Refused(f"{error} in {one.filename}")
     except broken as error:
         raise NotReadable(f"is not a readable archive: {str(error)[:100]}", 0) from None
 

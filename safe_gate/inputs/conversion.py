@@ -20,11 +20,11 @@ from safe_gate.core.problems import Problems
 from safe_gate.core.validate import Schema, suggestion
 from safe_gate.evaluators import EVALUATORS
 from safe_gate.importers import shapes
-from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, of_another, short
+from safe_gate.importers.entries import AUTO, IMPORTING, Request, as_line, entry_of, kept_of, of_another, short
 from safe_gate.importers.formats import LeftOut, NotACase, Record, Refused, Row, formats
-from safe_gate.importers.formats._fields import mapped, overlay
+from safe_gate.importers.formats._fields import first_step, mapped, overlay
 from safe_gate.importers.records import NotReadable
-from safe_gate.inputs import blocks, disk, schemas, spool
+from safe_gate.inputs import blocks, disk, kinds, schemas, spool
 from safe_gate.inputs.finding import expansion
 
 FORMATS = (AUTO, *formats())
@@ -54,12 +54,18 @@ class Imported:
     """Whether every file could be read to its end. Other problems are about single records."""
 
 
-def mapping_of(words: Sequence[str], evaluator: str) -> Mapping[str, str]:
-    """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge."""
+def mapping_of(words: Sequence[str], evaluator: str, *, may_not_fit: bool = False) -> Mapping[str, str]:
+    """Return where fields are, from words such as `user=prompt,assistant=response`. Raises CannotJudge.
+
+    If it `may_not_fit`, fields of another evaluator are passed over.
+    """
+    others = {name for one in IMPORTING.values() for name in one.fields} if may_not_fit else frozenset()
     found: dict[str, str] = {}
     for pair in (one for word in words for one in _PAIR.split(word)):
         name, equals, path = (part.strip() for part in pair.partition("="))
         known = IMPORTING[evaluator].fields
+        if equals and path and name in others and name not in known:
+            continue
         if not (equals and path and name in known):
             hint = suggestion(name, known) if equals else ""
             expected = f"expected FIELD=PATH with one of the fields {', '.join(known)}"
@@ -78,13 +84,14 @@ def read(patterns: Sequence[str], request: Request) -> Imported:
     for problem in problems:
         _break(result, problem)
     guesses = [(path, guess) for path in paths if (guess := _guess(path, request, result)) is not None]
+    fitting = {path: _fitting(guess, request) for path, guess in guesses}
     asked, answered = spool.Store(), spool.Store()  # halves of exchanges whose replies are elsewhere
     for path, guess in guesses:
         if guess.format and guess.format.joins:
-            _take_halves(path, guess, request, result, asked)
+            _take_halves(path, guess, fitting[path], result, asked)
     for path, guess in guesses:
         name, before, joins = disk.shown(path), result.count, guess.format is not None and guess.format.joins
-        for item in _rows(path, guess, request, result):
+        for item in _rows(path, guess, fitting[path], result):
             made = item if isinstance(item, Problem) else _made(item, asked, name, request, schema)
             if joins and made is not None:
                 answered.setdefault(item.case_id if isinstance(item, Problem) else item.id, True)
@@ -111,9 +118,20 @@ def _made(
     joined = _joined(row, asked, name)
     if not isinstance(joined, Row):
         return joined
-    entry = entry_of(joined, request)
+    kept = kept_of(joined, request)
+    entry = entry_of(joined, request, kept)
+    is_ours = "checks" in kept or isinstance(kept.get("expected"), dict)
+    if kept and not is_ours:  # a field of that name may be another thing
+        for other in {str(fault.path[0]) for fault in schema.faults(entry) if fault.path} & kept.keys():
+            del kept[other]
+        entry = entry_of(joined, request, kept)
     why, field_ = _unfit(joined, entry, request, schema)
-    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, joined.left_out)
+    if kept and not why:
+        fault = next(iter(EVALUATORS[request.evaluator].faults(entry)), None)
+        why, field_ = (fault.message, fault.field) if fault else ("", "")
+    unused = (key for key, one in joined.fields.items() if key not in kept and (one or key not in request.makes.keeps))
+    left_out = (*joined.left_out, *(f"the field {json.dumps(key[:40])}" for key in unused))
+    return Problem(Place(name, row.line), why, row.id, field_) if why else (entry, left_out)
 
 
 def _joined(row: Row, asked: spool.Store, name: str) -> Row | Problem | None:
@@ -138,7 +156,7 @@ def _keep(entry: JsonObject, key: str, result: Imported) -> None:
     result.rows.take(spool.lines([entry]))
 
 
-def lines(imported: Imported, request: Request) -> Iterator[str]:
+def lines(imported: Imported, request: Request, *, ascii_only: bool = False) -> Iterator[str]:
     """Yield cases or outputs as lines; of repeated ids the samples in file order as `ID#1`, `ID#2`.
 
     A number is passed over if a record has that id itself.
@@ -152,7 +170,7 @@ def lines(imported: Imported, request: Request) -> Iterator[str]:
             imported.repeated.setdefault(id_, free)
             entry = {**entry, key: f"{id_}#{free}"}  # noqa: PLW2901 - a copy
         if len(entry) > 1:
-            yield as_line(entry) + "\n"
+            yield (json.dumps(entry) if ascii_only else as_line(entry)) + "\n"
 
 
 def _schema(request: Request) -> Schema:
@@ -193,8 +211,23 @@ def _guess(path: Path, request: Request, result: Imported) -> shapes.Guess | Non
 
 def _missing(name: str, error: ModuleNotFoundError) -> Problem:
     extra = "dask" if error.name == "pyarrow" else "zstd"
-    words = f"needs {error.name}, which is not installed; install SAFE Gate with the extra `{extra}`"
-    return Problem(Place(name), words)
+    what = "is Parquet" if extra == "dask" else "is compressed with zstd"
+    words = f"{what}, whose library is not installed; install SAFE Gate with the extra `{extra}`"
+    return Problem(Place(name), f"{words}: in a checkout, pip install '.[{extra}]'")
+
+
+def _fitting(guess: shapes.Guess, request: Request) -> Request:
+    """Return a request for one file: of a mapping that may not fit, the fields that its records have."""
+    if not request.may_not_fit:
+        return request
+    is_of_rows = guess.format is not None and bool(guess.format.shape)
+    targets = request.mapping if is_of_rows else request.mapping.keys() & {"id", "tags"}
+    mapping = {
+        target: path
+        for target, path in request.mapping.items()
+        if target in targets and {path, first_step(path)} & {*guess.fields}
+    }
+    return replace(request, mapping=mapping)
 
 
 def _take_halves(path: Path, guess: shapes.Guess, request: Request, result: Imported, asked: spool.Store) -> None:
@@ -231,7 +264,7 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
         with disk.open_regular(path) as file:
             is_mapped = request.mapping.keys() - {"id", "tags"} or (request.mapping and chosen.shape)
             for item in mapped(kept(), request.mapping) if is_mapped else chosen.rows(kept()):
-                yield from (_problem(name, one) for one in refused)
+                yield from (_problem(name, one, request) for one in refused)
                 refused.clear()
                 if isinstance(item, LeftOut):
                     _count(result, (item.what,))
@@ -240,8 +273,8 @@ def _rows(path: Path, guess: shapes.Guess, request: Request, result: Imported) -
                     found = item if chosen.shape else replace(item, **_overlay(item, current[0], own))
                 except NotACase as error:
                     found = Refused(str(error), item.id, item.line)
-                yield _problem(name, found, current[0].name) if isinstance(found, Refused) else found
-            yield from (_problem(name, one) for one in refused)
+                yield _problem(name, found, request, current[0].name) if isinstance(found, Refused) else found
+            yield from (_problem(name, one, request) for one in refused)
     except OSError as error:
         _break(result, disk.unreadable(path, error))
     except NotReadable as error:
@@ -256,9 +289,10 @@ def _overlay(item: Row | Refused, record: Record, own: Mapping[str, str]) -> Map
     return overlay(record.value, own if is_row else {name: path for name, path in own.items() if name == "id"})
 
 
-def _problem(name: str, one: Refused, document: str = "") -> Problem:
+def _problem(name: str, one: Refused, request: Request, document: str = "") -> Problem:
     field_ = f"in {document}: " if document and not one.line else ""
-    return Problem(Place(name, one.line), f"{field_}{one.why}", one.id)
+    hint = f"; name them: {kinds.mapping_for(request.makes.kind)}" if one.is_unnamed else ""
+    return Problem(Place(name, one.line), f"{field_}{one.why}{hint}", one.id)
 
 
 def _break(result: Imported, problem: Problem) -> None:

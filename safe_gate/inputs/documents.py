@@ -110,14 +110,19 @@ def _read(evaluator: Evaluator, path: Path, name: str, bounds: blocks.Bounds) ->
     form, id_key = documents_of(evaluator), evaluator.id_key
     try:
         data = disk.document_of(path, name, bounds.line)
-        yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
+    except CannotJudge as error:
+        yield from error.problems
+        return
+    yield InputFile(name, hashlib.sha256(data).hexdigest(), form.kind)
+    try:
         text = disk.decode(data.removeprefix(disk.BOM), name)
         if mistaken := kinds.cases_of_another(text, name, form.kind):
             yield mistaken
             return
         content = disk.parsed(text, name, is_input=True)
     except CannotJudge as error:
-        yield from error.problems
+        convert = kinds.importable(path, name, form.kind)
+        yield from (convert,) if convert else error.problems
         return
     is_ours = isinstance(content, dict) and form.cases in content
     if not is_ours and (convert := kinds.importable(path, name, form.kind)):

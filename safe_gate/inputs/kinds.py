@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import shlex
 from collections.abc import Mapping
 from contextlib import suppress
@@ -9,7 +10,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Any
 
-from safe_gate.core.given import Documents, Lines
+from safe_gate.core.given import Documents, FileKind, Lines
 from safe_gate.core.jsontext import (
     JsonError,
     TooManyContainersError,
@@ -156,8 +157,48 @@ def is_meant_as(value: Any, kind: str) -> bool:
     if not isinstance(value, dict):
         return False
     meant = _FILES[kind]
-    is_whole = any(keys and keys <= value.keys() for keys in (meant.needed, meant.instead))
-    return "checks" in value or (is_whole and bool(meant.own & value.keys()))
+    if any(keys and keys <= value.keys() for keys in (meant.needed, meant.instead)):
+        return "checks" in value or bool(meant.own & value.keys())
+    return "checks" in value and not (_other_pair(value, meant) or _lacks_sides(value, meant))
+
+
+def _other_pair(value: Mapping[str, Any], meant: FileKind) -> tuple[str, str] | None:
+    """Return the two sides of an exchange by the names that other tools give to them, None where there are none."""
+    from safe_gate.importers.formats._fields import pair_of  # what is valid needs none of it
+
+    pair = pair_of(value)
+    return pair if pair and {*meant.sides} - {*pair} else None
+
+
+def _lacks_sides(value: Mapping[str, Any], meant: FileKind) -> bool:
+    """Tell whether an object has as many recorded values as a kind needs, but none under its names."""
+    said = [key for key, one in value.items() if isinstance(one, str | dict) and key != OWNERS[meant.name].id_key]
+    is_known = bool({*meant.sides, *meant.instead} & value.keys())
+    return bool(meant.sides) and len(said) >= len(meant.sides) and not is_known
+
+
+def in_other_words(value: Any, place: Place, kind: str, case_id: str) -> Problem | None:
+    """Return the problem of an exchange under the names of other tools, with the command to use; else None."""
+    meant, owner = _FILES[kind], OWNERS[kind]
+    if not isinstance(value, dict) or not (meant.sides and owner.imports) or is_meant_as(value, kind):
+        return None
+    if (pair := _other_pair(value, meant)) is None:
+        return None
+    names = " and ".join(json.dumps(name) for name in pair)
+    words = f"has {names}, not {' and '.join(meant.sides)}; convert the file: {_command(place.path, kind)}"
+    return Problem(place, words, case_id)
+
+
+def _command(name: str, kind: str, flags: str = "") -> str:
+    owner = OWNERS[kind]
+    file = owner.imports.file if owner.imports else ""
+    command = f"safe-gate import {shlex.quote(name)} --out {file}{flags}"
+    return command if kind == OF_CASES[0] else f"{command} --evaluator {owner.name}"
+
+
+def mapping_for(kind: str) -> str:
+    """Return the flag of `import` that names the fields of a kind."""
+    return "--map " + ",".join(f"{side}=FIELD" for side in _FILES[kind].sides)
 
 
 def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem | None:
@@ -167,28 +208,36 @@ def importable(path: Path, name: str, kind: str, value: Any = None) -> Problem |
     """
     from safe_gate.importers import records, shapes  # what is valid needs none of it
 
+    meant, owner = _FILES[kind], OWNERS[kind]
+    if not owner.imports:
+        return None
     try:
         with open_regular(path) as file:
             guess = shapes.guess(file)
     except (OSError, records.NotReadable, ModuleNotFoundError):
         return None
-    is_of_a_tool = guess.shape not in _OURS and "messages" in guess.fields
-    if is_meant_as(dict.fromkeys(guess.fields), kind) and not is_of_a_tool:
+    if is_meant_as(dict.fromkeys(guess.fields, ""), kind):
+        if guess.shape in _OURS:
+            return None
+        if guess.shape == "document" and guess.is_of_rows:
+            is_short = _first_object(path, most=1) is not None
+            words = f"has {meant.called} in a JSON list" if is_short else "is one JSON document over many lines"
+            words = f"{words}; expected one object a line (JSONL)"
+            return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
+    if guess.format is not None and (guess.fields or guess.shape not in _OURS):
+        words = f"looks like {guess.title}, not {meant.called}"
+        return Problem(Place(name), f"{words}; convert it: {_command(name, kind)}")
+    is_table = guess.is_list or (value is None and path.suffix.lower() in _TABLES)
+    return _unnamed(dict.fromkeys(guess.fields, "") if is_table else value, name, kind)
+
+
+def _unnamed(value: Any, name: str, kind: str) -> Problem | None:
+    """Return the problem of a file whose first object has recorded texts, but under names that nobody knows."""
+    meant = _FILES[kind]
+    if not isinstance(value, dict) or not _lacks_sides(value, meant):
         return None
-    meant, owner = _FILES[kind], OWNERS[kind]
-    if not owner.imports:
-        return None
-    command = f"safe-gate import {shlex.quote(name)} --out {owner.imports.file}"
-    flag = "" if kind == OF_CASES[0] else f" --evaluator {owner.name}"
-    if guess.format is not None:
-        return Problem(Place(name), f"looks like {guess.title}, not {meant.called}; convert it: {command}{flag}")
-    texts = [key for key, one in value.items() if isinstance(one, str)] if isinstance(value, dict) else []
-    named = guess.fields if value is None and path.suffix.lower() in _TABLES else texts
-    if meant.sides and len(named) >= len(meant.sides) and not {*meant.sides} & {*named, *(value or ())}:
-        mapping = "--map " + ",".join(f"{side}=FIELD" for side in meant.sides)
-        words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
-        return Problem(Place(name), f"{words}: {command} {mapping}")
-    return None
+    words = f"has neither {' nor '.join(meant.sides)}; say which fields they are"
+    return Problem(Place(name), f"{words}: {_command(name, kind, f' {mapping_for(kind)}')}")
 
 
 def _one_document(path: Path, place: Place, kind: str) -> Problem | None:

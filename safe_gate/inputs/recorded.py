@@ -32,7 +32,7 @@ from safe_gate.inputs.blocks import (
 )
 from safe_gate.inputs.disk import HERE, open_regular, shown, too_long, unreadable
 from safe_gate.inputs.finding.expansion import expand
-from safe_gate.inputs.kinds import OF_CASES, OWNERS, importable, is_meant_as, mistaken_for
+from safe_gate.inputs.kinds import OF_CASES, OWNERS, importable, in_other_words, is_meant_as, mistaken_for
 from safe_gate.inputs.schemas import load_schema
 from safe_gate.inputs.spool import Store
 
@@ -221,6 +221,9 @@ def _objects(part: Part, kind: str) -> Iterator[tuple[Place, dict[str, Any]] | P
         place, value = item
         case_id = id_of(value, OWNERS[kind].id_key)
         faults = schema.faults(value)
+        if faults and (convert := in_other_words(value, place, kind, case_id)):
+            yield convert
+            continue
         for fault in faults:
             yield Problem(place, fault.message, case_id, fault.field, fault.text_free)
         if faults:

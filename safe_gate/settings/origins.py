@@ -8,6 +8,9 @@ from typing import Any, NamedTuple
 from safe_gate.core.model import Config, Place, Problem
 from safe_gate.core.validate import masked, quote
 
+CONFIG_FILE = "config file"
+"""The kind of the sources in a config file."""
+
 
 class Source(NamedTuple):
     """Where a setting came from: the `kind` (flag, input, variable or config file), and its place and field there.
@@ -41,7 +44,7 @@ Given = Mapping[str, tuple[Source, Any]]
 
 def in_config(config: Config, *key: str) -> Source:
     """Return a key of the config file as a source."""
-    return Source("config file", Place(config.path, config.line_of(key)), ".".join(key))
+    return Source(CONFIG_FILE, Place(config.path, config.line_of(key)), ".".join(key))
 
 
 def of_default(name: str) -> Source:

@@ -14,6 +14,8 @@ from tests.support.cases import DATA, SYNTHESIS, SafeGate
 FIXTURES = DATA / "import"
 PLACE, SETTINGS = Place("out.jsonl", 1), asked.settings(Options())
 ASK, REPLY = "My parcel is late.", "I am sorry. It left our shop on Monday."
+EARLIER = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good morning."}]
+SYSTEM = {"role": "system", "content": "Be kind."}
 TURNS = [{"role": "user", "content": ASK}, {"role": "assistant", "content": REPLY}]
 
 

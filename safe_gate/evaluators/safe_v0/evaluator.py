@@ -85,6 +85,7 @@ class SafeV0(Modular):
             file="a SAFE v0 batch",
             needed=frozenset({"test_cases"}),
             own=frozenset({"test_cases"}),
+            sides=("test_id", "output"),
         ),
         FileKind(
             "safe-output",
@@ -94,6 +95,7 @@ class SafeV0(Modular):
             own=frozenset({"test_id"}),
             hints=frozenset({"test_id"}),
             claims=_is_output,
+            sides=("test_id", "output"),
         ),
     )
     imports = Imports(

@@ -32,7 +32,7 @@ def _imported(one: Exchange) -> JsonObject:
     return {
         "id": one.id or one.stand_in,
         **(turn if is_turn else {"messages": [*one.message, {"role": "assistant", "content": one.reply}]}),
-        "checks": list(one.checks),
+        **({"checks": list(one.checks)} if one.checks else {}),
         **({"tags": list(one.tags)} if one.tags else {}),
         **one.extra,
     }
@@ -97,6 +97,19 @@ class Synthesis(Modular):
         kind="synthesis-case",
         fields=("id", "user", "assistant", "tags"),
         line=_imported,
+        keeps=frozenset(
+            {
+                "checks",
+                "expected",
+                "turns",
+                "context",
+                "must_contain",
+                "must_contain_any",
+                "must_not_contain",
+                "notes",
+                "marks",
+            }
+        ),
     )
     command = "eval"
     part_keys = frozenset({"summary", "results"})

@@ -62,11 +62,12 @@ def are_messages(value: Any) -> bool:
     return isinstance(value, list) and bool(value) and is_message(value[0])
 
 
-def exchange(messages: Any) -> Exchange:
+def exchange(messages: Any, *, whole: bool = False) -> Exchange:
     """Return the last reply of a conversation, and what it answers.
 
     Messages of tools are passed over, and so are calls of tools; without an earlier reply those of the system are,
-    too, and several messages of the user are joined by a blank line. Raises NotACase for what is no conversation.
+    too, and several messages of the user are joined by a blank line, unless it is asked for as a `whole`. Raises
+    NotACase for what is no conversation.
     """
     if not isinstance(messages, list):
         raise NotACase("has no messages; expected a list of messages with role and content")
@@ -77,19 +78,19 @@ def exchange(messages: Any) -> Exchange:
         reply = told.pop()
     elif known and known[-1].role == "assistant":
         raise NotACase("ends with a message without text; expected a reply")
-    since = next((place for place in range(len(told), 0, -1) if told[place - 1].role == "assistant"), 0)
-    asked = told[since:]
+    asked = [one for one in told if one.role == "user"]
     if not asked:
         raise NotACase("has no message of the user before the last reply")
     has_tools = any(one.role == "tool" or (one.role == "assistant" and one.text is None) for one in known)
-    roles = ("system", "user", "assistant") if since else ("user", "assistant")
+    has_earlier = whole or len(asked) < len(told)
+    roles = ("system", "user", "assistant") if has_earlier else ("user", "assistant")
     kept = [one for one in known if one.role in roles and (one.role != "assistant" or one.text is not None)]
     left_out = (
-        *(() if since or all(one.role != "system" for one in known) else (SYSTEM,)),
+        *(() if has_earlier or all(one.role != "system" for one in known) else (SYSTEM,)),
         *((TOOLS,) if has_tools else ()),
         *(() if all(one.is_whole for one in kept) else (NOT_TEXT,)),
     )
-    if since:
+    if has_earlier:
         before = kept[:-1] if reply else kept
         user: Asked = tuple({"role": one.role, "content": one.text or ""} for one in before)
     else:
@@ -97,11 +98,14 @@ def exchange(messages: Any) -> Exchange:
     return Exchange(user, reply.text if reply else None, left_out)
 
 
-def ended(messages: Any) -> Exchange:
+def ended(messages: Any, id_: str = "", *, whole: bool = False) -> Exchange:
     """Return the last reply of a conversation, as `exchange` does. Raises NotACase where no reply ends it."""
-    found = exchange(messages)
+    try:
+        found = exchange(messages, whole=whole)
+    except NotACase as error:
+        raise NotACase(str(error), id_) from None
     if found.assistant is None:
-        raise NotACase("ends with a message of the user; expected a reply")
+        raise NotACase("ends with a message of the user; expected a reply", id_)
     return found
 
 

@@ -8,10 +8,11 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from safe_gate.core.patterns import later
-from safe_gate.importers.formats._chat import are_messages, ended, parsed, text_of
-from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
+from safe_gate.importers.formats._chat import are_messages, ended, is_message, parsed, text_of
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
+from safe_gate.importers.records import TWICE
 
-PAIRS = (
+_USUAL = (
     ("user", "assistant"),
     ("prompt", "response"),
     ("prompt", "completion"),
@@ -27,6 +28,9 @@ PAIRS = (
     ("query", "response"),
     ("query", "answer"),
 )
+_ASKED = ("prompt", "instruction", "input", "question", "query", "user")
+_ANSWERED = ("assistant", "response", "completion", "output", "answer")
+PAIRS = tuple(dict.fromkeys((*_USUAL, *((asked, answered) for asked in _ASKED for answered in _ANSWERED))))
 """The names of the two sides of an exchange that are known, the first pair first."""
 
 IDS = ("id", "case_id", "caseid", "test_id", "testid", "row_id", "_id", "uuid")
@@ -44,15 +48,22 @@ def pair_of(value: Mapping[str, Any]) -> tuple[str, str] | None:
 
 
 def is_known(value: Any) -> bool:
-    """Tell whether an object has a known pair of fields, or the fields of a SAFE v0 output."""
-    return isinstance(value, dict) and (pair_of(value) is not None or is_output(value))
+    """Tell whether an object has a known pair of fields, or fields of a SAFE v0 output."""
+    return isinstance(value, dict) and (pair_of(value) is not None or any(map(_has_part, _outputs(value))))
 
 
 def is_output(value: Any) -> bool:
     """Tell whether an object has the fields of a SAFE v0 output, itself or in `output`."""
-    return isinstance(value, dict) and any(
-        isinstance(one, dict) and set(OUTPUT) <= one.keys() for one in (value, parsed(value.get("output")))
-    )
+    return isinstance(value, dict) and any(set(OUTPUT) <= one.keys() for one in _outputs(value))
+
+
+def _outputs(value: dict[str, Any]) -> list[dict[str, Any]]:
+    return [one for one in (value, parsed(value.get("output"))) if isinstance(one, dict)]
+
+
+def _has_part(value: dict[str, Any]) -> bool:
+    """Tell whether an object has a field that no other tool calls like that."""
+    return bool({"signals", "followup_questions"} & value.keys())
 
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
@@ -70,42 +81,56 @@ def row(value: dict[str, Any], mapping: Mapping[str, str]) -> Row:
 
     Raises NotACase where a field is missing or has no text.
     """
+    pair = pair_of(value)
+    _check_columns(value, pair or (*OUTPUT, "output"), mapping)
     id_ = id_at(value, mapping)
     if "output" in mapping:
         return Row(id_, "", at(value, mapping["output"]))
     if mapping.keys() & OUTPUT or ("assistant" not in mapping and is_output(value)):
         return Row(id_, "", output_of(value, mapping))
-    pair = pair_of(value)
     if pair is None and not {"user", "assistant"} <= mapping.keys():
+        _check_output(value, id_)
         known = ", ".join(json.dumps(key[:40]) for key in list(value)[:8])
-        raise NotACase(f"has no known pair of fields, but {known}; name them: --map user=FIELD,assistant=FIELD", id_)
+        raise NotACase(f"has no known pair of fields, but {known}", id_, is_unnamed=True)
     user, reply = pair or ("", "")
     said = _side(value, mapping.get("user", user), "user" in mapping)
     context = "" if "user" in mapping or _plain(user) != "instruction" else next(filter(_is_input, value), "")
     if context:
         said = _instructed(said, value[context], id_)
     answer = _side(value, mapping.get("assistant", reply), "assistant" in mapping)
-    asked, left_out = (
-        said,
-        tuple(
-            f"the field {json.dumps(key[:40])}"
-            for key in value
-            if key not in _used(user, reply, mapping) | {context} and _plain(key) not in IDS
-        ),
-    )
+    used = _used(user, reply, mapping) | ({context} if context else set())
+    fields = {key: one for key, one in value.items() if key not in used and _plain(key) not in IDS}
+    asked: Any = said
+    left_out: tuple[str, ...] = ()
     if are_messages(said):
-        found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])])
-        asked, answer, left_out = found.user, found.assistant, (*left_out, *found.left_out)
+        found = ended([*said, *(answer if are_messages(answer) else [{"role": "assistant", "content": answer}])], id_)
+        asked, answer, left_out = found.user, found.assistant, found.left_out
     elif are_messages(answer):
-        answer = ended([{"role": "user", "content": ""}, *answer]).assistant
+        answer = ended([{"role": "user", "content": ""}, *answer], id_).assistant
     text = asked if isinstance(asked, str | tuple) else text_of(asked)
     if text is None:
         raise NotACase(f"has no text in {mapping.get('user', user)}", id_)
     if answer is None:
         raise NotACase(f"has no reply in {mapping.get('assistant', reply)}", id_)
-    if error := value.get("error"):
-        raise NotACase(f"is an error: {str(error)[:80]}", id_)
-    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out)
+    if error := error_of(value.get("error")):
+        raise NotACase(f"is an error: {error}", id_)
+    return Row(id_, text, answer, tags_at(value, mapping.get("tags", "")), {}, left_out, 0, fields)
+
+
+def _check_columns(value: dict[str, Any], names: Iterable[str], mapping: Mapping[str, str]) -> None:
+    """Raise NotACase if a column that a row needs is there twice."""
+    used = {*names, *_used("", "", mapping)}
+    for key, one in value.items():
+        if one is TWICE and (key in used or _plain(key) in IDS):
+            raise NotACase(f"has the column {json.dumps(key[:40])} twice; rename one")
+
+
+def _check_output(value: dict[str, Any], id_: str) -> None:
+    """Raise NotACase if an object has some fields of a SAFE v0 output."""
+    for one in filter(_has_part, _outputs(value)):
+        some = " and ".join(name for name in OUTPUT if name in one)
+        missing = " and ".join(name for name in OUTPUT if name not in one)
+        raise NotACase(f"has {some}, but no {missing}, which a SAFE v0 output needs too", id_)
 
 
 def _is_input(key: str) -> bool:
@@ -124,7 +149,12 @@ def _instructed(instruction: Any, given: Any, id_: str) -> Any:
 def _used(user: str, reply: str, mapping: Mapping[str, str]) -> frozenset[str]:
     """Return the fields at the top of an object that a case is made of."""
     paths = (mapping.get("user", user), mapping.get("assistant", reply), *mapping.values())
-    return frozenset(one for path in paths for one in (path, re.split(r"[.\[]", path)[0])) | {"tags", "error"}
+    return frozenset(one for path in paths for one in (path, first_step(path))) | {"tags", "error"}
+
+
+def first_step(path: str) -> str:
+    """Return the field at the top of an object that a path begins with."""
+    return re.split(r"[.\[]", path)[0]
 
 
 def overlay(value: dict[str, Any], mapping: Mapping[str, str]) -> dict[str, Any]:
@@ -194,4 +224,6 @@ def at(value: Any, path: str) -> Any:
 def _side(value: dict[str, Any], name: str, is_mapped: bool) -> Any:
     found = at(value, name) if is_mapped else value.get(name)
     inner = parsed(found)
+    if isinstance(found, dict) and is_message(found):
+        return [found]
     return inner if are_messages(inner) else found

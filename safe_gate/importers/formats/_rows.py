@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
@@ -31,7 +32,8 @@ class Row:
     """An exchange to judge. The reply may be any JSON value: SAFE v0 takes objects. None is the half that is elsewhere.
 
     `id` is "" where the format has none; rows of one id are samples of one prompt. `extra` holds fields of the case
-    whose names start with `x_`, `left_out` what of the record is not in the case.
+    whose names start with `x_`, `left_out` what of the record is not in the case. `fields` are the other named
+    fields of the record, of which a case keeps those that it knows.
     """
 
     id: str
@@ -41,6 +43,7 @@ class Row:
     extra: Mapping[str, Any] = field(default_factory=dict)
     left_out: tuple[str, ...] = ()
     line: int = 0
+    fields: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +53,8 @@ class Refused:
     why: str
     id: str = ""
     line: int = 0
+    is_unnamed: bool = False
+    """Whether no field of it is known, so that a mapping can name them."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,9 +67,9 @@ class LeftOut:
 class NotACase(Exception):
     """A record cannot become a case; the words tell why."""
 
-    def __init__(self, why: str, id_: str = "") -> None:
+    def __init__(self, why: str, id_: str = "", *, is_unnamed: bool = False) -> None:
         super().__init__(why)
-        self.id = id_
+        self.id, self.is_unnamed = id_, is_unnamed
 
 
 def each(
@@ -78,7 +83,7 @@ def each(
             for item in read(record.value):
                 yield item if isinstance(item, LeftOut) else replace(item, line=record.line)
         except NotACase as error:
-            yield Refused(str(error), error.id, record.line)
+            yield Refused(str(error), error.id, record.line, error.is_unnamed)
 
 
 def samples(row: Row, replies: Iterable[Any], expected: str) -> Iterator[Row | Refused]:
@@ -100,3 +105,11 @@ def id_of(value: Any) -> str:
 def texts(value: Any) -> tuple[str, ...]:
     """Return the texts of a list, none of anything else."""
     return tuple(one for one in value if isinstance(one, str)) if isinstance(value, list) else ()
+
+
+def error_of(value: Any) -> str:
+    """Return what an error says, an object as JSON; "" for none, which CSV may hold as `null` or `false`."""
+    if isinstance(value, str):
+        return "" if value.strip().lower() in ("", "null", "none", "false") else value[:80]
+    is_none = not value or value != value  # noqa: PLR0124 - pandas writes NaN
+    return "" if is_none else json.dumps(value, ensure_ascii=False)[:80]

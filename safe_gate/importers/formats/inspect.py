@@ -9,7 +9,18 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import SYSTEM, exchange, text_of
-from safe_gate.importers.formats._rows import Asked, LeftOut, NotACase, Record, Refused, Row, each, id_of, samples
+from safe_gate.importers.formats._rows import (
+    Asked,
+    LeftOut,
+    NotACase,
+    Record,
+    Refused,
+    Row,
+    each,
+    error_of,
+    id_of,
+    samples,
+)
 
 TITLE = "an Inspect log"
 PATHS = (("status",), ("samples",))
@@ -39,9 +50,9 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 def _read(value: dict[str, Any]) -> Iterator[Row | Refused]:
     id_ = id_of(value.get("id"))
-    if error := value.get("error"):
-        words = error.get("message") if isinstance(error, dict) else error
-        raise NotACase(f"is an error: {str(words)[:80]}", id_)
+    error = value.get("error")
+    if words := error_of(error.get("message", error) if isinstance(error, dict) else error):
+        raise NotACase(f"is an error: {words}", id_)
     attached = value.get("attachments")
     attachments = attached if isinstance(attached, dict) else {}
     said = _resolved(value.get("input"), attachments)

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from safe_gate.importers.formats._chat import recorded
-from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of, texts
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of, texts
 
 TITLE = "a LangSmith export"
 
@@ -29,6 +29,6 @@ def _read(value: dict[str, Any]) -> Iterator[Row | Refused | LeftOut]:
         yield LeftOut("runs of another type than llm")
         return
     id_ = id_of(value.get("id"))
-    if error := value.get("error"):
-        raise NotACase(f"is an error: {str(error)[:80]}", id_)
+    if error := error_of(value.get("error")):
+        raise NotACase(f"is an error: {error}", id_)
     yield from recorded(id_, value.get("inputs"), value.get("outputs"), texts(value.get("tags")))

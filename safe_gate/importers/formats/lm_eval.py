@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from safe_gate.importers.formats._chat import are_messages, exchange, parsed
 from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
 
 TITLE = "samples of lm-evaluation-harness"
@@ -37,18 +38,20 @@ def _read(value: dict[str, Any], filters: list[Any]) -> Iterator[Row | LeftOut]:
         asked = _first(asked)
     if not isinstance(asked, str):
         raise NotACase("has no prompt in arguments", id_)
-    found = value.get("resps")
+    messages = parsed(asked)  # with a chat template
+    responses = value.get("resps")
     replies = (
-        [one for some in found for one in (some if isinstance(some, list) else [some])]
-        if isinstance(found, list)
+        [one for some in responses for one in (some if isinstance(some, list) else [some])]
+        if isinstance(responses, list)
         else []
     )
     if not replies:
         raise NotACase("has no response in resps", id_)
     if not all(isinstance(reply, str) for reply in replies):
         raise NotACase("has likelihoods in resps; expected text, as of a task with generate_until", id_)
+    found = exchange([*messages, {"role": "assistant", "content": ""}]) if are_messages(messages) else None
     for reply in replies:
-        yield Row(id_, asked, reply)
+        yield Row(id_, found.user, reply, (), {}, found.left_out) if found else Row(id_, asked, reply)
 
 
 def _first(value: Any) -> Any:

@@ -1,6 +1,7 @@
 """promptfoo results: the JSON of `promptfoo eval --output`, or its JSONL. Providers are samples of one prompt.
 
-The second prompt of a file, in the order of its results, adds `/prompt-1` to the ids, the third `/prompt-2`.
+The second prompt of a file, in the order of its results, adds `/prompt-1` to the ids, the third `/prompt-2`. A test
+with the description of an earlier one, but other variables, adds a digest of them.
 
 Source: promptfoo's `EvaluateResult`. A failed assertion fills `error` too, so what says that there is no reply is the
 response.
@@ -15,7 +16,7 @@ from functools import partial
 from typing import Any
 
 from safe_gate.importers.formats._chat import are_messages, exchange, parsed
-from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, id_of
+from safe_gate.importers.formats._rows import LeftOut, NotACase, Record, Refused, Row, each, error_of, id_of
 
 TITLE = "promptfoo results"
 PATHS = (("results", "results"),)
@@ -29,19 +30,19 @@ def detects(record: Record) -> bool:
 
 def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
     """Yield the reply of each result."""
-    return each(partial(_read, prompts={}), records)
+    return each(partial(_read, prompts={}, described={}), records)
 
 
-def _read(value: dict[str, Any], prompts: dict[Any, int]) -> Iterator[Row]:
+def _read(value: dict[str, Any], prompts: dict[Any, int], described: dict[str, str]) -> Iterator[Row]:
     case = value.get("testCase")
     test: dict[str, Any] = case if isinstance(case, dict) else {}
     place = prompts.setdefault(_prompt(value), len(prompts))
-    id_ = _id(value, test) + (f"/prompt-{place}" if place else "")
+    id_ = _id(value, test, described) + (f"/prompt-{place}" if place else "")
     answer = value.get("response")
     response: dict[str, Any] = answer if isinstance(answer, dict) else {}
     reply = response.get("output")
-    if error := response.get("error") or (value.get("error") if reply is None else None):
-        raise NotACase(f"is an error: {str(error)[:80]}", id_)
+    if error := error_of(response.get("error")) or (error_of(value.get("error")) if reply is None else ""):
+        raise NotACase(f"is an error: {error}", id_)
     if reply is None:
         raise NotACase("has no reply; expected response.output", id_)
     prompt = value.get("prompt")
@@ -66,10 +67,17 @@ def _prompt(value: dict[str, Any]) -> Any:
     return next((one for one in names if isinstance(one, str | int) and one != ""), None)
 
 
-def _id(value: dict[str, Any], test: dict[str, Any]) -> str:
-    """Return the id of a test: its own, its description or a digest of its variables."""
+def _id(value: dict[str, Any], test: dict[str, Any], described: dict[str, str]) -> str:
+    """Return the id of a test: its own, its description or a digest of its variables.
+
+    `described` holds the digest of the first test with each description: another test with it adds its own digest.
+    """
     data = test.get("metadata")
     own = id_of(data.get("testCaseId")) if isinstance(data, dict) else ""
     given = value.get("vars") or test.get("vars") or {}
     digest = hashlib.sha256(json.dumps(given, sort_keys=True).encode("utf-8")).hexdigest()[:16]
-    return own or id_of(test.get("description")) or f"vars-{digest}"
+    description = id_of(test.get("description"))
+    if own or not description:
+        return own or f"vars-{digest}"
+    is_first = described.setdefault(description, digest) == digest
+    return description if is_first else f"{description}/vars-{digest}"

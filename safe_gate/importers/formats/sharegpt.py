@@ -27,5 +27,6 @@ def _turns(value: dict[str, Any]) -> Any:
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row]:
-    found = ended(_turns(value))
-    yield Row(id_at(value, {}), found.user, found.assistant, (), {}, found.left_out)
+    id_ = id_at(value, {})
+    found = ended(_turns(value), id_)
+    yield Row(id_, found.user, found.assistant, (), {}, found.left_out)

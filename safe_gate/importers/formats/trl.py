@@ -35,19 +35,19 @@ def rows(records: Iterable[Record]) -> Iterator[Row | Refused | LeftOut]:
 
 
 def _read(value: dict[str, Any]) -> Iterator[Row]:
-    sides = [side for side in _SIDES if side in value]
+    sides = [side for side in _SIDES if value.get(side) is not None]
     if not sides:
         raise NotACase("has none of completion, chosen and rejected")
-    prompt = value.get("prompt")
+    prompt, id_ = value.get("prompt"), id_at(value, {})
     for side in sides:
         said = value[side]
         tags = () if side == "completion" else (side,)
         if isinstance(prompt, str) and isinstance(said, str):
-            yield Row(id_at(value, {}), prompt, said, tags)
+            yield Row(id_, prompt, said, tags)
             continue
         before = [{"role": "user", "content": prompt}] if isinstance(prompt, str) else prompt or []
         after = said if are_messages(said) else [{"role": "assistant", "content": text_of(said)}]
         if not isinstance(before, list):
-            raise NotACase("has no prompt; expected text or a list of messages")
-        found = ended([*before, *after])
-        yield Row(id_at(value, {}), found.user, found.assistant, tags, {}, found.left_out)
+            raise NotACase("has no prompt; expected text or a list of messages", id_)
+        found = ended([*before, *after], id_)
+        yield Row(id_, found.user, found.assistant, tags, {}, found.left_out)

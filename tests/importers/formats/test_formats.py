@@ -16,9 +16,11 @@ from tests.support.cases import REPOSITORY, SafeGate
 from tests.support.importing import (
     ASK,
     CSV,
+    EARLIER,
     FIXTURES,
     LANGFUSE,
     REPLY,
+    SYSTEM,
     TURNS,
     exchanges,
     imported,
@@ -29,8 +31,6 @@ from tests.support.importing import (
     write,
 )
 
-DEFAULT_CHECKS = ["unverifiable_reassurance", "topic_pivot"]
-EARLIER = [{"role": "user", "content": "Hello"}, {"role": "assistant", "content": "Good morning."}]
 FORMS: dict[str, tuple[str, list[Any], list[tuple[str, str, str]]]] = {
     "prompt and response": ("jsonl", [{"id": "a", "prompt": ASK, "response": REPLY}], [("a", ASK, REPLY)]),
     "input and output": ("jsonl", [{"id": 7, "input": ASK, "output": REPLY}], [("7", ASK, REPLY)]),
@@ -129,7 +129,7 @@ def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGa
         Path("in.txt").write_text(json.dumps(values), "utf-8")
     cases = imported(safe_gate, "in.txt")
     assert exchanges(cases) == expected
-    assert all(case["checks"] == DEFAULT_CHECKS for case in cases)
+    assert not any("checks" in case for case in cases), "default-checks applies"
     assert (
         f"in.txt: {formats.formats()[format_].title}, {len(expected)} case"
         in safe_gate("import", "in.txt", "--out", "o.jsonl").out
@@ -137,7 +137,6 @@ def test_a_format_is_detected_by_its_content_and_becomes_cases(safe_gate: SafeGa
     assert exchanges(imported(safe_gate, "in.txt", "--from", format_)) == expected
 
 
-SYSTEM = {"role": "system", "content": "Be kind."}
 TOOLS = [{"role": "assistant", "content": None, "tool_calls": [{}]}, {"role": "tool", "content": "x"}]
 IMAGE = {"role": "user", "content": [{"type": "text", "text": "See."}, {"type": "image_url", "image_url": {}}]}
 
@@ -146,19 +145,13 @@ def test_a_conversation_of_several_turns_becomes_messages(safe_gate: SafeGate) -
     write("in.jsonl", {"id": "a", "messages": [SYSTEM, IMAGE, *EARLIER[1:], *TOOLS, *TURNS], "tags": ["x"]})
     (case,) = imported(safe_gate, "in.jsonl")
     messages = [SYSTEM, {"role": "user", "content": "See."}, EARLIER[1], *TURNS]
-    assert case == {"id": "a", "messages": messages, "checks": DEFAULT_CHECKS, "tags": ["x"]}
+    assert case == {"id": "a", "messages": messages, "tags": ["x"]}
     ran = safe_gate("import", "in.jsonl", "--out", "o.jsonl")
     assert [line for line in ran.out.splitlines() if line.startswith("Left out")] == [
         "Left out: calls and answers of tools (1 record)",
         "Left out: parts that are not text (1 record)",
     ]
     assert safe_gate("run", "--synthesis-cases", "out.jsonl", "--turns", "all").code == 0
-
-
-def test_a_conversation_without_an_id_gets_that_of_what_its_last_reply_answers(safe_gate: SafeGate) -> None:
-    write("in.jsonl", {"messages": [*EARLIER, *TURNS]}, {"messages": TURNS})
-    first, second = imported(safe_gate, "in.jsonl")
-    assert (first["id"], second["id"]) == (second["id"].replace("#2", "#1"), second["id"])
 
 
 def test_one_exchange_becomes_a_case_without_messages_and_says_what_is_left_out(safe_gate: SafeGate) -> None:

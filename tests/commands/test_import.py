@@ -1,0 +1,186 @@
+"""What `import` accepts from spreadsheets, what it says about records and flags, and where it writes."""
+
+from __future__ import annotations
+
+import json
+import sys
+import zipfile
+from pathlib import Path
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from tests.support.cases import SafeGate
+from tests.support.importing import (
+    ASK,
+    FIXTURES,
+    OUTPUT,
+    REPLY,
+    TURNS,
+    exchanges,
+    imported,
+    promptfoo,
+    result,
+    write,
+)
+
+
+def refused(safe_gate: SafeGate, *arguments: str | Path) -> str:
+    """Import, which fails, and return what it says."""
+    ran = safe_gate("import", *arguments, "--out", "none.jsonl")
+    assert (ran.code, Path("none.jsonl").exists()) == (3, False), ran.log
+    assert "Traceback" not in ran.log
+    return ran.err
+
+
+def test_an_incomplete_output_says_what_it_lacks(safe_gate: SafeGate) -> None:
+    part = {name: one for name, one in OUTPUT.items() if name != "summary"}
+    for row in ({"id": "a"} | part, {"id": "a", "output": part}):
+        write("in.jsonl", row)
+        err = refused(safe_gate, "in.jsonl", "--evaluator", "safe_v0", "--map", "test_id=id")
+        words = "in.jsonl:1: a: has signals and followup_questions, but no summary, which a SAFE v0 output needs too\n"
+        assert words in err
+    write("in.jsonl", {"fall": "a", "antwort": OUTPUT}, {"id": "b", "prompt": "x", "output": OUTPUT})
+    err = refused(safe_gate, "in.jsonl", "--evaluator", "safe_v0")
+    assert 'has no known pair of fields, but "fall", "antwort"; name them: --map test_id=FIELD,output=FIELD\n' in err
+
+
+def test_flags_that_mean_nothing_for_an_evaluator_are_refused(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a"} | OUTPUT)
+    for flag, value in (("--checks", "topic_pivot"), ("--tags", "x")):
+        err = refused(safe_gate, "in.jsonl", "--evaluator", "safe_v0", flag, value)
+        assert err.startswith(f"{flag}: means nothing for recorded outputs; leave it out\n")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "id,prompt,response,,\na,x,y,,\nb,x,z\n",
+        "id,prompt,response\na,x,y,,\nb,x,z\n",
+        "sep=,\nid,prompt,response\na,x,y\nb,x,z\n",
+        "\ufeffsep=;\r\nid;prompt;response\r\na;x;y\r\nb;x;z\r\n",
+        "sep=|\nid|prompt|response\na|x|y\nb|x|z\n",
+        "sep=\t\nid\tprompt\tresponse\na\tx\ty\nb\tx\tz\n",
+        "\r\n\r\nid,prompt,response\r\na,x,y\r\nb,x,z\r\n",
+        ",,\nid,prompt,response\na,x,y\nb,x,z\n",
+        ";;\nid;prompt;response\na;x;y\nb;x;z\n",
+        "id,prompt,Comment,response,Comment\na,x,1,y,2\nb,x,,z,\n",
+    ],
+)
+def test_csv_as_spreadsheets_write_it(safe_gate: SafeGate, text: str) -> None:
+    Path("in.csv").write_bytes(text.encode("utf-8"))
+    assert exchanges(imported(safe_gate, "in.csv")) == [("a", "x", "y"), ("b", "x", "z")]
+    broken = text.rstrip().removesuffix("z") + "z" + ",1" * 9
+    Path("in.csv").write_bytes(broken.replace(",1", {"|": "|1", "\t": "\t1"}.get(text[4:5], ",1")).encode("utf-8"))
+    if ";" not in text:
+        number = text.rstrip().count("\n") + 1
+        assert f"in.csv:{number}: has " in refused(safe_gate, "in.csv")
+
+
+def test_a_note_beside_the_table_is_left_out(safe_gate: SafeGate) -> None:
+    Path("in.csv").write_text(",id,prompt,response\nnote,a,x,y\n", "utf-8")
+    ran = safe_gate("import", "in.csv", "--out", "out.jsonl")
+    assert (ran.code, 'Left out: the field "" (1 record)' in ran.out) == (0, True)
+
+
+def test_columns_that_are_there_twice_matter_where_they_are_used(safe_gate: SafeGate) -> None:
+    Path("in.csv").write_text("id,ask,reply,ask\na,x,y,z\n", "utf-8")
+    assert 'in.csv:2: has the column "ask" twice; rename one' in refused(
+        safe_gate, "in.csv", "--map", "user=ask,assistant=reply"
+    )
+    Path("in.csv").write_text("id,prompt,response,id\na,x,y,z\n", "utf-8")
+    assert 'in.csv:2: has the column "id" twice; rename one' in refused(safe_gate, "in.csv")
+
+
+@pytest.mark.parametrize("error", ["", "null", "None", "FALSE"])
+def test_a_cell_that_says_there_is_no_error(safe_gate: SafeGate, error: str) -> None:
+    Path("in.csv").write_text(f"id,prompt,response,error\na,x,y,{error}\n", "utf-8")
+    assert exchanges(imported(safe_gate, "in.csv")) == [("a", "x", "y")]
+
+
+def test_an_error_that_is_an_object_is_shown_as_json(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a", "prompt": "x", "response": "", "error": {"code": None, "text": "slow"}})
+    assert 'in.jsonl:1: a: is an error: {"code": null, "text": "slow"}\n' in refused(safe_gate, "in.jsonl")
+    write("in.jsonl", result(1, "x", {"error": {"code": None}}))
+    assert 'is an error: {"code": null}\n' in refused(safe_gate, "in.jsonl")
+
+
+def test_a_mapped_message_gives_its_text(safe_gate: SafeGate) -> None:
+    call = {"messages": TURNS[:1], "response": {"choices": [{"message": TURNS[1]}]}}
+    write("in.jsonl", {"id": "a", "request": call["messages"], "response": call["response"]})
+    for user in ("request", "request[0]"):
+        mapping = f"user={user},assistant=response.choices[0].message"
+        assert exchanges(imported(safe_gate, "in.jsonl", "--map", mapping)) == [("a", ASK, REPLY)]
+
+
+@pytest.mark.parametrize("shape", ["lines", "list", "inside"])
+def test_a_key_that_is_there_twice_is_an_error(safe_gate: SafeGate, shape: str) -> None:
+    good, bad = (
+        '{"id": "a", "prompt": "x", "response": "y"}',
+        '{"id": "b", "prompt": "x", "response": "y", "prompt": "z"}',
+    )
+    lines = [good, bad, good.replace("a", "c", 1)]
+    text = "\n".join(lines) + "\n" if shape == "lines" else "[" + ",\n".join(lines) + "]"
+    Path("in.json").write_text('{"data":' + text + "}" if shape == "inside" else text, "utf-8")
+    err = refused(safe_gate, "in.json")
+    assert 'in.json:2: has the key "prompt" twice in one object; keep one\n' in err
+    assert "1 problem;" in err
+    assert [case["id"] for case in imported(safe_gate, "in.json", "--skip-invalid")] == ["a", "c"]
+
+
+def test_a_key_twice_in_an_archive_or_in_parquet(safe_gate: SafeGate) -> None:
+    with zipfile.ZipFile("log.eval", "w") as archive:
+        archive.writestr("samples/a_epoch_1.json", '{"id": "a", "epoch": 1, "input": "x", "input": "y"}')
+    assert 'log.eval: has the key "input" twice in one object' in refused(safe_gate, "log.eval", "--from", "inspect")
+    table = pa.Table.from_arrays([pa.array(["x"])] * 3, names=["prompt", "response", "prompt"])
+    pq.write_table(table, "in.parquet")
+    assert 'in.parquet:1: has the key "prompt" twice' in refused(safe_gate, "in.parquet")
+
+
+def test_parquet_without_replies_says_so(safe_gate: SafeGate) -> None:
+    schema = pa.schema([("id", pa.string()), ("prompt", pa.string()), ("response", pa.string())])
+    pq.write_table(pa.Table.from_pylist([{"id": "a", "prompt": "x", "response": None}] * 3, schema), "in.parquet")
+    assert "in.parquet:1: a: has no reply in response (3 times" in refused(safe_gate, "in.parquet")
+
+
+def test_cases_can_go_to_standard_output(safe_gate: SafeGate) -> None:
+    write("in.jsonl", {"id": "a", "prompt": "\x9b\u202e", "response": REPLY})
+    ran = safe_gate("import", "in.jsonl", "--out", "-")
+    assert ran.code == 0
+    assert ran.out.isascii()
+    assert json.loads(ran.out) == {"id": "a", "user": "\x9b\u202e", "assistant": REPLY}
+    assert ran.err.splitlines() == [
+        "in.jsonl: JSON objects with named fields, 1 case",
+        "Written: standard output, 1 case",
+    ]
+    assert not Path("-").exists()
+
+
+def test_a_mapping_in_the_config_file_is_for_files_that_it_fits(safe_gate: SafeGate) -> None:
+    Path("safe.config.json").write_text('{"import-map": ["user=message", "assistant=reply", "id=row"]}', "utf-8")
+    write("own.jsonl", {"row": "a", "message": ASK, "reply": REPLY})
+    write("rows.jsonl", {"id": "a", "prompt": ASK, "response": REPLY})
+    write("talk.jsonl", {"id": "a", "messages": TURNS})
+    Path("r.json").write_text(json.dumps(promptfoo(result(1, "x", {"output": REPLY}))), "utf-8")
+    for name in ("own.jsonl", "rows.jsonl", "talk.jsonl"):
+        assert exchanges(imported(safe_gate, name)) == [("a", ASK, REPLY)]
+    assert exchanges(imported(safe_gate, "own.jsonl", "--from", "jsonl")) == [("a", ASK, REPLY)]
+    assert imported(safe_gate, "r.json")[0]["id"] == "t1"
+    write("other.jsonl", {"row": "a", "message": "no", "frage": ASK, "reply": REPLY})
+    assert exchanges(imported(safe_gate, "other.jsonl", "--map", "user=frage,assistant=reply,id=row")) == [
+        ("a", ASK, REPLY)
+    ]
+    write("o.jsonl", {"id": "a"} | OUTPUT)
+    assert imported(safe_gate, "o.jsonl", "--evaluator", "safe_v0") == [{"test_id": "a", "output": OUTPUT}]
+    assert "has no field message; correct --map" in refused(safe_gate, "rows.jsonl", "--map", "user=message")
+    Path("safe.config.json").write_text('{"import-map": ["usr=message"]}', "utf-8")
+    assert 'has "usr=message" (did you mean "user"?)' in refused(safe_gate, "own.jsonl")
+
+
+def test_a_missing_library_says_how_to_install_it(safe_gate: SafeGate, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "backports", None)
+    if not hasattr(zipfile, "ZIP_ZSTANDARD"):
+        err = refused(safe_gate, FIXTURES / "inspect.eval")
+        words = "is compressed with zstd, whose library is not installed; install SAFE Gate with the extra `zstd`"
+        assert f"{words}: in a checkout, pip install '.[zstd]'\n" in err
