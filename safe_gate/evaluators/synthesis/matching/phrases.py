@@ -8,7 +8,7 @@ a bound. So a token costs a few look-ups however many phrases there are.
 from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence, Set
+from collections.abc import Iterable, Iterator, Mapping, Sequence, Set
 from itertools import accumulate, chain, compress, count
 from typing import NamedTuple
 
@@ -22,13 +22,12 @@ from safe_gate.evaluators.synthesis.matching.network import (
     Unnamed,
     compiled,
 )
+from safe_gate.evaluators.synthesis.matching.states import LAST, State, Symbols
 from safe_gate.evaluators.synthesis.matching.tokens import BOUNDARY, END
 
 _AFTER_THESE = frozenset("and but or so then just please now first also".split())
 _STARTERS = _AFTER_THESE | BOUNDARY | {END}  # after these a clause may start
 _MOST_STEPS = 50_000  # kept; then all are forgotten
-_MOST_WORDS = 10_000
-_LAST = -1  # the number of the end of a sentence, and the label that takes it alone
 
 
 class Found(NamedTuple):
@@ -39,82 +38,6 @@ class Found(NamedTuple):
     end: int
 
 
-class State:
-    """A set of places in the phrases.
-
-    `to` is where each symbol leads, None to no place, as far as that was asked: a dictionary without a class of its
-    own, which Python reads several times as fast. Symbols that the places take by the same labels lead to the same
-    state, which is kept by these labels, too. `ends` are the phrases that may end here, each with how many tokens
-    earlier: 1 behind `$`, which is none. `steps` has the state as its state `number` if it is one of those that are
-    known.
-    """
-
-    __slots__ = ("_is_asked", "_labels", "_nodes", "automata", "ends", "number", "steps", "to")
-
-    def __init__(
-        self,
-        automata: Automata,
-        nodes: Sequence[int] | None,
-        ends: Sequence[tuple[int, int]],
-        steps: Steps | None = None,
-        number: int = 0,
-    ) -> None:
-        self.to: dict[int | frozenset[int], State | None] = {}
-        self.automata, self.ends, self.steps, self.number = automata, ends, steps, number
-        self._nodes, self._is_asked = nodes, False
-        self._labels: frozenset[int] | None = None
-
-    @property
-    def nodes(self) -> Sequence[int]:
-        """The places."""
-        if self._nodes is None and self.steps:
-            self._nodes = self.steps.nodes.row(self.number)
-        return self._nodes or ()
-
-    def after(self, key: int | frozenset[int]) -> State | None:
-        """Return where a symbol, or labels, lead."""
-        if key in self.to:
-            return self.to[key]
-        if not isinstance(key, int):
-            found = self.automata.following(self.nodes, key)
-        elif key == _LAST:
-            found = self.automata.following(self.nodes, self.automata.meaning(key))
-        elif self.steps and (step := self._step(self.steps.symbols, key)) is not None:
-            state = self.steps.targets.numbers[step]
-            found = self.automata.known(self.steps, state - 1) if state else None
-        elif not self._is_asked:
-            self._is_asked = True  # most states are asked once, for which the labels of all places take too long
-            found = self.automata.following(self.nodes, self.automata.taking(key))
-        else:
-            if self._labels is None:
-                self._labels = self.automata.labels(self.nodes)
-            taken = self._labels & self.automata.taking(key)
-            found = self.after(taken) if taken else None
-        self.to[key] = found
-        return found
-
-    def _step(self, symbols: Rows, symbol: int) -> int | None:
-        """Return which of all steps takes a symbol from here, if a known one does."""
-        end = symbols.starts[self.number + 1]
-        step = bisect_left(symbols.numbers, symbol, symbols.starts[self.number], end)
-        return step if step < end and symbols.numbers[step] == symbol else None
-
-
-class _Symbols(dict[str, int]):
-    """The numbers of what tokens mean to phrases. Holds what was asked for, up to a bound."""
-
-    def __init__(self, named: Mapping[str, int], meant: Callable[[str], int]) -> None:
-        super().__init__(named)
-        self._named, self._meant = named, meant
-
-    def __missing__(self, word: str) -> int:
-        if len(self) >= len(self._named) + _MOST_WORDS:
-            self.clear()
-            self.update(self._named)
-        number = self[word] = self._meant(word)
-        return number
-
-
 class Automata:
     """The automata of a network, which share what they work out. What they keep only saves time."""
 
@@ -123,8 +46,8 @@ class Automata:
         self.network, self._steps_of = network, steps or {}
         self._unnamed = Unnamed(network.affixes, network.numbers)
         named = dict(zip(network.words, network.symbols, strict=True))
-        self.symbols = _Symbols({**named, END: _LAST}, self._symbol)
-        self._meanings = {_LAST: frozenset({CLAUSE_END, _LAST})}
+        self.symbols = Symbols({**named, END: LAST}, self._symbol)
+        self._meanings = {LAST: frozenset({CLAUSE_END, LAST})}
         self._first_unnamed = len(network.meanings.starts) - 1
         known = map(unnamed.row, range(len(unnamed.starts) - 1)) if unnamed else ()
         self._interned = {frozenset(one): number for number, one in enumerate(known, self._first_unnamed)}
@@ -187,7 +110,7 @@ class Automata:
                     first = bisect_left(labels, label, start, end)
                     found.update(targets[first : bisect_right(labels, label, first, end)])
         state = self._state(tuple(sorted(found)))
-        if _LAST not in taken or state is None:
+        if LAST not in taken or state is None:
             return state
         return State(self, (), state.ends) if state.ends else None
 
@@ -243,9 +166,9 @@ class Automaton:
         """Take the number of the list, and known steps. Words that only other lists tell apart are one symbol."""
         self._automata, self._number, self._steps = automata, number, steps
         network = automata.network
-        self._labels = frozenset() if steps else network.labels_of(number) | {_LAST}
+        self._labels = frozenset() if steps else network.labels_of(number) | {LAST}
         self._alike: dict[frozenset[int], int] = {}
-        self._symbols = _Symbols({}, self._symbol)
+        self._symbols = Symbols({}, self._symbol)
         words = frozenset(network.words[place] for place in network.firsts.row(number))
         self._firsts = words or None
         self.begin()

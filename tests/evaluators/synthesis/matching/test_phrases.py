@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from safe_gate.core.text import kept
 from safe_gate.core.text.normalising import normalise
-from safe_gate.evaluators.synthesis.matching import phrases, tokens
+from safe_gate.evaluators.synthesis.matching import phrases, states, tokens
 from safe_gate.evaluators.synthesis.matching.notation import Gap, Sequence_, parsed
 from safe_gate.evaluators.synthesis.matching.phrases import Found, automaton
 from safe_gate.evaluators.synthesis.matching.stems import content
@@ -206,7 +206,7 @@ def test_what_is_forgotten_is_found_again(monkeypatch: pytest.MonkeyPatch) -> No
     words = [*WORDS, *reversed(WORDS)]
     plenty = automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END])
     monkeypatch.setattr(phrases, "_MOST_STEPS", 2)
-    monkeypatch.setattr(phrases, "_MOST_WORDS", 2)
+    monkeypatch.setattr(states, "_MOST_WORDS", 2)
     assert automaton(["a _0-2 c", "{soon}", "^ you"], CLASSES).find([*words, END]) == plenty
 
 
