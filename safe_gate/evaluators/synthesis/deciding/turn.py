@@ -136,7 +136,12 @@ class Turn:
         live: list[Match] = []
         for match in chain.from_iterable(map(self.matches, groups)):
             by, words = ("", "") if match.by or not self.rules.by_clause else self._unasked(match, check)
-            (cancelled if match.by or by else live).append(match._replace(by=by, words=words) if by else match)
+            if not (match.by or by):
+                live.append(match)
+            elif not match.rule.is_sign:  # most messages have a sign, and it says nothing in them
+                cancelled.append(match._replace(by=by, words=words) if by else match)
+        if any(match.rule.is_sign for match in live):
+            live = [match for match in live if not match.rule.is_sign] or self._telling(live)
         if not live and not cancelled:
             return Found(dict.fromkeys(groups, ()), dict.fromkeys(groups, ()), ())
         kept = longest = resolve_overlaps(live)
@@ -147,6 +152,11 @@ class Turn:
         by_group = {group: [match for match in kept if match.rule.group == group] for group in groups}
         hits = sorted(dict.fromkeys(map(self._hit, cancelled)), key=lambda hit: (hit.field, hit.start, hit.rule))
         return Found(by_group, {group: tuple(map(self._hit, some)) for group, some in by_group.items()}, tuple(hits))
+
+    def _telling(self, signs: list[Match]) -> list[Match]:
+        """Return signs if they count: two kinds of them, or one in a message of more than one sentence."""
+        field = self.rules.fields[signs[0].rule.group]
+        return signs if len({match.rule for match in signs}) > 1 or len(self.read(field).ends) > 1 else []
 
     def each(self, check: Check, groups: Sequence[str]) -> Found:
         """Return what counts of some groups, overlaps decided within each."""
