@@ -42,9 +42,9 @@ class Rule:
     are word classes of which none may stand earlier in the clause, `unless_message` groups of which the person's
     message may hold none, `counts_after` groups of which it may hold one though the check then counts nothing else;
     `is_crisis` says that what is disclosed is grave, whatever the message asks. A rule that `is_sign` does not count
-    after a message that asks for anything, nor beside a rule of its group that is none. `origin` says where the rule is from:
-    "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that hold a learned phrase are
-    of its group.
+    after a message that asks for anything, nor beside a rule of its group that is none. `origin` says where the rule
+    is from: "spec", "hand" or "learned", nothing for a team's own; `inside` of `total` clauses that hold a learned
+    phrase are of its group.
     """
 
     id: str
