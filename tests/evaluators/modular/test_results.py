@@ -13,6 +13,7 @@ from safe_gate.evaluators.safe_v0.result import Result as SafeResult
 from safe_gate.evaluators.synthesis.deciding.check_result import CheckResult
 from safe_gate.evaluators.synthesis.result import Result as SynthesisResult
 from tests.support.cases import DATA, REPOSITORY, SafeGate, report, turn
+from tests.support.examples import is_thorough
 
 RESULTS: dict[str, Any] = {"safe_v0": SafeResult, "synthesis": SynthesisResult}
 CASES = {
@@ -34,10 +35,11 @@ def assert_same(name: str, entries: list[dict[str, Any]]) -> None:
 
 
 @pytest.mark.untraced
+@pytest.mark.thorough
 @pytest.mark.parametrize("settings", [(), ("--profile", "spec"), ("--text", "none")], ids=["standard", "spec", "none"])
 @pytest.mark.parametrize("name", LINES)
 def test_results_of_cases_are_read_and_written_alike(safe_gate: SafeGate, name: str, settings: tuple[str, ...]) -> None:
-    some = LINES[name][:: max(1, len(LINES[name]) // 150)]
+    some = LINES[name][:: max(1, len(LINES[name]) // (150 if is_thorough() else 50))]
     Path("c.jsonl").write_bytes(b"".join(some))
     assert safe_gate("run", "--synthesis-cases", "c.jsonl", *settings).code != 3
     found = report()["synthesis"]["results"]

@@ -160,9 +160,21 @@ SOURCES = (
 )
 
 
+RUNS = [
+    pytest.param(
+        source,
+        mode,
+        id=" ".join((source.__name__, *mode)),
+        marks=[pytest.mark.soak] if mode and source not in (hostile_batch, hostile_ids) else [],
+    )
+    for source in SOURCES
+    for mode in MODES
+]
+"""Every source as it is run by default, and some in the other modes; `make soak` runs all."""
+
+
 @pytest.mark.untraced
-@pytest.mark.parametrize("mode", MODES, ids=" ".join)
-@pytest.mark.parametrize("source", SOURCES, ids=lambda source: source.__name__)
+@pytest.mark.parametrize(("source", "mode"), RUNS)
 def test_hostile_names_and_needles_break_no_surface(
     source: Callable[[Path], tuple[str | Path, ...]],
     mode: Sequence[str],
