@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from safe_gate.commands._command import Call, Command
+from safe_gate.commands._command import Call
+from safe_gate.core.command import Command
 from safe_gate.core.figures import plural
 from safe_gate.core.model import CannotJudge, Place, Problem, Verdict
 from safe_gate.importers import entries

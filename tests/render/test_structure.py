@@ -16,9 +16,9 @@ from safe_gate.core.model import Place, Problem
 from safe_gate.core.report import Report
 from safe_gate.evaluators import sections, without_texts
 from safe_gate.github.commands import annotated
-from safe_gate.render import console
+from safe_gate.render import SUMMARY_LIMIT, console
 from safe_gate.render.jsonreport import to_json
-from safe_gate.render.markdown import COMMENT_LIMIT, SUMMARY_LIMIT, rungs
+from safe_gate.render.markdown import COMMENT_LIMIT, rungs
 from safe_gate.render.view import ReportView
 from tests.render.test_hostile import ATTACKS, BLOB, COMMIT, ORIGIN, SHORT_ATTACKS, Page, commands_in
 from tests.render.test_untrusted import any_text, as_the_runner_reads, hides, utf16_units
